@@ -92,4 +92,4 @@ def test_one_that_cannot_take_up_its_conversation_starts_again_and_says_so(other
     assert (done["conversation"], others.journal(done["id"])["resumes"]) == (False, "again")
     assert finished(others, done["id"], "t") == ["Add out"]
     assert result_of("t") not in others.model.heard[0]
-    assert "Its conversation is not to be had" in others.model.heard[0]
+    assert "Its conversation is not available" in others.model.heard[0]

@@ -1,4 +1,6 @@
-"""What is held: one file a kind, and the order in which a dispatch acquires. Release goes backwards.
+"""The kinds of resources outside the database: one file for each kind, and the order in which a dispatch acquires them.
+
+They are released in the reverse order. The class of a kind says what happens to its resources:
 
 | class     | when the dispatch ends                                | never                         |
 |-----------|-------------------------------------------------------|-------------------------------|
@@ -25,19 +27,19 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Kind
 
 CGROUP = Cgroup()
-# The tree goes before the session that works in it, the prompt before the agent that reads it, the group before who joins it.
+# The worktree comes before the session that works in it, the prompt and the control group before the agent.
 ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
-# A job's processes belong to the job, not to a dispatch: its runner acquires them.
+# A job's processes belong to the job and not to a dispatch; the job's runner acquires them.
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess())}
 
-# Kinds that live in the database itself, and need no claim; shown among the claims of their dispatch.
+# Kinds that are rows of the database and need no claim; journals show them among the claims of the dispatch.
 ROW_KINDS = {"agent_record": "exclusive", "coord_spawn_marker": "exclusive"}
-# What a class lets go of when its dispatch ends.
+# Classes whose resources are released when their dispatch ends.
 RELEASED_AT_END = frozenset({"exclusive", "delivery"})
 
 
 def class_of(kind: str) -> str:
-    """The class of a kind; an unknown kind is shown and left alone."""
+    """Return the class of a kind; `unknown` for a kind that this version does not know, which is left alone."""
     if kind in ROW_KINDS:
         return ROW_KINDS[kind]
     return KINDS[kind].klass if kind in KINDS else "unknown"

@@ -1,4 +1,7 @@
-"""cgroup: the control group of one dispatch, where the system has it. It lists whoever descends from the agent."""
+"""cgroup: the control group of one dispatch, on systems that have control groups.
+
+It contains all descendants of the agent.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Cgroup:
-    """A folder below the group of the tmux server, or a scope of systemd's. `fleet launch` joins it before it becomes the agent.
+    """A control group below the tmux server's, or a systemd scope.
 
-    A scope is made when it is joined, and systemd removes it when it is empty: before and after it is absent.
+    `fleet launch` joins it before it becomes the agent. systemd creates a scope when a process joins it and removes it
+    when it is empty; before and after, the scope is absent.
     """
 
     name = "cgroup"
@@ -25,30 +29,30 @@ class Cgroup:
     by_program = False
 
     def is_available(self, order: Order, world: World) -> bool:
-        """Whether one can be made here. Nothing fails where it cannot."""
+        """Whether a control group can be made on this system. A dispatch works without one."""
         return self.name_for(order, world) != ""
 
     def name_for(self, order: Order, world: World) -> str:
-        """Its path; empty where there can be none."""
+        """Return the path of the control group; empty where none can be made."""
         server = Identity.parse(order.server)
         return (world.cgroups.place_for(order.dispatch, server.pid) or "") if server is not None else ""
 
     def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
-        """Nothing yet; `fleet launch` adds who has joined it."""
+        """Return no data; `fleet launch` later records which process joined the control group."""
         return {}
 
     def look(self, claim: Claim, _world: World) -> Look:
-        """Its name carries home and dispatch: nobody else makes such a one."""
+        """Return whether the control group exists. Its name contains home and dispatch, so it is never foreign."""
         return "ours" if os.path.isdir(claim.name) else "absent"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
-        """Make it, unless it is a scope."""
+        """Create the control group; nothing for a scope, which systemd creates."""
         world.cgroups.make(claim.name)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove it, when nobody is in it."""
+        """Remove the control group; Refused while a process is in it."""
         try:
             world.cgroups.remove(claim.name)
         except OSError:
             inside = ", ".join(map(str, world.cgroups.members(claim.name)))
-            raise errors.Refused(what=f"{claim.name} is not empty: {inside or 'somebody'} is in it") from None
+            raise errors.Refused(what=f"{claim.name} is not empty: {inside or 'an unknown process'} is in it") from None

@@ -1,4 +1,4 @@
-"""coord_prompt_inbox: the prompt of a dispatch, in a file that is there whole or not at all."""
+"""coord_prompt_inbox: the file with the prompt of a dispatch. It is published as a whole, never half-written."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class CoordPromptInbox:
-    """inbox/<id>.md"""
+    """The prompt file inbox/<dispatch id>.md in the home."""
 
     name = "coord_prompt_inbox"
     klass = "delivery"
     by_program = False
 
     def name_for(self, order: Order, _world: World) -> str:
-        """In the home's inbox."""
+        """Return the path of the prompt file, relative to the home."""
         return paths.prompt(order.dispatch)
 
     def data_for(self, _order: Order, _world: World) -> dict[str, Any]:
-        """Nothing more."""
+        """Return `preserve`: whether the file is archived instead of deleted when it is released."""
         return {"preserve": False}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """A file of that name in the inbox is ours, because its claim says so."""
+        """Return `ours` for a regular file at the claim's path, `foreign` for anything else there."""
         path = f"{world.home}/{claim.name}"
         try:
             os.lstat(path)
@@ -40,11 +40,11 @@ class CoordPromptInbox:
         return "ours" if os.path.isfile(path) and not os.path.islink(path) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
-        """Publish it, atomically and durably."""
+        """Write the prompt file, atomically and durably."""
         world.files.publish(claim.name, order.prompt.encode())
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Unlink it, or keep it in the archive where that was asked for."""
+        """Delete the prompt file, or move it to the archive when the claim says `preserve`."""
         if claim.data.get("preserve"):
             world.files.move(claim.name, f"{paths.INBOX_ARCHIVE}/{os.path.basename(claim.name)}")
         else:

@@ -1,4 +1,4 @@
-"""What a kind of resource has to be able to do. What recovery does with it comes from its class alone."""
+"""The interface of a kind of resource. How recovery treats a resource depends only on the class of its kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a dispatch, or the runner of a job, needs made for it."""
+    """The facts that the kinds need to create the resources of a dispatch, or of a job's runner."""
 
     dispatch: str
     project: str
@@ -26,9 +26,9 @@ class Order:
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None
-    # The commit that is to be merged.
+    # The commit to merge.
     work: str = ""
-    # What marks a branch as this project's; the commit that it begins at is added to it.
+    # The beginning of the mark of this project's branch; the commit at which the branch starts is appended.
     branch_mark: str = ""
     integration: str = ""
     prompt: str = ""
@@ -36,32 +36,32 @@ class Order:
     words: tuple[str, ...] = ()
     cwd: str = "/"
     server: str = ""
-    # The job whose runner asks, when it is not for a dispatch.
+    # The job, when the order is for a job's runner and not for a dispatch.
     job: str = ""
     git_limit: float = 600.0
-    # What else is to be made, and can be while another program is at work. Safe to call again.
+    # Creates other resources while a program such as git works. Safe to call again.
     meanwhile: Callable[[], None] | None = None
 
 
 class Kind(Protocol):
-    """One kind of resource."""
+    """One kind of resource outside the database, such as a worktree or a tmux session."""
 
     name: str
     klass: str
-    # Whether another program makes it, which may outlive us: then it inherits the effect's lock.
+    # Whether another program (git, tmux) creates the resource. It may outlive fleet, so it inherits the effect lock.
     by_program: bool
 
     def name_for(self, order: Order, world: World) -> str:
-        """What the thing is called; unique for its kind on a host."""
+        """Return the name of the resource, unique for its kind on a host."""
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """What look and release need to know, written down with the intent."""
+        """Return the data that `look` and `release` need; the claim stores it before the resource is created."""
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Ours, absent, foreign or unknown. Changes nothing."""
+        """Return whether the resource is ours, absent, foreign or unknown. Changes nothing."""
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, or complete what a dead creator left half-made."""
+        """Create the resource, or complete a half-made one whose creator died."""
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Make it not ours. Safe when it was never made."""
+        """Remove the resource. Safe when it was never created."""

@@ -1,4 +1,4 @@
-"""merge_tree: the worktree of fleet's own in which a finisher merges. On no branch; nobody works in it but git."""
+"""merge_tree: the worktree in which a finisher merges. It is on no branch, and no agent works in it."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ _GATE_WAIT = 600.0
 
 
 class MergeTree:
-    """A throw-away worktree, keyed by its dispatch."""
+    """A throw-away worktree of one finisher dispatch."""
 
     name = "merge_tree"
     klass = "exclusive"
     by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
-        """One a finisher."""
+        """Return the path of the merge worktree, which contains the finisher's dispatch id."""
         return f"{world.home}/{paths.merge_tree(order.project, order.dispatch)}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
-        """Where it belongs."""
+        """Return the repository of the merge worktree."""
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Ours when git registers it there."""
+        """Return `ours` when git lists the merge worktree, or cannot list it but this claim began to create it."""
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
-            return "ours" if half_made.is_begun(claim, world) else "unknown"
-        if any(os.path.realpath(each.path) == os.path.realpath(claim.name) for each in known):
+            return "ours" if half_made.has_leftovers(claim, world) else "unknown"
+        if any(os.path.realpath(worktree.path) == os.path.realpath(claim.name) for worktree in known):
             return "ours"
-        return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
+        return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, at the integration branch."""
+        """Create the merge worktree at the integration branch; WorktreeRefused when its path is taken."""
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:
             if self.look(claim, world) != "absent" or order.base is None:
                 raise errors.WorktreeRefused(
-                    path=claim.name, why="something is there already", advice="run `fleet clean`"
+                    path=claim.name, why="the path is taken already", advice="run `fleet clean`"
                 )
             world.files.make_folder(os.path.dirname(claim.name))
-            reason = half_made.reason(claim, order.dispatch, world)
+            reason = half_made.lock_reason(claim, order.dispatch, world)
             world.git.add_scratch(
                 order.repository, claim.name, order.base, reason=reason, limit=order.git_limit, lock=lock
             )
@@ -59,7 +59,7 @@ class MergeTree:
             gate.give()
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove it. Only git and the verify command wrote here, and what counts is in the integration branch."""
+        """Remove the merge worktree. Nothing is lost: only git and the verify command wrote in it."""
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:

@@ -1,6 +1,7 @@
-"""tmux_session: the session that is made for one dispatch, on the home's own server.
+"""tmux_session: the session of one dispatch, on the home's own tmux server.
 
-Ours is the pane that was made with it, wherever a person has moved it. Other panes in the session are a person's or another agent's.
+The dispatch owns only the pane that was created with the session, even after a person moved the pane. Other panes in
+the session belong to a person or to another agent.
 """
 
 from __future__ import annotations
@@ -22,26 +23,26 @@ _GATE_WAIT = 60.0
 
 
 class TmuxSession:
-    """fleet-<id>"""
+    """The tmux session fleet-<dispatch id>."""
 
     name = "tmux_session"
     klass = "exclusive"
     by_program = True
 
     def name_for(self, order: Order, _world: World) -> str:
-        """Named after its dispatch."""
+        """Return the name of the session, which contains the dispatch id."""
         return f"fleet-{order.dispatch}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """The server it is made on: only that one can say that it is gone."""
+        """Return the tmux server on which the session is created: only that server can prove the session absent."""
         return {"server": order.server, "socket": world.tmux.socket}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """By the server's answer, its identity, and the stamps of the pane."""
-        return self.judge(claim, world.tmux.listing(), world)
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a new listing of all panes."""
+        return self.look_in_listing(claim, world.tmux.listing(), world)
 
-    def judge(self, claim: Claim, listing: Listing, world: World) -> Look:
-        """The same, from a listing that was asked for once for all."""
+    def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a given listing."""
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
             return "foreign" if _is_respawned(claim, pane, world) else "ours"
@@ -56,14 +57,17 @@ class TmuxSession:
         return "absent" if gone else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, stamped, on the server that the intent names; if that went with its last session, on the next one."""
+        """Create the session on the server that the claim names, or on a new server if that one is dead.
+
+        Records the server in the claim's data. TmuxRefused when the server was replaced while it is not proven dead.
+        """
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)
         try:
-            server = self._made(claim, order, world, lock)
+            server = self._create(claim, order, world, lock)
             if server is None:
                 claim.data["server"] = str(world.tmux.ensure_server())
-                server = self._made(claim, order, world, lock)
+                server = self._create(claim, order, world, lock)
         finally:
             gate.give()
         if str(server) != claim.data["server"]:
@@ -71,8 +75,8 @@ class TmuxSession:
                 raise errors.TmuxRefused(what=f"make session {claim.name}", why="its server was replaced meanwhile")
             claim.data["server"] = str(server)
 
-    def _made(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
-        """The server it was made on; None when the one that the claim names is proven dead."""
+    def _create(self, claim: Claim, order: Order, world: World, lock: int) -> Identity | None:
+        """Create the session and return its server; None when the server that the claim names is dead."""
         try:
             return world.tmux.create(
                 claim.name,
@@ -89,10 +93,10 @@ class TmuxSession:
             return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """End our pane, by its id. Its processes were proven dead before. The session goes with its last pane."""
+        """Kill the dispatch's pane, whose processes were proven dead before. tmux ends a session with its last pane."""
         listing = world.tmux.listing()
         pane = listing.pane_of(claim.dispatch or "")
-        look = self.judge(claim, listing, world)
+        look = self.look_in_listing(claim, listing, world)
         if look == "ours" and pane is not None and not world.tmux.kill(pane):
             raise errors.TmuxRefused(what=f"end the pane of {claim.name}", why="no answer")
         if look in {"unknown", "foreign"}:
@@ -100,7 +104,7 @@ class TmuxSession:
 
 
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
-    """Whether a person has started something else in the pane of an agent that is dead."""
+    """Whether a person has started another program in the pane of a dead agent."""
     process = Identity.parse(claim.data.get("process", ""))
     if process is None or pane.dead or pane.pid == process.pid:
         return False

@@ -1,4 +1,4 @@
-"""worker_dir: what fleet keeps beside a task's worktree, for whoever works on it."""
+"""worker_dir: the folder in which fleet keeps its own files about a task, beside the task's worktree."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class WorkerDir:
-    """A directory of fleet's own."""
+    """The folder of one task, kept from dispatch to dispatch."""
 
     name = "worker_dir"
     klass = "adoptable"
     by_program = False
 
     def name_for(self, order: Order, world: World) -> str:
-        """Keyed by task, not by dispatch."""
+        """Return the path of the task's folder; all dispatches of the task share it."""
         return f"{world.home}/{paths.worker_dir(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """Whether it was there before, with something in it: of a database that was lost, or a person's."""
-        return {"was_there": True} if _has_something(self.name_for(order, world)) else {}
+        """Return `was_there` when the folder already has entries: a person's, or those of a database that was lost."""
+        return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
-        """A directory of that name in the home is ours."""
+        """Return `ours` for a folder at the claim's path; anything else there is foreign."""
         try:
             os.lstat(claim.name)
         except FileNotFoundError:
@@ -41,11 +41,11 @@ class WorkerDir:
         return "ours" if os.path.isdir(claim.name) and not os.path.islink(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
-        """Make it."""
+        """Create the folder."""
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make(claim.name))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove it with what fleet put into it. One that was there before stays, but for the note that a tree was set up."""
+        """Remove the folder. One that existed before the claim stays, without the mark that its worktree is set up."""
         if claim.data.get("was_there"):
             world.files.unlink(f"{os.path.relpath(claim.name, world.home)}/set-up")
             return
@@ -54,7 +54,7 @@ class WorkerDir:
             raise OSError(f"{claim.name} could not be removed")
 
 
-def _has_something(path: str) -> bool:
+def _has_entries(path: str) -> bool:
     try:
         return bool(os.listdir(path))
     except (FileNotFoundError, NotADirectoryError):

@@ -74,7 +74,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert(tx, wanted)
     if not seen.free:
-        raise errors.BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.hands)
+        raise errors.BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.actor_text)
     if existing.state == "allocating":
         data = jsontext.dumps(existing.data)
         stepped = change(STEPS, "allocating", "retaken")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.dispatch.seat_steps import STEPS, state
+from fleet.model.dispatch.seat_steps import STEPS, seat_state
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
@@ -65,4 +65,4 @@ def vacate(tx: Tx, project: str, holder: str) -> bool:
 
 def _may(now: Seat, event: str) -> bool:
     """Whether the table of steps allows this event in the seat's present state."""
-    return (state(now), event) in STEPS
+    return (seat_state(now), event) in STEPS

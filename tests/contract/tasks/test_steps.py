@@ -141,10 +141,10 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
     )
 
     def ended(state):
-        table.fleet.commit(settle._end(row(), Outcome(exec_state=state, reason="so"), None, context, None))
+        table.fleet.commit(settle._record_end(row(), Outcome(exec_state=state, reason="so"), None, context, None))
 
     drivers = {
-        "launched": lambda: table.fleet.commit(launch._launch(row(), "me", "hash", {})),
+        "launched": lambda: table.fleet.commit(launch._record_launch(row(), "me", "hash", {})),
         "settled_done": lambda: ended("done"),
         "settled_blocked": lambda: ended("blocked"),
         "settled_failed": lambda: ended("failed"),
@@ -199,7 +199,7 @@ def test_claims(table):
 
     def failed(failures):
         claim = replace(read(), failures=failures, failed_at=2**50 if failures else None)
-        table.fleet.commit(acquire._failed(claim))
+        table.fleet.commit(acquire._record_failed_release(claim))
 
     def adopted(look):
         wanted = Claim(id="d", kind="worktree", name="n", host="h", project="p", slug="a")
@@ -207,8 +207,8 @@ def test_claims(table):
         table.tx(lambda tx: bundles.adopt(tx, wanted, existing, bundles.Seen(free=True, look=look)))
 
     drivers = {
-        "made": lambda: table.tx(lambda tx: launch._note_made(tx, SimpleNamespace(**P, id=ID))),
-        "let_go": lambda: table.fleet.commit(acquire._let_go(SimpleNamespace(world=me), read())),
+        "made": lambda: table.tx(lambda tx: launch._record_made_claims(tx, SimpleNamespace(**P, id=ID))),
+        "let_go": lambda: table.fleet.commit(acquire._begin_release(SimpleNamespace(world=me), read())),
         "not_gone": lambda: failed(0),
         "stuck": lambda: failed(acquire.TRIES),
         **{event: lambda event=event: step(event) for event in ("not_made", "found_absent", "found_gone", "gone")},
@@ -253,7 +253,7 @@ def test_seats(table):
         "vacate": lambda: table.tx(lambda tx: seats.vacate(tx, "p", OLD)),
     }
     assert set(drivers) == set(seat_steps.EVENTS)
-    table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.state(seat()))
+    table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.seat_state(seat()))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from fleet.errors.contested import GateHeld, ReplaceInProgress
 from fleet.errors.refused import CoordinatorLives, NotProven
 from fleet.errors.superseded import NotSeated
 from fleet.errors.tools import TmuxRefused
-from fleet.model.dispatch.one_time_proof import hashed
+from fleet.model.dispatch.one_time_proof import hash_nonce
 from fleet.verbs.coord import replace
 
 
@@ -82,7 +82,7 @@ def test_the_proof_is_known_to_the_new_one_alone_and_is_presented_once(either):
             "show-environment", "-t", f"fleet-{new}"
         )
         [kept] = asked(fleet, "SELECT * FROM nonces")
-        assert (kept["dispatch"], kept["hash"], kept["spent_at"]) == (new, hashed(nonce), None)
+        assert (kept["dispatch"], kept["hash"], kept["spent_at"]) == (new, hash_nonce(nonce), None)
         if not either._database:
             assert nonce not in "\n".join(sqlite3.connect(f"{either.home}/fleet.db").iterdump())
 

@@ -23,7 +23,7 @@ def test_an_effect_that_somebody_else_is_at_is_contested(scene, monkeypatch):
 
     monkeypatch.setattr(FileLock, "take", taken)
     with scene.fleet() as fleet:
-        with pytest.raises(Contested, match=r"worktree .*: somebody is at it already"):
+        with pytest.raises(Contested, match=r"worktree .*: another process is creating it"):
             scene.dispatch(fleet, "t", "sleep", "1000")
         assert (fleet.agents.list(), fleet.tasks.show(project="p", slug="t").status) == ([], "open")
         scene.launched(fleet, scene.dispatch(fleet, "t", "sleep", "1000"))

@@ -191,7 +191,7 @@ def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
         os.kill(agent.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(agent) == "dead")
         try:
-            assert remaining.look(fleet.context, fleet.context.dispatch(ident)).strangers == []
+            assert remaining.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
             assert fleet.sessions.settle(ident)["settled"]
             assert is_alive(server)
         finally:

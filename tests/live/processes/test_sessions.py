@@ -236,4 +236,4 @@ def test_who_settles_second_waits_for_the_release_that_is_under_way_but_not_for_
         left = fleet.sessions.settle(ident).left
         os.kill(first.pid, signal.SIGCONT)
         assert first.wait(60) == 0
-        assert left == ([] if patience else [f"tmux_session fleet-{ident}: somebody else is releasing it"])
+        assert left == ([] if patience else [f"tmux_session fleet-{ident}: another process is releasing it"])

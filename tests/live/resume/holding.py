@@ -51,7 +51,7 @@ def race(world: World, name: str) -> None:
     sys.stdin.readline()
     context = SimpleNamespace(world=world)
     try:
-        work_lock.taken_to_resume(context, world.work_gate(name, "t"), "t", force=False)
+        work_lock.lock_work_to_resume(context, world.work_gate(name, "t"), "t", force=False)
         print("won", flush=True)
     except ResumeInProgress:
         print("refused", flush=True)
@@ -64,7 +64,7 @@ def powerless(world: World, name: str) -> None:
     print(world.processes.life(gate.holder().who))
     for force in (False, True):
         try:
-            work_lock.taken_to_resume(SimpleNamespace(world=world), gate, "t", force=force)
+            work_lock.lock_work_to_resume(SimpleNamespace(world=world), gate, "t", force=force)
             print("taken")
         except FleetError as error:
             print(error.code, type(error).__name__, error)

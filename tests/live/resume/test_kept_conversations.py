@@ -58,7 +58,7 @@ def test_each_goes_on_in_the_one_that_was_begun_in_its_own_worktree(either, talk
             done = fleet.dispatches.resume(ident)
             either.shows(fleet, done.id, f"resumed of-{slug}")
             assert (done.conversation, fleet.dispatches.show(done.id).resumes) == (True, "conversation")
-            assert conversation.known(fleet.context, done.id) == f"of-{slug}"
+            assert conversation.recorded_conversation(fleet.context, done.id) == f"of-{slug}"
 
 
 @pytest.mark.req("RES-10")
@@ -110,4 +110,4 @@ def test_a_file_may_be_named_by_the_beginning_of_an_id(tmp_path, file, there):
         f'summary = "mine"\nprogram = "sh"\nstart = {words}\ntranscript = ["{tmp_path}/*-{{conversation:8}}.jsonl"]\n'
     )
     (tmp_path / file).touch()
-    assert conversation.can_go_on(read(path), "01234567-89ab-4cde-8f01-23456789abcd") == there
+    assert conversation.can_continue(read(path), "01234567-89ab-4cde-8f01-23456789abcd") == there

@@ -279,7 +279,7 @@ def test_an_engine_that_can_goes_on_in_the_same_conversation_again_and_again(eit
     talker(either)
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", engine="talker")
-        talk = conversation.known(fleet.context, ident)
+        talk = conversation.recorded_conversation(fleet.context, ident)
         assert uuid.UUID(talk).version == 4
         either.shows(fleet, ident, f"started {talk}")
         for _ in range(2):
@@ -304,8 +304,8 @@ def test_a_conversation_that_was_never_kept_is_begun_anew_under_another_name(eit
         fleet.dispatches.stop(old)
         assert [each.conversation for each in fleet.dispatches.resumable()] == [False]
         done = fleet.dispatches.resume(old)
-        talk = conversation.known(fleet.context, done.id)
-        assert (done.conversation, talk != conversation.known(fleet.context, old)) == (False, True)
+        talk = conversation.recorded_conversation(fleet.context, done.id)
+        assert (done.conversation, talk != conversation.recorded_conversation(fleet.context, old)) == (False, True)
         either.shows(fleet, done.id, f"started {talk}")
         assert fleet.dispatches.show(done.id).resumes == "again"
         fleet.dispatches.stop(done.id)

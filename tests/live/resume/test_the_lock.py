@@ -63,7 +63,7 @@ class Hall:
         path.write_text(json.dumps(json.loads(path.read_text()) | facts))
 
     def to_resume(self, *, force: bool = False):
-        return work_lock.taken_to_resume(self.context, self.gate, "t", force=force)
+        return work_lock.lock_work_to_resume(self.context, self.gate, "t", force=force)
 
     def close(self) -> None:
         for pid in self._orphans:

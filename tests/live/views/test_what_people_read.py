@@ -104,7 +104,7 @@ def test_merging_work_without_commits_says_that_there_was_nothing_to_merge(eithe
 
 
 @pytest.mark.req("ADO-11", "SWEEP-8")
-def test_a_kept_worktree_is_listed_once_and_its_claim_stays_as_it_was(either):
+def test_a_why_worktree_busy_is_listed_once_and_its_claim_stays_as_it_was(either):
     either.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with either.fleet() as fleet:
         either.killed(fleet, "t")

@@ -15,4 +15,4 @@ def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
     monkeypatch.setattr(apply_remedy, "look", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(settle, "_end_dead", lambda *_given: None)
     monkeypatch.setattr(find, "journal", lambda _context, _ident: SimpleNamespace(exec_state="failed"))
-    assert resume.settled(context, ROW).exec_state == "failed"
+    assert resume.settle_if_dead(context, ROW).exec_state == "failed"

@@ -76,7 +76,7 @@ class Dispatches(Part):
         """Resume the work of a dispatch, session or task; with `force`, first stop a resume that is in progress."""
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
-            meant = find.journal(context, resume.named(context, given, project))
+            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
             self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
         return resume.resume(context, given, project=project, force=force)
@@ -111,7 +111,7 @@ class Dispatches(Part):
 
     def show(self, ident: str) -> Journal:
         """Return one dispatch with its claims, also an archived one; claims that are not archived are checked now."""
-        live = self._by.store.read(lambda rows: reclaim.journal(rows, ident))
+        live = self._by.store.read(lambda rows: reclaim.journal_view(rows, ident))
         if live is not None:
             return self._with_observed_claims(live)
         archived = find.archived_journal(self._by.view, ident)

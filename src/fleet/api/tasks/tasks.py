@@ -63,7 +63,7 @@ class Tasks(Part):
 
         why = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
-        kept = settle.kept_worktree(self._by.view, attempt.id) if attempt is not None else None
+        kept = settle.why_worktree_busy(self._by.view, attempt.id) if attempt is not None else None
         return why if kept is None else why.replaced(sentences=[kept.spoken, *why.sentences])
 
     # planning ---------------------------------------------------------------------------------------------------------

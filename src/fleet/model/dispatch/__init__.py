@@ -1,1 +1,1 @@
-"""Dispatches and claims: their steps, and the decisions about them."""
+"""The states of dispatches, claims and seats, and the pure decisions about them."""

@@ -1,8 +1,8 @@
-"""The mark of a task's branch: which home and which project made it, its own name, and the commit that it began at.
+"""The mark of a task's branch: the home and the project that made the branch, its name, and the commit it started at.
 
-A project that is removed and registered again is another project, although it has the same name. A copy of a branch has a copy of
-its mark, which names another branch. The branch of a claim from before there were marks is marked later; its mark says also when
-the branch was made, because its reflog does not name fleet.
+A project that is removed and registered again counts as another project, although it has the same name. A copied branch
+also copies the mark, but the mark names the original branch. A branch that was made before marks existed is marked
+later; its mark also holds the time at which the branch was made, because the branch's reflog does not name fleet.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Project
 
-_BASE, _BIRTH = 3, 4  # home, project, branch, commit, time
+_BASE, _BIRTH = 3, 4  # positions in a mark: home, project, branch, commit, time
 
 
 def mark_of(home_id: str, project: Project, branch: str) -> str:
-    """Return how the mark of a project's branch begins."""
+    """Return the beginning of the mark for a project's branch; the starting commit is appended to it."""
     return f"{home_id} {project.name}.{project.added_at} {branch} "
 
 
 def base_in(mark: str) -> str:
-    """Return the commit that a marked branch began at; empty when the mark does not say."""
+    """Return the commit at which a marked branch started; empty when the mark has no commit."""
     parts = mark.split()
     return parts[_BASE] if len(parts) in {_BASE + 1, _BIRTH + 1} else ""
 
 
 def birth_in(mark: str) -> str:
-    """Return when a branch was made that was marked later; empty when the mark does not say."""
+    """Return the time at which a branch was made, from the mark of a branch that was marked later; otherwise empty."""
     parts = mark.split()
     return parts[_BIRTH] if len(parts) == _BIRTH + 1 else ""

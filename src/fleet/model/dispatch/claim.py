@@ -1,4 +1,4 @@
-"""A claim, as recovery reads it."""
+"""A claim as a value, for the code that acquires, releases and recovers resources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The written duty to release one thing outside the database."""
+    """The recorded duty to release one resource outside the database."""
 
     id: str
     kind: str
@@ -36,20 +36,20 @@ class Claim:
 
     @classmethod
     def of(cls, row: ClaimRow) -> Claim:
-        """From its row in the store."""
-        kept = {name: getattr(row, name) for name in cls.__slots__}
-        return cls(**{**kept, "data": json.loads(kept["data"])})
+        """Return the claim that a row of the store describes."""
+        fields = {name: getattr(row, name) for name in cls.__slots__}
+        return cls(**{**fields, "data": json.loads(fields["data"])})
 
     @property
     def who(self) -> Identity | None:
-        """The process that makes or removes the thing."""
+        """Return the process that creates or removes the resource; None when the claim names none."""
         return Identity.parse(self.actor)
 
     @property
-    def hands(self) -> str:
-        """The same, for people."""
+    def actor_text(self) -> str:
+        """Return the process that creates or removes the resource, as text for people."""
         return f"process {self.who.pid}" if self.who else "an unknown process"
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the kind and the name of the resource."""
         return f"{self.kind} {self.name}"

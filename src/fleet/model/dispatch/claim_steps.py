@@ -1,4 +1,4 @@
-"""The life of a claim: the written duty to release one thing outside the database."""
+"""The states of a claim, and the events that lead from one state to the next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 CLASSES = ("exclusive", "adoptable", "delivery", "derived", "audit")
 STATES = ("allocating", "live", "releasing", "releasing_blocked", "released", "failed_alloc")
 
-# While a claim is in one of these nobody else can claim the same thing.
+# While a claim is in one of these states, no other claim can be made on the same resource.
 HELD = frozenset({"allocating", "live", "releasing", "releasing_blocked"})
 
 EVENTS = (
@@ -19,12 +19,15 @@ EVENTS = (
 STEPS: dict[tuple[str, str], ClaimState] = {
     ("allocating", "made"): "live",
     ("allocating", "not_made"): "failed_alloc",
-    ("allocating", "retaken"): "allocating",  # whoever was making it is dead; another one goes on
-    ("failed_alloc", "made"): "live",  # a session that tmux made later than it was waited for
+    ("allocating", "retaken"): "allocating",  # the process that was creating the resource died; another one continues
+    ("failed_alloc", "made"): "live",  # tmux created the session after fleet had stopped waiting
     ("failed_alloc", "found_absent"): "released",
     ("live", "let_go"): "releasing",
     ("live", "found_gone"): "released",
-    ("releasing", "let_go"): "releasing",  # whoever was releasing it is dead, or failed; tried again
+    (
+        "releasing",
+        "let_go",
+    ): "releasing",  # the process that was releasing the resource died or failed; another one tries again
     ("releasing", "gone"): "released",
     ("releasing", "not_gone"): "releasing",
     ("releasing", "stuck"): "releasing_blocked",
@@ -32,7 +35,7 @@ STEPS: dict[tuple[str, str], ClaimState] = {
     ("releasing_blocked", "let_go"): "releasing",
     ("releasing_blocked", "gone"): "released",
     ("releasing_blocked", "taken_over"): "live",
-    # A person says that it is no more; nothing outside is touched.
+    # A person says that the resource no longer exists; nothing outside the database is touched.
     ("allocating", "given_up"): "released",
     ("failed_alloc", "given_up"): "released",
     ("live", "given_up"): "released",

@@ -1,4 +1,4 @@
-"""A one-time proof: the nonce is known to one process alone, its hash is what is kept."""
+"""The one-time proof of a coordinator: its process alone knows a nonce, and the store keeps only the hash."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from fleet.fast import blake2s
 VARIABLE = "FLEET_REPLACE_NONCE"
 
 
-def hashed(nonce: str) -> str:
-    """What is stored of a nonce."""
+def hash_nonce(nonce: str) -> str:
+    """Return the hash under which a nonce is stored."""
     return blake2s(nonce.encode("utf-8", "surrogatepass")).hexdigest()

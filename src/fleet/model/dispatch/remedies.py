@@ -1,7 +1,7 @@
-"""What is to become of a dispatch: one decision, from what is known and what is seen of it. Pure.
+"""Decide what to do about a dispatch (settle, kill, press, leave), from its recorded state and the observed facts.
 
-`verbs/dispatch/looking.py` gathers the facts, `decide` chooses the remedy, `verbs/dispatch/apply_remedy.py` applies it. The askers differ
-only in which remedies they may apply, and `MAY_APPLY` says which.
+Pure. `verbs/dispatch/looking.py` gathers the facts, `decide` chooses the remedy, `verbs/dispatch/apply_remedy.py`
+applies it. The callers (tick, sweep, resume …) differ only in which remedies they may apply; `MAY_APPLY` lists them.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from typing import Literal
 
 from fleet.model.states import assert_never
 
-# worker stands for every agent that works on a task: worker, reviewer, fix and rebase.
+# `worker` stands for every agent that works on a task: worker, reviewer, fix and rebase.
 Kind = Literal["worker", "finisher", "coord"]
-# starting: not launched yet, and may still be. unstarted: not launched, and proven that it never will be.
+# starting: not launched yet, but may be. unstarted: provably never will be launched.
 Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"]
-# Of a dead agent. ours: processes proven to be its own. strangers: processes in its worktree that fleet cannot attribute. silent: its
-# tmux server lives and does not answer.
+# What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
+# is unknown. silent: its tmux server is alive and does not answer.
 Remains = Literal["none", "ours", "strangers", "silent"]
-# over: its report_grace is over, or its hooks say that its turn is.
+# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn is.
 Report = Literal["none", "fresh", "over"]
 AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
-# late: a candidate whose deadline is over. withdrawn: out of the seat without ever having proven itself. out: it was in the seat.
+# A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
+# out: a former holder.
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
 Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
 Asker = Literal["tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch"]
-# What is next for an agent that is to exit: asked, given the rest of its exit_grace, or killed.
+# The next stage of ending an agent: ask it to exit, wait for its exit_grace, or kill it.
 Stage = Literal["ask", "wait", "kill"]
 
 MAY_APPLY: dict[Asker, frozenset[Act]] = {
@@ -40,7 +41,7 @@ MAY_APPLY: dict[Asker, frozenset[Act]] = {
     "job": frozenset({"settle", "kill_rest"}),
     "dispatch": frozenset({"settle"}),
 }
-# Causes that a person has to look at: nothing that fleet does by itself will change them.
+# Causes that only a person can remove.
 STANDING: frozenset[Cause] = frozenset({"foreign", "unknown", "strangers", "silent"})
 REPLACED = "another coordinator is in the seat"
 UNPROVEN = "withdrawn: it did not prove itself"
@@ -48,7 +49,7 @@ UNPROVEN = "withdrawn: it did not prove itself"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The facts about one dispatch. The fields from `why` on are words for people and decide nothing."""
+    """The facts about one dispatch. The fields from `why` on are texts for people and decide nothing."""
 
     condition: Condition
     kind: Kind = "worker"
@@ -60,7 +61,7 @@ class Seen:
     task_taken: bool = False
     place: Place = "none"
     handoff_queued: bool = False
-    # Why it cannot be settled; empty when it can.
+    # Why the dispatch cannot be settled; empty when it can.
     why: str = ""
     strangers: str = ""
     # What a person can do about the strangers.
@@ -68,27 +69,27 @@ class Seen:
     unreadable: str = ""
     asked_reason: str = ""
     handoff_reason: str = ""
-    # What proves that it should have ended, for a finding.
+    # What shows that the agent should have ended; the sweep prints it.
     proof: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Its death is proven: end it."""
+    """End the dispatch: its death is proven."""
 
     act: Act = "settle"
 
 
 @dataclass(frozen=True, slots=True)
 class KillRest:
-    """Its agent is dead: kill the processes that are proven to be left of it, then settle it."""
+    """Kill the processes that a dead agent provably left behind, then settle the dispatch."""
 
     act: Act = "kill_rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """It is to exit: ask it, give it time, kill its processes, settle it."""
+    """Make an agent exit, then settle the dispatch. `stage` is the next step: ask it, wait, or kill its processes."""
 
     asked_for: AskedFor
     reason: str
@@ -98,7 +99,7 @@ class Press:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdraw:
-    """A candidate for the seat that will not prove itself any more: take it out of the seat."""
+    """Remove a candidate from the seat because it can no longer prove itself."""
 
     why: str
     act: Act = "withdraw"
@@ -106,7 +107,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """Do nothing. Instead: the remedy that another asker may apply."""
+    """Leave the dispatch alone. `instead` is the remedy that this caller may not apply but another caller may."""
 
     why: str
     cause: Cause
@@ -116,7 +117,7 @@ class Leave:
 
     @property
     def is_standing(self) -> bool:
-        """Whether a person has to look at it."""
+        """Whether a person has to look at the dispatch, because fleet alone will not change its situation."""
         return self.cause in STANDING
 
 
@@ -124,19 +125,19 @@ Remedy = Settle | KillRest | Press | Withdraw | Leave
 
 
 def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Report:
-    """How far the time that an agent has after its report is over."""
+    """Return whether an agent has reported, and whether its time to exit after the report (`grace`) is over."""
     if not report:
         return "none"
     return "over" if at_rest or age >= grace else "fresh"
 
 
 def may_settle(seen: Seen) -> bool:
-    """Whether its death is proven, and nothing is left of it that has to go first."""
+    """Whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
     return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
 
 
 def remedy_for(asker: Asker, seen: Seen) -> Remedy:
-    """The remedy, as far as this asker may apply it; else Leave, with the remedy that it leaves to others."""
+    """Return the remedy for a dispatch if the caller may apply it; otherwise Leave, with that remedy as `instead`."""
     remedy = decide(seen)
     if isinstance(remedy, Leave) or remedy.act in MAY_APPLY[asker]:
         return remedy
@@ -145,31 +146,31 @@ def remedy_for(asker: Asker, seen: Seen) -> Remedy:
 
 
 def decide(seen: Seen) -> Remedy:
-    """What is right to do now. Unknown and foreign are left alone; nothing alive is settled."""
+    """Return the remedy for a dispatch. A living agent is never settled; unknown and foreign dispatches are left."""
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
-    return _by_condition(seen) if seen.own or seen.condition == "ended" else Leave(why=seen.why, cause="foreign")
+    return _decide_by_condition(seen) if seen.own or seen.condition == "ended" else Leave(why=seen.why, cause="foreign")
 
 
-def _by_condition(seen: Seen) -> Remedy:
+def _decide_by_condition(seen: Seen) -> Remedy:
     match seen.condition:
         case "ended" | "unknown":
             return Leave(why=seen.why, cause=seen.condition)
         case "starting":
-            return _retire(seen) or Leave(why=seen.why, cause="starting")
+            return _press_unseated(seen) or Leave(why=seen.why, cause="starting")
         case "unstarted":
             return Settle()
         case "alive":
-            return _living(seen)
+            return _decide_for_living(seen)
         case "dead":
-            return _dead(seen)
+            return _decide_for_dead(seen)
         case _:
             return assert_never(seen.condition)
 
 
 def _why_hopeless(seen: Seen) -> str:
-    """Why a candidate will not prove itself any more; empty while it may. Another home's candidate is withdrawn there."""
+    """Return why a candidate can no longer prove itself; empty while it can, or when another home has to decide."""
     if seen.place not in {"candidate", "late"}:
         return ""
     if seen.condition == "ended":
@@ -181,7 +182,7 @@ def _why_hopeless(seen: Seen) -> str:
     return "it has died" if seen.condition in {"dead", "unstarted"} else ""
 
 
-def _dead(seen: Seen) -> Remedy:
+def _decide_for_dead(seen: Seen) -> Remedy:
     match seen.remains:
         case "none":
             return Settle()
@@ -195,29 +196,30 @@ def _dead(seen: Seen) -> Remedy:
             return assert_never(seen.remains)
 
 
-def _living(seen: Seen) -> Remedy:
+def _decide_for_living(seen: Seen) -> Remedy:
     match seen.kind:
         case "worker":
-            pressed = _asked_before(seen) or _press_worker(seen)
+            remedy = _press_as_asked(seen) or _press_worker(seen)
         case "coord":
-            pressed = _retire(seen) or _asked_before(seen) or _reported(seen)
-        case "finisher":  # a merge of fleet's own has no task to lose; only a person ends it
-            pressed = _asked_before(seen) if seen.asked_for in {"kill", "stop"} else None
+            remedy = _press_unseated(seen) or _press_as_asked(seen) or _press_reported(seen)
+        case "finisher":  # a finisher cannot lose its task; only a person ends it
+            remedy = _press_as_asked(seen) if seen.asked_for in {"kill", "stop"} else None
         case _:
             return assert_never(seen.kind)
-    return pressed or Leave(why=seen.why, cause="alive")
+    return remedy or Leave(why=seen.why, cause="alive")
 
 
-def _asked_before(seen: Seen) -> Press | None:
+def _press_as_asked(seen: Seen) -> Press | None:
+    """Return the next stage of an exit that was requested before; None when none was, or only because of a report."""
     if seen.asked_for is None or seen.asked_for == "report":
         return None
     return _press(seen, seen.asked_for, seen.asked_reason)
 
 
 def _press_worker(seen: Seen) -> Press | None:
-    """A worker that reported long enough ago, lost its task, or has to make way for a successor."""
+    """Press a worker whose report grace is over, that lost its task, or that has to hand off; None for any other."""
     if seen.report == "over":
-        return _reported(seen)
+        return _press_reported(seen)
     if seen.report == "none" and seen.task_taken:
         return _press(seen, "superseded", "its task was taken away")
     if seen.handoff_queued:
@@ -225,12 +227,12 @@ def _press_worker(seen: Seen) -> Press | None:
     return None
 
 
-def _reported(seen: Seen) -> Press | None:
+def _press_reported(seen: Seen) -> Press | None:
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 
-def _retire(seen: Seen) -> Press | None:
-    """A coordinator that is out of the seat."""
+def _press_unseated(seen: Seen) -> Press | None:
+    """Press a coordinator that is no longer in the seat; None for any other dispatch."""
     match seen.place:
         case "out":
             return _press(seen, "replaced", REPLACED, act="retire")
@@ -243,7 +245,10 @@ def _retire(seen: Seen) -> Press | None:
 
 
 def _press(seen: Seen, asked_for: AskedFor, reason: str, *, act: Act = "press") -> Press:
-    """Ask once; asked before for something else than its report, it is not asked again."""
+    """Return the next stage of the exit: ask an agent once, wait for its exit grace, then kill.
+
+    An agent that was asked only because of its report is asked again for another purpose.
+    """
     if seen.asked_for is None or seen.asked_for == "report" != asked_for:
         return Press(asked_for=asked_for, reason=reason, stage="ask", act=act)
     return Press(asked_for=asked_for, reason=reason, stage="kill" if seen.exit_grace_over else "wait", act=act)

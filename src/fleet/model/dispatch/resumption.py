@@ -1,4 +1,7 @@
-"""What can be resumed: an attempt that ended without finishing its work, and whose task nobody has taken up since. Pure."""
+"""Decide which attempts can be resumed: ended before their work was finished, on a task that nobody took up since.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
 def why_finished(journal: Dispatch | LeftAttempt) -> str:
-    """Why an ended attempt leaves nothing to resume; empty when it does."""
+    """Return why an ended attempt leaves nothing to resume; empty when it can be resumed."""
     if journal.report in {"done", "failed"}:
         return f"it has finished: it reported {journal.report}"
     if journal.exec_state == "done":
@@ -29,7 +32,7 @@ def why_finished(journal: Dispatch | LeftAttempt) -> str:
 
 
 def why_taken(journal: Dispatch, task: TaskState) -> str:
-    """Why the task of an attempt is no longer its own; empty while it is, or when it is open again."""
+    """Return why the task no longer belongs to an attempt; empty while it does, or when the task is open again."""
     if task.archived:
         return "its task is archived"
     if task.status in _TAKEN_UP:
@@ -41,7 +44,7 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
 
 
 def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
-    """Whether it was lost, and neither stopped nor ended by itself: with the machine, its server, or its resume."""
+    """Whether an attempt was lost with its machine or its tmux server, or was a resume that never started."""
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)

@@ -1,4 +1,4 @@
-"""The life of a seat: empty or held, and during a change of coordinators with a candidate beside the holder."""
+"""The states of a coordinator's seat: empty or held, each with or without a candidate; and the events between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Seat(Protocol):
-        """A row of a seat."""
+        """A row of the seats table."""
 
         @property
         def holder(self) -> str | None: ...
@@ -20,7 +20,7 @@ EVENTS = ("take", "nominate", "prove", "withdraw", "vacate")
 
 STEPS = {
     ("empty", "take"): "held",
-    ("held", "take"): "held",  # its holder has ended
+    ("held", "take"): "held",  # the old holder has ended
     ("empty", "nominate"): "empty_with_candidate",
     ("held", "nominate"): "held_with_candidate",
     ("empty_with_candidate", "prove"): "held",
@@ -32,7 +32,7 @@ STEPS = {
 }
 
 
-def state(seat: Seat) -> str:
-    """The state that a seat's row is in."""
+def seat_state(seat: Seat) -> str:
+    """Return the state of a seat, from its holder and its candidate."""
     held = "empty" if seat.holder is None else "held"
     return held if seat.candidate is None else f"{held}_with_candidate"

@@ -1,4 +1,7 @@
-"""How a dispatch ends: its report or exit weighed. Pure; the death was proven before."""
+"""Decide how a dead dispatch ends (done, failed or blocked) from its report, the requested exit and its exit status.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ HANDED_OFF = "handed off"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What is known of a dispatch whose process is dead."""
+    """What is known about a dispatch whose process is dead."""
 
     launched: bool
     report: Report | None = None
@@ -32,28 +35,28 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What is committed."""
+    """The state in which a dispatch ends, and the reason."""
 
     exec_state: Report
     reason: str | None = None
 
     @property
     def handed_off(self) -> bool:
-        """It made way for a successor: its task goes on."""
+        """Whether the dispatch ended to make room for a successor, so that its task goes on."""
         return self.reason == HANDED_OFF and self.exec_state == "blocked"
 
 
 def outcome(seen: Evidence) -> Outcome:
-    """The report if there is one; else what was asked of it; else how it exited and what it left behind."""
+    """Return how the dispatch ends: by its report, else by the requested exit, else by its exit status and work."""
     if not seen.launched:
         return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
     if seen.report is not None:
         return Outcome(exec_state=seen.report, reason=seen.report_reason)
-    return _by_request(seen) or _by_exit(seen)
+    return _outcome_by_request(seen) or _outcome_by_exit(seen)
 
 
-def _by_request(seen: Evidence) -> Outcome | None:
-    """An exit after we asked is evidence of nothing: what was asked for decides."""
+def _outcome_by_request(seen: Evidence) -> Outcome | None:
+    """Return the outcome when fleet asked the agent to exit, whatever its exit status; None when it did not."""
     match seen.asked_for:
         case "kill" | "superseded":
             return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
@@ -69,7 +72,7 @@ def _by_request(seen: Evidence) -> Outcome | None:
             return assert_never(seen.asked_for)
 
 
-def _by_exit(seen: Evidence) -> Outcome:
+def _outcome_by_exit(seen: Evidence) -> Outcome:
     if seen.exit_status is None:
         why = INTERRUPTED if seen.other_boot else f"{INTERRUPTED}: it died without leaving an exit status"
         return Outcome(exec_state="blocked", reason=why)

@@ -1,4 +1,4 @@
-"""The life of a dispatch: how it runs, and how what it held is given back."""
+"""The states of a dispatch: how it runs (exec state), and how its claims are released (reclamation state)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from fleet.model.states import DispatchKind, ExecState, ReclState
 
     class HasExecState(Protocol):
-        """A row of a dispatch, or of something that has one."""
+        """A row with the exec state of a dispatch."""
 
         @property
         def exec_state(self) -> str | None: ...
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 KINDS: tuple[DispatchKind, ...] = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
-# The columns of a dispatch that are times.
+# The columns of a dispatch that hold times.
 TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 
 # exec state ---------------------------------------------------------------------------------------------------------
@@ -37,7 +37,8 @@ EXEC_STEPS: dict[tuple[str, str], ExecState] = {
 RECL_STATES = ("pending", "complete", "partial", "blocked")
 RECL_EVENTS = ("all_released", "bundle_left", "release_failed", "release_blocked")
 
-# bundle_left: its own claims are released, and it owns the bundle until a successor adopts it or the task is archived.
+# bundle_left: the dispatch's own claims are released; it owns the bundle until a successor adopts the bundle or the task
+# is archived.
 RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("pending", "all_released"): "complete",
     ("pending", "bundle_left"): "pending",
@@ -56,7 +57,7 @@ RECL_STEPS: dict[tuple[str, str], ReclState] = {
 
 
 def owner(*, project: str, slug: str | None) -> str:
-    """Who a dispatch works for, as journals write it."""
+    """Return the owner of a dispatch (its task or its project's coordinator) as journals write it."""
     return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"
 
 

@@ -1,4 +1,4 @@
-"""May a task's worktree go? The answer, and which ignored files are certainly reproducible."""
+"""The possible answers to "may this worktree be removed?", and the test whether an ignored file is disposable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LISTED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """Nothing in the worktree would be lost."""
+    """The worktree may be removed: nothing would be lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keep:
-    """The worktree stays. Work that can be committed to a ref of its own is committable."""
+    """The worktree must be kept. `committable`: its uncommitted work can be saved as a commit."""
 
     reason: str
     files: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside:
-    """The worktree may go once these ignored files and folders, which may not be reproducible, were put aside."""
+    """The worktree may be removed after these ignored files, which may be unique, are moved to the trash."""
 
     paths: tuple[str, ...]
     files: int
@@ -39,17 +39,17 @@ Verdict = Go | Keep | Aside
 
 
 def is_disposable(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a setting names an ignored file or folder: a pattern with a slash its path, any other a part of the path."""
+    """Whether a pattern matches an ignored file: with a slash the beginning of its path, else one part of its path."""
     plain = path.strip("/")
     parts = plain.split("/")
     starts = ["/".join(parts[: number + 1]) for number in range(len(parts))]
     return any(
-        fnmatchcase(each, pattern.strip("/"))
+        fnmatchcase(part, pattern.strip("/"))
         for pattern in patterns
-        for each in (starts if "/" in pattern.strip("/") else parts)
+        for part in (starts if "/" in pattern.strip("/") else parts)
     )
 
 
-def listed(names: Sequence[str]) -> str:
-    """A few names, for people."""
+def first_names(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are, as text for people."""
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")

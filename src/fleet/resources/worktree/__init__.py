@@ -1,1 +1,1 @@
-"""worktree: the git worktree of a task, and what only this kind needs."""
+"""worktree: the git worktree of a task, and the code that only this kind needs."""

@@ -1,4 +1,4 @@
-"""A worktree whose maker never came to an end. Nobody ever worked in it, so it may be completed or go."""
+"""Worktrees whose creation was interrupted. Nobody has worked in them, so they may be completed or removed."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ if TYPE_CHECKING:
 UNMADE = frozenset({"allocating", "failed_alloc"})
 
 
-def mark(world: World) -> str:
-    """What the locks of this home's worktrees begin with."""
+def lock_prefix(world: World) -> str:
+    """Return the beginning of git's lock reason for all worktrees of this home."""
     return f"fleet {world.tmux.home_id} "
 
 
-def reason(claim: Claim, dispatch: str, world: World) -> str:
-    """Why git is to lock it: who makes it, and by which claim. Whatever another claim made is not half-made by this one."""
-    return f"{mark(world)}{dispatch} {claim.id}"
+def lock_reason(claim: Claim, dispatch: str, world: World) -> str:
+    """Return the lock reason for a new worktree. It names home, dispatch and claim: the proof who made the worktree."""
+    return f"{lock_prefix(world)}{dispatch} {claim.id}"
 
 
-def is_of(claim: Claim, lock: str | None, world: World) -> bool:
-    """Whether a worktree that is locked for this reason was made by this claim."""
-    return (lock or "").startswith(mark(world)) and (lock or "").endswith(f" {claim.id}")
+def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
+    """Whether a worktree with this lock reason was made by this claim."""
+    return (lock or "").startswith(lock_prefix(world)) and (lock or "").endswith(f" {claim.id}")
 
 
 def is_used(claim: Claim, world: World) -> bool:
-    """Whether somebody may have worked in it: its files were all there (git writes the index last), and are not as they were."""
+    """Whether somebody may have worked in the worktree: its checkout was complete, and git finds changes or fails."""
     return leftovers.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
 
 
-def is_blank(claim: Claim) -> bool:
-    """Whether all there is is an empty folder: as good as nothing."""
+def is_empty_folder(claim: Claim) -> bool:
+    """Whether only an empty folder exists at the path of a worktree that was not made yet; it counts as absent."""
     return claim.state in UNMADE and leftovers.is_blank(claim.name)
 
 
-def is_begun(claim: Claim, world: World) -> bool:
-    """Whether there is anything of it; for when git, which stumbles over it, does not say."""
+def has_leftovers(claim: Claim, world: World) -> bool:
+    """Whether an interrupted creation left parts of the worktree; asked when git cannot list its worktrees."""
     place = git_dir(claim.data["repository"])
-    ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
+    ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     return claim.state in UNMADE and bool(leftovers.found(place, claim.name, ours, world.namespaces.sees_everyone))
 
 
 def discard(claim: Claim, world: World) -> None:
-    """Remove whatever there is of it."""
+    """Remove everything that the interrupted creation of this claim's worktree left."""
     place = git_dir(claim.data["repository"])
-    ours = lambda lock: is_of(claim, lock, world)  # noqa: E731
+    ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     world.funnel.through(
         "discard worktree", lambda: leftovers.discard(place, claim.name, ours, world.namespaces.sees_everyone)
     )

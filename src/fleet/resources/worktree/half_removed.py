@@ -1,4 +1,4 @@
-"""A worktree whose removal was begun and did not come to its end. git had found it clean; what it has taken away is in the repository."""
+"""Worktrees whose removal was interrupted. git had found them clean, so all deleted files are in the repository."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LEAVING = frozenset({"releasing", "releasing_blocked"})
 
 
 def has_lost_its_pointer(claim: Claim) -> bool:
-    """Whether the removal has taken away by what git knows the tree: then git does not see it any more."""
+    """Whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
     return claim.state in LEAVING and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
-def is_known(claim: Claim, here: Worktree) -> bool:
-    """Whether the repository still has the entry of such a tree, on its branch."""
+def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
+    """Whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 
 def restore(claim: Claim, world: World) -> None:
-    """Give a tree whose removal is given up, or begun anew, back what is missing in it. What is there is not touched."""
+    """Restore the files that an interrupted removal deleted from a worktree. Files that exist are not touched."""
     if claim.state not in LEAVING:
         return
     repoint(claim, world)
@@ -35,7 +35,7 @@ def restore(claim: Claim, world: World) -> None:
 
 
 def repoint(claim: Claim, world: World) -> None:
-    """Let git see it again."""
+    """Write the `.git` file again if an interrupted removal deleted it, so that git recognises the worktree."""
     if has_lost_its_pointer(claim):
         place = git_dir(claim.data["repository"])
         world.funnel.through("repoint worktree", lambda: leftovers.repoint(place, claim.name))

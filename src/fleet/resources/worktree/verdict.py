@@ -1,7 +1,8 @@
-"""May a task's worktree go? The one answer for whoever would remove it.
+"""Decide whether a task's worktree may be removed; everything that removes worktrees asks here.
 
-A worktree is kept when it has work that is nowhere else: uncommitted changes, edits hidden from git by index flags, another
-repository in it, a `.git` that was made anew. Ignored files that are not certainly reproducible are put aside first.
+A worktree is kept when it has work that exists nowhere else: uncommitted changes, changes hidden from git by index
+flags, another repository inside it, or a `.git` that somebody made anew. Ignored files that may not be reproducible are
+moved to the trash first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, is_disposable, listed
+from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
 from fleet.world.git import leftovers, nested_repositories
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 
 
 def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
-    """Whether a worktree may go, must be kept, or may go once some ignored files were put aside. Changes nothing.
+    """Return whether a worktree may be removed, must be kept, or needs files moved to the trash first.
 
-    One that was never whole may go: nobody can have worked in it. One that has lost its pointer to git was found clean before its
-    removal began; whoever goes on with that restores it and asks again.
+    Changes nothing. A half-made worktree may be removed, because nobody has worked in it. So may one whose interrupted
+    removal deleted its `.git` file, because git had found it clean; the code that continues that removal restores the
+    worktree and asks again.
     """
     if (
         claim.kind != "worktree"
@@ -44,42 +46,43 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     if leftovers.has_submodules(claim.name):
         return Keep(reason=f"{claim.name} has submodules, whose own commits may be nowhere else")
     try:
-        return _keep_foreign(claim, world) or _judge_files(claim, world, disposable)
+        return _keep_foreign_repository(claim, world) or _verdict_on_files(claim, world, disposable)
     except OSError as error:
         return Keep(reason=f"{claim.name} cannot be read: {error}")
     except RecursionError:
         return Keep(reason=f"{claim.name} has folders that are too deep to be looked at")
 
 
-def _keep_foreign(claim: Claim, world: World) -> Keep | None:
+def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
+    """Keep a worktree whose `.git` is not fleet's, or with another repository's work inside; else None."""
     path = claim.name
     if not nested_repositories.is_of_repository(world.git, path, claim.data["repository"]):
         if not world.git.is_remade(path) and world.git.place_of(path) is None:
             return Keep(reason=f"git does not say whether {path} has uncommitted work")
         return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
-    own = nested_repositories.with_own_work(world.git, path)
-    if not own:
+    nested = nested_repositories.with_own_work(world.git, path)
+    if not nested:
         return None
-    names = listed([shown(each) for each in own])
+    names = first_names([shown(name) for name in nested])
     return Keep(
-        reason=f"{path} has another repository in it, with work that may be nowhere else: {names}", files=tuple(own)
+        reason=f"{path} has another repository in it, with work that may be nowhere else: {names}", files=tuple(nested)
     )
 
 
-def _judge_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
+def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
     path, status = claim.name, world.git.status(claim.name)
     if status is None:
         return Keep(reason=f"git does not say whether {path} has uncommitted work")
-    return _keep_work(claim, status) or _judge_ignored(claim, world, status, disposable)
+    return _keep_work(claim, status) or _verdict_on_ignored(claim, world, status, disposable)
 
 
 def _keep_work(claim: Claim, status: Status) -> Keep | None:
-    """Keep uncommitted work. Files that are missing from a tree that is being removed are no work."""
+    """Keep uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
     changed = [name for code, name in status.changed if claim.state == "live" or code != " D"]
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
     nested = repositories_among(status, claim.name)
     if nested:
-        names = listed([shown(each) for each in nested])
+        names = first_names([shown(name) for name in nested])
         reason = (
             f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {names}"
         )
@@ -88,12 +91,12 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
         return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
     if not status.hidden:
         return None
-    names = listed([shown(each) for each in status.hidden])
+    names = first_names([shown(name) for name in status.hidden])
     hidden = "that git was told not to look at (skip-worktree or assume-unchanged)"
     return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {names}", files=files, committable=True)
 
 
-def _judge_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
+def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
     copies = copied_files(world, claim)
 
     def is_reproducible(name: str) -> bool:
@@ -105,7 +108,7 @@ def _judge_ignored(claim: Claim, world: World, status: Status, disposable: Seque
 
 
 def copied_files(world: World, claim: Claim) -> dict[str, str]:
-    """The files that fleet copied into a worktree, each with the digest of what it copied; none when that is not known."""
+    """Return the files that fleet copied into a worktree, with the digest of each; empty when no record is readable."""
     try:
         copies = json.loads(world.files.read(paths.copied_files(claim.project or "", claim.slug or "")))
     except (OSError, ValueError):

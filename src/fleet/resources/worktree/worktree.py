@@ -1,7 +1,7 @@
-"""worktree: the git worktree of a task, on its own branch.
+"""worktree: the git worktree of a task, on the task's own branch.
 
-Locked under our name before it has files, so that a half-made one is recognised and completed. Removed only when it is clean;
-its branch goes only when it is merged.
+git locks it with fleet's lock reason before it has files, so that a half-made worktree is recognised and completed. It
+is removed only when it is clean; its branch is deleted only when it is merged.
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
-from fleet.resources.worktree.branch_ownership import is_made_by, is_ordered, maker_of, mark_late, may_drop
-from fleet.resources.worktree.half_made import UNMADE, mark
+from fleet.resources.worktree.branch_ownership import (
+    is_branch_of_project,
+    is_made_by,
+    maker_of,
+    mark_unmarked_branch,
+    may_delete_branch,
+)
+from fleet.resources.worktree.half_made import UNMADE, lock_prefix
 from fleet.resources.worktree.verdict import may_go
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
@@ -30,51 +36,52 @@ GATE_WAIT = 600.0
 
 
 class Worktree:
-    """Where a task's agents work, one after another."""
+    """The worktree in which the agents of a task work, one after another."""
 
     name = "worktree"
     klass = "adoptable"
     by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
-        """Keyed by task, not by dispatch."""
+        """Return the path of the task's worktree; all dispatches of the task share it."""
         return f"{world.home}/{paths.worktree(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
-        """Where it belongs."""
+        """Return the repository and the branches of the worktree, and whether its branch existed before."""
         place = {"repository": order.repository, "branch": order.branch, "integration": order.integration}
         return place | {"branch_was_there": order.branch_was_there, "branch_mark": order.branch_mark}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Ours only if git registers it, on the right branch; one that we were making may have none yet."""
-        return self._judge(claim, world.git.worktrees(claim.data["repository"]), world)
+        """Return `ours` when git lists the worktree on its branch; a half-made one may be on no branch yet."""
+        return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
-    def _judge(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
+    def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
+        """Return whether the worktree is ours, absent, foreign or unknown. `known`: git's list; None if git failed."""
         if known is None:
-            begun = half_made.is_begun(claim, world) and not half_made.is_used(claim, world)
+            begun = half_made.has_leftovers(claim, world) and not half_made.is_used(claim, world)
             return "ours" if begun else "unknown"
-        here = _registered(claim, known)
-        if here is not None and half_removed.is_known(claim, here):
+        here = _registered_worktree(claim, known)
+        if here is not None and half_removed.is_registered_on_branch(claim, here):
             return "ours"
         if here is None or here.prunable or not os.path.isdir(claim.name):
-            return "absent" if half_made.is_blank(claim) or not os.path.lexists(claim.name) else "foreign"
-        if claim.state in UNMADE:  # what another claim made, or what is changed already, somebody may have worked in
-            ours = half_made.is_of(claim, here.locked, world) and not half_made.is_used(claim, world)
+            return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
+        if claim.state in UNMADE:  # of another claim, or changed: somebody may have worked in it
+            ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
         return "ours" if here.branch == claim.data["branch"] else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it, complete it, or refuse it."""
+        """Create the worktree, or complete a half-made one. WorktreeRefused when something else is at its path."""
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
-            if os.path.lexists(claim.name) or not self._made_at_once(claim, order, world, lock):
+            if os.path.lexists(claim.name) or not self._try_make(claim, order, world, lock):
                 self._acquire_with_care(claim, order, world, lock)
         finally:
             gate.give()
 
-    def _made_at_once(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Where nothing is, git need not be asked first; if it refuses, it is."""
+    def _try_make(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+        """Create the worktree without asking git first what exists, which is faster. False when git refuses."""
         try:
             self._make(claim, order, world, lock)
         except errors.GitRefused:
@@ -82,23 +89,24 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
+        """Ask git what exists, then complete the worktree, remove half-made remains and create it, or refuse."""
         known = world.git.worktrees(order.repository)
-        look = self._judge(claim, known, world)
-        if look == "ours" and self._is_completed(claim, order, world, lock):
+        look = self._look_in_list(claim, known, world)
+        if look == "ours" and self._try_complete(claim, order, world, lock):
             return
         if look in {"foreign", "unknown"}:
-            raise _refusal(claim, look, _registered(claim, known or []), world)
+            raise _worktree_refused(claim, look, _registered_worktree(claim, known or []), world)
         half_made.discard(claim, world)
-        if look == "absent" and _registered(claim, known or []) is not None:
+        if look == "absent" and _registered_worktree(claim, known or []) is not None:
             world.git.forget(order.repository, claim.name)
         self._make(claim, order, world, lock)
 
     def _make(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make it on a new branch, which is marked; on the one that is there only if its mark proves it to be this project's."""
+        """Create the worktree on a new, marked branch, or on the existing branch of this project."""
         world.files.make_folder(os.path.dirname(claim.name))
         repository, limit, rest = order.repository, order.git_limit, order.meanwhile
-        reason = half_made.reason(claim, order.dispatch, world)
-        if self._is_branch_there(claim, order, world):
+        reason = half_made.lock_reason(claim, order.dispatch, world)
+        if self._has_own_branch(claim, order, world):
             world.git.add_worktree(
                 repository, claim.name, order.branch, reason=reason, limit=limit, lock=lock, meanwhile=rest
             )
@@ -106,20 +114,20 @@ class Worktree:
             at = order.base or "HEAD"
             world.git.add_detached(repository, claim.name, at, reason=reason, limit=limit, lock=lock, meanwhile=rest)
             self._begin_branch(claim, order, world, lock)
-            self._mark(claim, order, world)
+            self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Make the branch, with this claim as its maker: if the mark does not follow, that proves whose it is."""
+        """Create the branch with this claim as the maker in its reflog, which proves the owner without a mark."""
         world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
-    def _mark(self, claim: Claim, order: Order, world: World) -> None:
-        """Mark the branch that this claim made, with the commit that it began at."""
+    def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
+        """Mark the branch that this claim made, with the commit at which it started."""
         base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
-    def _is_completed(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Fill it, and put it on its branch if its maker did not come that far; False if too little of it is there."""
-        there = self._is_branch_there(claim, order, world)
+    def _try_complete(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
+        """Check out the files and the branch of a half-made worktree. False when git refuses."""
+        there = self._has_own_branch(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
             if there:
@@ -127,23 +135,23 @@ class Worktree:
             else:
                 self._begin_branch(claim, order, world, lock)
             if not claim.data.get("branch_was_there", True):
-                self._mark(claim, order, world)
+                self._mark_branch(claim, order, world)
         except errors.GitRefused:
             return False
         return True
 
-    def _is_branch_there(self, claim: Claim, order: Order, world: World) -> bool:
-        """Whether the task's branch exists. Refused when it is not provably this project's."""
+    def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
+        """Whether the task's branch exists; WorktreeRefused unless it provably belongs to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        if not is_ordered(order, world) and not is_made_by(claim, order.repository, order.branch, world):
+        if not is_branch_of_project(order, world) and not is_made_by(claim, order.repository, order.branch, world):
             advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
             why = f"branch {order.branch} exists and is not provably of this project's agents"
             raise errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the tree if it is clean, and the branch if it is merged."""
+        """Remove the worktree if it is clean, and delete its branch if that is merged."""
         repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
@@ -155,21 +163,21 @@ class Worktree:
                 half_made.discard(claim, world)
             elif look == "ours":
                 half_removed.restore(claim, world)
-                _refuse_losing(claim, world)
+                _refuse_losing_work(claim, world)
                 if owner:
-                    mark_late(claim, owner, world)
-                reason = f"{mark(world)}released"
+                    mark_unmarked_branch(claim, owner, world)
+                reason = f"{lock_prefix(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):
-                self._drop_branch(claim, world, held=look == "ours")
+                self._delete_branch(claim, world, held=look == "ours")
         finally:
             gate.give()
 
-    def _drop_branch(self, claim: Claim, world: World, *, held: bool) -> None:
-        """Delete the branch if it is provably this project's, merged, and nobody has it in hand. One that stays is remembered."""
-        repository, branch, integration = (claim.data.get(each, "") for each in ("repository", "branch", "integration"))
+    def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
+        """Delete the branch if it is this project's, merged and unused. Record where an unmerged branch was left."""
+        repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
         commit = world.git.resolve(repository, head_ref(branch))
-        if commit is None or not may_drop(claim, repository, branch, world, held=held):
+        if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
             return
         if not (integration and world.git.contains(repository, integration, commit)):
             if held:
@@ -180,9 +188,9 @@ class Worktree:
             world.proofs.unmark_branch(repository, branch)
 
 
-def _refuse_losing(claim: Claim, world: World) -> None:
-    """Ask once more, right before the removal: somebody may have written into the tree since it was found to be clean."""
-    whole = replace(claim, state="live")  # what a removal before this one took away is there again
+def _refuse_losing_work(claim: Claim, world: World) -> None:
+    """Refuse the removal if somebody has written into the worktree since the first check found it clean."""
+    whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):
         raise errors.GitRefused(what=f"remove {claim.name}", why=verdict.reason)
@@ -190,9 +198,9 @@ def _refuse_losing(claim: Claim, world: World) -> None:
         raise errors.GitRefused(what=f"remove {claim.name}", why=f"it has {verdict.files} new ignored files; try again")
 
 
-def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
-    """Why what is there cannot be used, and what a person can do about it."""
-    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(mark(world)):
+def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
+    """Return the error that says why the existing worktree cannot be used, and what a person can do."""
+    if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
         return errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
@@ -200,5 +208,5 @@ def _refusal(claim: Claim, look: Look, here: Listed | None, world: World) -> err
     return errors.WorktreeRefused(path=claim.name, why=f"it is {look}", advice=advice)
 
 
-def _registered(claim: Claim, known: list[Listed]) -> Listed | None:
-    return next((each for each in known if os.path.realpath(each.path) == os.path.realpath(claim.name)), None)
+def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
+    return next((listed for listed in known if os.path.realpath(listed.path) == os.path.realpath(claim.name)), None)

@@ -27,7 +27,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
 from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.reclaim import journal
+from fleet.verbs.dispatch.reclaim import journal_view
 from fleet.verbs.homes.ownership import is_own, note_home, refuse_foreign
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
 def inspect(context: Context, ident: str) -> Inspected:
     """Return the claims of a dispatch, each checked against the world now."""
     names.DispatchId(ident)
-    kept = context.store.read(lambda rows: journal(rows, ident))
+    kept = context.store.read(lambda rows: journal_view(rows, ident))
     if kept is None:
         raise errors.Absent(what=f"dispatch {ident}")
     looks = {

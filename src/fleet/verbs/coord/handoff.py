@@ -22,7 +22,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
 from fleet.verbs.coord.handoff_document import compose_document
 from fleet.verbs.coord.seat import take_spawn_gate
-from fleet.verbs.dispatch.apply_remedy import apply, treat
+from fleet.verbs.dispatch.apply_remedy import apply, decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
 from fleet.verbs.dispatch.find import archived
@@ -226,7 +226,7 @@ def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -
     """Finish the entry when its successor was launched, and return empty; else settle a dead successor, and return a reason."""
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
-    treat(context, successor, "handoff")
+    decide_and_apply(context, successor, "handoff")
     return f"{successor.id} is starting"
 
 

@@ -50,7 +50,7 @@ def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Ce
     """Apply the remedy that a tick may apply to one dispatch. Return what was done; empty for nothing notable."""
     seen = look(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record(context, row, census, lasting=_RECORD_AFTER)
+        remaining.record_descendants(context, row, census, lasting=_RECORD_AFTER)
     applied = apply(context, row, remedy_for("tick", seen))
     if applied.strangers:
         raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=applied.strangers, way=applied.way)

@@ -1,1 +1,1 @@
-"""One attempt at a task, from the plan to the release of everything it held."""
+"""One attempt of an agent at a task, from the plan to the release of everything the attempt held."""

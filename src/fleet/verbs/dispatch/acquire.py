@@ -1,7 +1,8 @@
-"""Acquire: intent, effect, fact, for one claim; and release, in the same three steps.
+"""Acquire and release the resource of a claim, each in three steps: record the intent, act, record the result.
 
-The effect's lock is held while the effect is under way, by us and by the program that performs it. So whoever finds the claim
-later acts only when its actor is dead and nobody is at it any more. What we make by ourselves needs none: it ends with us.
+While a program such as git or tmux creates or removes the resource, fleet and that program hold the claim's effect
+lock. Recovery acts on the claim only when its actor is dead and this lock is free. A resource that fleet creates
+without another program needs no lock: the creation ends with the process.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ TRIES = 3
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
-Left = str
+WhyLeft = str
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
-    """The claim to write down before a thing is made."""
+    """Return the claim to record before a resource is created."""
     bundled = kind.klass == "adoptable"
     of_dispatch = not bundled and not order.job
     return Claim(
@@ -55,74 +56,84 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
 
 
 def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
-    """Make the things whose intents are written down; then write down, at once, which of them are there."""
-    made = [*made_before, *make(context, claims, order, made_before)]
+    """Create the resources of claims that are recorded, then record in one transaction which of them exist.
+
+    `made_before` are claims whose resources exist already, to be recorded together.
+    """
+    made = [*made_before, *create_resources(context, claims, order, made_before)]
     if made:
-        context.commit(walk([(claim, "made") for claim in made]))
+        context.commit(step_claims([(claim, "made") for claim in made]))
 
 
-def make(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> list[Claim]:
-    """Make them; what was made, when one of them cannot be, is written down. While another program makes one, we make ours."""
+def create_resources(
+    context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()
+) -> list[Claim]:
+    """Create the resources of the claims and return the claims; the caller records them.
+
+    On failure record which resources were created, and raise. Resources that need no other program are created while a
+    program such as git works.
+    """
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
 
     def make_ours() -> None:
         while ours:
-            _make(context, ours[0], order)
+            _create_resource(context, ours[0], order)
             made.append(ours.pop(0))
 
     try:
         for claim in claims:
             if KINDS[claim.kind].by_program:
-                _make(context, claim, replace(order, meanwhile=make_ours))
+                _create_resource(context, claim, replace(order, meanwhile=make_ours))
                 made.append(claim)
         make_ours()
     except (errors.FleetError, OSError):
         steps = [(claim, "made" if claim in made else "not_made") for claim in claims]
-        context.commit(walk([*((claim, "made") for claim in made_before), *steps]))
+        context.commit(step_claims([*((claim, "made") for claim in made_before), *steps]))
         raise
     return made
 
 
-def _make(context: Context, claim: Claim, order: Order) -> None:
+def _create_resource(context: Context, claim: Claim, order: Order) -> None:
     kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
     except BlockingIOError:
-        raise errors.Contested(what=f"{claim}: somebody is at it already; try again") from None
+        raise errors.Contested(what=f"{claim}: another process is creating it; try again") from None
     finally:
         lock.give()
 
 
 def is_free(context: Context, claim: Claim) -> bool:
-    """Whether whoever made or removed the thing is proven dead (or is us), and nobody is at it any more."""
+    """Whether nobody works on the resource: the claim's actor is dead or this process, and the effect lock is free."""
     who = claim.who
     mine = who == context.world.processes.me()
     dead = who is None or context.world.processes.life(who) == "dead"
     return (mine or dead) and context.world.effect_lock(claim.id).is_free()
 
 
-def release(context: Context, claim: Claim) -> Left:
-    """Let go of the thing, from whatever state its claim is in. Empty: released. Else why it is left.
+def release(context: Context, claim: Claim) -> WhyLeft:
+    """Release the resource of a claim in any state.
 
-    Somebody else who is just letting go of it is waited for, a moment: then it is gone, and not left.
+    Returns empty when it is released, otherwise why it is left. If another process is releasing the resource, wait a
+    few seconds for it.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
-        left = _released(context, claim)
+        left = _try_release(context, claim)
         if left is not None:
             return left
         if context.world.clock.ticks() >= until:
-            return f"{claim}: somebody else is releasing it"
+            return f"{claim}: another process is releasing it"
         context.world.clock.wait(_LOOK_AGAIN)
         row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))  # noqa: B023 - read at once
         if row is None or row.dispatch != claim.dispatch:
-            return ""  # it is gone, or somebody else's by now
+            return ""  # released, or handed over to another dispatch
         claim = replace(Claim.of(row), data=claim.data | json.loads(row.data))
 
 
-def _released(context: Context, claim: Claim) -> Left | None:
-    """None: somebody else is at it."""
+def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
+    """Release the resource once. Empty: released. Text: why it is left. None: another process is releasing it."""
     refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
         return ""
@@ -130,29 +141,30 @@ def _released(context: Context, claim: Claim) -> Left | None:
         return f"{claim}: unknown kind, left alone"
     if claim.state != "live" and not is_free(context, claim):
         now = context.world.processes.life(claim.who)
-        who = f"what {claim.hands} started" if now == "dead" else claim.hands
-        at_it = "may still be at it" if now == "unknown" else "is still at it"
-        return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {at_it}"
-    return _release(context, claim, KINDS[claim.kind].look(claim, context.world))
+        who = f"what {claim.actor_text} started" if now == "dead" else claim.actor_text
+        works = "may still work on it" if now == "unknown" else "still works on it"
+        return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {works}"
+    return _release_by_look(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
-def _release(context: Context, claim: Claim, look: Look) -> Left | None:
+def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
+    """Release the resource according to what `look` answered. Returns the same values as `_try_release`."""
     if look in {"unknown", "foreign"}:
         return f"{claim}: {look}, left alone"
     if claim.state in {"allocating", "failed_alloc"}:
         return _release_unmade(context, claim)
-    return _note_gone(context, claim) if look == "absent" else _remove(context, claim)
+    return _record_gone(context, claim) if look == "absent" else _remove(context, claim)
 
 
-def _release_unmade(context: Context, claim: Claim) -> Left | None:
-    """Never live: what is there is half-made at most, and goes. None: it has become live meanwhile."""
+def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
+    """Remove a resource that was never completely made. Returns None when another process has completed it."""
     if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
 
-def _undo_half_made(context: Context, claim: Claim) -> Left | None:
-    """What was left by a creation that failed goes like anything else, under its lock. None: somebody else is at it."""
+def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
+    """Remove the remains of a failed creation. Returns None when another process holds the effect lock."""
     lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
@@ -161,7 +173,7 @@ def _undo_half_made(context: Context, claim: Claim) -> Left | None:
     try:
         row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
         if row is None or row.state != "failed_alloc":
-            return ""  # somebody was faster, and the name may be another's by now
+            return ""  # another process was faster; the resource may already belong to a new claim
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
         context.commit(step(claim, "found_absent"))
@@ -172,20 +184,21 @@ def _undo_half_made(context: Context, claim: Claim) -> Left | None:
     return ""
 
 
-def _note_gone(context: Context, claim: Claim) -> Left:
+def _record_gone(context: Context, claim: Claim) -> WhyLeft:
+    """Record that the resource of a claim does not exist any more."""
     context.world.forget_effect_lock(claim.id)
     context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return ""
 
 
-def _remove(context: Context, claim: Claim) -> Left | None:
-    """Let go, remove, gone. None: somebody else has been faster."""
+def _remove(context: Context, claim: Claim) -> WhyLeft | None:
+    """Record the intent, remove the resource, record the result. Returns None when another process has begun before."""
     lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
     except BlockingIOError:
         return None
-    if not context.commit(_let_go(context, claim)):
+    if not context.commit(_begin_release(context, claim)):
         context.world.forget_effect_lock(claim.id)
         lock.give()
         return None
@@ -193,7 +206,7 @@ def _remove(context: Context, claim: Claim) -> Left | None:
         KINDS[claim.kind].release(claim, context.world, handle)
     except (errors.FleetError, OSError) as error:
         lock.give()
-        context.commit(_failed(replace(claim, state="releasing")))
+        context.commit(_record_failed_release(replace(claim, state="releasing")))
         return f"{claim}: {error}"
     lock.give()
     context.world.forget_effect_lock(claim.id)
@@ -202,17 +215,17 @@ def _remove(context: Context, claim: Claim) -> Left | None:
 
 
 def step(claim: Claim, event: str) -> Change[int]:
-    """One step of a claim, by the table. The work returns 0 when the claim is in another state by now."""
-    return walk([(claim, event)])
+    """Return the change that moves a claim by one event. Committing it returns 0 when the claim's state has changed."""
+    return step_claims([(claim, event)])
 
 
-def walk(steps: list[tuple[Claim, str]]) -> Change[int]:
-    """A step of each of several claims, by the table. The work returns how many claims took it."""
+def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
+    """Return the change that moves several claims, each by one event. Committing it returns how many claims moved."""
 
     def work(tx: Tx) -> int:
         moved = 0
         for claim, event in steps:
-            _about(tx, claim)
+            _set_subject(tx, claim)
             take_step = q.fail_making if event == "not_made" else q.step_claim
             moved += take_step(tx, id=claim.id, **change(life.STEPS, claim.state, event), at=tx.at)
         tx.note(claims=[f"{claim}: {claim.state} to {life.STEPS[claim.state, event]}" for claim, event in steps])
@@ -221,12 +234,13 @@ def walk(steps: list[tuple[Claim, str]]) -> Change[int]:
     return Change("; ".join(f"{claim}: {event}" for claim, event in steps), work)
 
 
-def _let_go(context: Context, claim: Claim) -> Change[int]:
+def _begin_release(context: Context, claim: Claim) -> Change[int]:
+    """Return the change that records the intent to release. Committing it returns 0 when another process was faster."""
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
     def work(tx: Tx) -> int:
-        _about(tx, claim)
+        _set_subject(tx, claim)
         tx.note(claim=str(claim), was=claim.state, now=stepped["after"])
         owner = claim.dispatch or ""
         return q.let_go_claim(tx, id=claim.id, **stepped, was=claim.actor, owner=owner, actor=me, at=tx.at)
@@ -234,9 +248,11 @@ def _let_go(context: Context, claim: Claim) -> Change[int]:
     return Change(f"let go of {claim}", work)
 
 
-def _failed(claim: Claim) -> Change[int]:
+def _record_failed_release(claim: Claim) -> Change[int]:
+    """Return the change that records a failed release. The third failure within an hour blocks the release."""
+
     def work(tx: Tx) -> int:
-        _about(tx, claim)
+        _set_subject(tx, claim)
         recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
         stuck = recent and claim.failures + 1 >= TRIES
         stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
@@ -246,7 +262,8 @@ def _failed(claim: Claim) -> Change[int]:
     return Change(f"{claim}: could not be released", work)
 
 
-def _about(tx: Tx, claim: Claim) -> None:
+def _set_subject(tx: Tx, claim: Claim) -> None:
+    """Record the claim's project, task and dispatch as the subject of the operation."""
     if claim.project:
         tx.about(claim.project, claim.slug)
     tx.dispatch = claim.dispatch or tx.dispatch

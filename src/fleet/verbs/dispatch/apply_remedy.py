@@ -1,4 +1,4 @@
-"""Apply a remedy to a dispatch. What is right was decided before, in `model/dispatch/remedies.py`; nothing is decided here."""
+"""Apply a remedy to a dispatch. `model/dispatch/remedies.py` has decided which remedy; nothing is decided here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What came of a remedy. Ended: the dispatch is settled. Why: what keeps it from being settled. Left: what it still holds."""
+    """The result of a remedy. `why`: why the dispatch is not settled. `left`: the resources it still holds."""
 
     ended: bool
     said: str
@@ -39,13 +39,13 @@ class Applied:
 def apply(
     context: Context, row: Dispatch, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None
 ) -> Applied:
-    """Apply the remedy. Wait: stay until an agent that is pressed has exited or is killed, instead of coming back later."""
+    """Apply a remedy to a dispatch. `wait`: end a pressed agent in this call, instead of doing one stage."""
     match remedy:
         case Settle():
-            return _applied(settle(context, row.id, listing=listing))
+            return _applied_from(settle(context, row.id, listing=listing))
         case KillRest():
             kill_processes(context, row)
-            return _applied(settle(context, row.id))
+            return _applied_from(settle(context, row.id))
         case Press():
             return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
@@ -59,34 +59,34 @@ def apply(
 
 def _apply_press(context: Context, row: Dispatch, remedy: Press, *, wait: bool) -> Applied:
     if wait:
-        return _applied(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
-    said = press(context, row, remedy)
-    return Applied(ended=said == "ended", said=said, why=said)
+        return _applied_from(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
+    result = press(context, row, remedy)
+    return Applied(ended=result == "ended", said=result, why=result)
 
 
-def _applied(ended: Ended) -> Applied:
+def _applied_from(ended: Ended) -> Applied:
     if ended.settled:
         return Applied(ended=True, said=f"ended {ended.exec_state}", left=ended.left or [])
     why, strangers, way = ended.why or "", ended.strangers or "", ended.way or ""
     return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 
-def treat(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
-    """Look, decide, and apply what this asker may apply."""
+def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
+    """Gather the facts about a dispatch (unless given), decide on a remedy, and apply it if this caller may."""
     return apply(context, row, remedy_for(asker, seen or look(context, row, asker)))
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
-    """Settle an agent of the task that ended without anybody noticing. Strangers in its worktree: WorktreeBusy."""
+    """Settle the task's dispatch if its agent died unnoticed; WorktreeBusy if unknown processes use its worktree."""
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:
-        applied = treat(context, attempt, "dispatch")
+        applied = decide_and_apply(context, attempt, "dispatch")
         if applied.strangers:
             raise errors.WorktreeBusy(project=project, slug=slug, who=applied.strangers, way=applied.way)
 
 
 def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
-    """The opposite of the proof: the candidate goes, the holder stays. False when the candidate was faster."""
+    """Remove a candidate from the project's seat; the holder stays. False when the candidate proved itself first."""
 
     def work(tx: Tx) -> bool:
         tx.about(project)

@@ -1,8 +1,8 @@
 """Dispatch: start one agent on one task.
 
-Everything that can be refused is refused before anything is made. Then one transaction claims the task, checks the limits and
-writes the journal with its intents; then bundle, prompt and session are made, in order. A step that fails is undone through the
-same journal that recovery uses.
+Everything that can be refused is refused before anything is created. Then one transaction claims the task, checks the
+limits and records the dispatch with its claims; then the bundle, the prompt and the session are created, in this order.
+If a step fails, the dispatch is settled and its claims are released, as in recovery.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fleet.model.tasks.steps import STEPS
 from fleet.model.text import times
 from fleet.resources import CGROUP, KINDS
 from fleet.resources.worktree import half_removed
-from fleet.resources.worktree.branch_ownership import mark_late
+from fleet.resources.worktree.branch_ownership import mark_unmarked_branch
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import bundles, seats, tasks
@@ -30,8 +30,8 @@ from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.failed_turns import refuse_held
-from fleet.verbs.dispatch.acquire import acquire, intent, is_free, make, walk
-from fleet.verbs.dispatch.plan import prepare
+from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
+from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.dispatch.tmux_server import note_server
@@ -51,10 +51,10 @@ _BUNDLE = ("worker_dir", "worktree")
 
 
 def dispatch(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent, behind the gate of its work."""
+    """Start an agent while holding the work lock of its task. A coordinator has no task and needs no lock."""
     if wanted.slug is None:
         return start(context, wanted)
-    gate = work_lock.taken(context, wanted.project, wanted.slug)
+    gate = work_lock.lock_work(context, wanted.project, wanted.slug)
     try:
         return start(context, wanted)
     finally:
@@ -62,12 +62,12 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def start(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent, for a caller that holds the gate of its work."""
+    """Start an agent, for a caller that already holds the task's work lock."""
     note_machine(context.world)
-    order, wanted = prepare(context, wanted)
+    order, wanted = plan_dispatch(context, wanted)
     claims = _write_plan(context, wanted, order)
     try:
-        _make(context, claims, order)
+        _create_agent_resources(context, claims, order)
     except (errors.FleetError, OSError) as error:
         settle(context, order.dispatch, why=str(error), undo=True)
         if not _is_in_flight(context, order.dispatch):
@@ -85,20 +85,20 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def _is_in_flight(context: Context, ident: str) -> bool:
-    """Whether the agent runs although making its session failed: a tmux that answers too late has made it all the same."""
+    """Whether the agent runs although creating its session failed: tmux may have answered too late."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     return row is not None and is_in_flight(row)
 
 
-def _make(context: Context, claims: list[Claim], order: Order) -> None:
-    """Make what the agent needs, then its session; then record all of it at once. The launch records it too."""
+def _create_agent_resources(context: Context, claims: list[Claim], order: Order) -> None:
+    """Create the agent's resources, its session last; then record all of them. `fleet launch` records them too."""
     *needed, session = claims
-    made = make(context, [claim for claim in needed if "rewrite" not in claim.data], order)
+    made = create_resources(context, [claim for claim in needed if "rewrite" not in claim.data], order)
     try:
         for claim in needed:
             prompts.finish_rewrite(context, claim)
     except (errors.FleetError, OSError):
-        context.commit(walk([*((claim, "made") for claim in made), (session, "not_made")]))
+        context.commit(step_claims([*((claim, "made") for claim in made), (session, "not_made")]))
         raise
     acquire(context, [session], order, made)
     if session.data["server"] != order.server:
@@ -106,37 +106,42 @@ def _make(context: Context, claims: list[Claim], order: Order) -> None:
 
 
 def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
-    """Write journal and intents; wait a bounded time for a bundle that somebody is releasing. Returns the claims to acquire."""
+    """Record the dispatch and return the claims to acquire. Waits while another process releases the bundle."""
     deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:
             return _write_plan_once(context, wanted, order)
         except errors.Contested:
             slug = order.slug
-            if slug is None or context.world.clock.ticks() >= deadline or _is_attempted(context, order.project, slug):
+            if (
+                slug is None
+                or context.world.clock.ticks() >= deadline
+                or _has_unfinished_dispatch(context, order.project, slug)
+            ):
                 raise
             context.world.clock.wait(_LOOK_AGAIN)
 
 
-def _is_attempted(context: Context, project: str, slug: str) -> bool:
+def _has_unfinished_dispatch(context: Context, project: str, slug: str) -> bool:
     return context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug)) is not None
 
 
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
-    """The kinds of claims that a dispatch has for itself, in the order in which they are made. The session uses the others."""
+    """Return the kinds of claims that belong to the dispatch itself, in the order of creation; the session is last."""
     cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
     return ("coord_prompt_inbox", *cgroup, "tmux_session")
 
 
 def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
+    """Record the dispatch and its claims in one transaction, and return the claims to acquire."""
     own = _own_kinds(context, order)
-    before = _bundle_now(context, order)
-    # After the look at the old claims: what is there now, and belongs to none of them, is not ours.
+    before = _look_at_bundle(context, order)
+    # Made after the look at the old claims: a resource that exists now and belongs to none of them is not ours.
     fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
     settings = context.settings(None)
     limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
-    made: list[Claim] = []
+    to_acquire: list[Claim] = []
 
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
@@ -148,38 +153,42 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
         if order.slug is None:
             seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
-            made.extend(_adopt(tx, context, order, fresh, before))
-        taken = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
-        made.extend([taken] if taken else [])
-        for name in own if taken is None else own[1:]:
+            to_acquire.extend(_adopt_bundle(tx, context, order, fresh, before))
+        inbox_claim = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
+        to_acquire.extend([inbox_claim] if inbox_claim else [])
+        for name in own if inbox_claim is None else own[1:]:
             bundles.add_claim(tx, fresh[name])
-            made.append(fresh[name])
+            to_acquire.append(fresh[name])
         tx.note(kind=order.kind, engine=order.engine, session=f"fleet-{order.dispatch}")
 
     who = f"{order.kind} of {owner(project=order.project, slug=order.slug)}"
     context.commit(Change(f"dispatch {order.dispatch} ({who})", work))
-    return made
+    return to_acquire
 
 
-def _bundle_now(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
+def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
+    """Return the unreleased claims of the task's bundle by kind, with their observed state; empty for a coordinator."""
     if order.slug is None:
         return {}
     refuse_foreign_bundle(context, order.project, order.slug)
-    undo_unmade(context, order.project, order.slug)  # what a dispatcher that died could not undo
+    undo_unmade(context, order.project, order.slug)  # left by a dispatcher that died
     slug = order.slug
     claims = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
-    return {claim.kind: (claim, _seen(context, claim)) for claim in claims}
+    return {claim.kind: (claim, _look_at_claim(context, claim)) for claim in claims}
 
 
-def _seen(context: Context, claim: Claim) -> Seen:
-    """Look at what is left of a claim, and bring back what an interrupted removal took. Refuse a live worktree that is not ours."""
+def _look_at_claim(context: Context, claim: Claim) -> Seen:
+    """Return the observed state of a bundle's claim, after undoing an interrupted removal of its worktree.
+
+    WorktreeRefused when a live claim's resource is foreign or unknown.
+    """
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
     if claim.kind == "worktree" and claim.state in half_removed.LEAVING and look == "ours" and free:
-        _restore(context, claim)
+        _restore_worktree(context, claim)
     if claim.kind == "worktree" and look == "ours":
-        trash.bring_back(context, claim)  # its removal was given up after its ignored files had been put aside
-        _mark_late(context, claim)
+        trash.bring_back(context, claim)  # an interrupted removal moved its ignored files to the trash
+        _mark_branch_if_unmarked(context, claim)
     if claim.state == "live" and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise errors.WorktreeRefused(
@@ -188,21 +197,21 @@ def _seen(context: Context, claim: Claim) -> Seen:
     return Seen(free=free, look=look)
 
 
-def _mark_late(context: Context, claim: Claim) -> None:
-    """Mark the branch of a worktree that was made before there were marks: its claim proves whose it is."""
+def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
+    """Mark the branch of a worktree that was made before marks existed: its claim proves the owner."""
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
     mark = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
-        mark_late(claim, mark, context.world)
+        mark_unmarked_branch(claim, mark, context.world)
     finally:
         gate.give()
 
 
-def _restore(context: Context, claim: Claim) -> None:
-    """Give a tree back what an interrupted removal has taken from it."""
+def _restore_worktree(context: Context, claim: Claim) -> None:
+    """Restore the files that an interrupted removal deleted from a worktree."""
     gate = context.world.git_gate(claim.data["repository"])
     gate.take(wait=GATE_WAIT)
     try:
@@ -212,7 +221,7 @@ def _restore(context: Context, claim: Claim) -> None:
 
 
 def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
-    """Claim the task for the dispatch within the limits, or refuse and say why."""
+    """Assign the task to the dispatch within the limits of agents, or raise the reason why not."""
     project = order.project
     count = q.count_unfinished(tx, project=project)
     for now, name, what in (
@@ -221,7 +230,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
     ):
         if now >= limits[name]:
             raise errors.LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
-    if _take_task(tx, order, slug, wanted):
+    if _assign_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
@@ -231,8 +240,8 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
     raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))
 
 
-def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
-    """Assign the task: to a resume, to its first worker, or at its next stage. False when the task allows none of them."""
+def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
+    """Assign the task to a resume, its first worker or the agent of its next stage. False when none of them fits."""
     place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
     resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
     before, mends = wanted.predecessor or "", int(stage in MENDING)
@@ -244,6 +253,7 @@ def _take_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
 
 
 def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> None:
+    """Insert the rows of the dispatch and its agent. BundleHeld when the task has an unfinished dispatch already."""
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise errors.Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
@@ -280,18 +290,18 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
         q.count_handoffs(tx, id=ident, handoffs=wanted.handoffs)
 
 
-def _adopt(
+def _adopt_bundle(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
-    """Make the dispatch the owner of the task's bundle. Returns the claims that are still to be acquired."""
+    """Give the task's bundle to the dispatch, and return the claims to acquire. Contested when the bundle changed."""
     host, slug = context.world.host.id, order.slug or ""
     bundles.own(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.current(tx, order.project, slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
         raise errors.Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
-    made = []
+    to_acquire = []
     for name in _BUNDLE:
-        todo = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)
-        if todo is not None:
-            made.append(todo)
-    return made
+        claim_to_acquire = bundles.adopt(tx, fresh[name], now.get(name), before[name][1] if name in before else None)
+        if claim_to_acquire is not None:
+            to_acquire.append(claim_to_acquire)
+    return to_acquire

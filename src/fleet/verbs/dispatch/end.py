@@ -1,4 +1,7 @@
-"""End an agent: ask it the engine's own way, give it grace, kill its tree. Kill ends the attempt; stop leaves it to resume."""
+"""End an agent: ask it with the engine's exit signal, wait for the exit grace, kill its processes.
+
+A kill ends the attempt as failed; a stop leaves it to be resumed.
+"""
 
 from __future__ import annotations
 
@@ -33,25 +36,30 @@ _BETWEEN_LOOKS = 0.05
 
 
 def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> Ended:
-    """Ask, wait, kill, settle. The asking is written down first, so that an exit after it is evidence of nothing."""
+    """Ask an agent to exit, wait, kill its processes, and settle its dispatch.
+
+    The request is recorded first, so that an exit after it does not count as the agent's own.
+    """
     row = journal(context, ident)
     if not is_unfinished(row):
         raise errors.Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
-    row = journal(context, ident)  # it may have been launched meanwhile
+    row = journal(context, ident)  # the dispatch may have been launched meanwhile
     _end_processes(context, row)
     for _ in range(_LOOKS):
         ended = settle(context, ident, why=reason)
-        if ended.settled or kill_processes(context, row):  # what was started meanwhile, or is just going
+        if ended.settled or kill_processes(
+            context, row
+        ):  # kill processes that were started meanwhile; stop when some do not die
             break
         context.world.clock.wait(_BETWEEN_LOOKS)
     return ended
 
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
-    """One stage of the same, for whoever comes back: ask, give time, or kill. Never waits for the agent. Says what came of it."""
-    remaining.record(context, row)
+    """Do one stage of ending an agent (ask, wait or kill), and return what happened. Never waits for the agent."""
+    remaining.record_descendants(context, row)
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
@@ -71,7 +79,7 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
 
 
 def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) -> None:
-    """Write down what an agent is asked to exit for. Nothing is sent to it."""
+    """Record why an agent is asked to exit. Sends nothing to the agent."""
 
     def work(tx: Tx) -> int:
         tx.about(row.project, row.slug)
@@ -83,9 +91,10 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 
 
 def _end_processes(context: Context, row: Dispatch) -> None:
+    """Send the exit signal to a living agent, wait for its exit grace, then kill the processes that are left."""
     process = Identity.parse(row.process or "")
     processes = context.world.processes
-    remaining.record(context, row)
+    remaining.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(process, _exit_signal(context, row))
         grace = duration(context.setting("exit_grace")) / SECOND
@@ -94,11 +103,11 @@ def _end_processes(context: Context, row: Dispatch) -> None:
 
 
 def kill_processes(context: Context, row: Dispatch) -> list[int]:
-    """Kill whoever is proven to be left of a dispatch, deepest first. The pids of those that would not die."""
-    row = _recorded(context, row)
+    """Kill the processes that are provably the dispatch's, deepest first. Returns the pids that did not die in time."""
+    row = _with_descendants_recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
-    for _ in range(_PASSES):  # what was forked meanwhile goes too
-        alive = remaining.look(context, row).ours
+    for _ in range(_PASSES):  # again, for processes that were forked meanwhile
+        alive = remaining.find_remains(context, row).ours
         if not alive:
             break
         processes.kill_all(alive)
@@ -107,13 +116,14 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
     return [who.pid for who in left]
 
 
-def _recorded(context: Context, row: Dispatch) -> Dispatch:
-    """The journal, with the descendants of an agent that is still alive: when it is dead, they are nobody's children."""
-    remaining.record(context, row)
+def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
+    """Record the descendants of a living agent, which lose their parent with its death. Returns the new row."""
+    remaining.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
 def _exit_signal(context: Context, row: Dispatch) -> int:
+    """Return the signal with which the engine is asked to exit; SIGTERM when the engine cannot be read."""
     try:
         return signal.Signals[read_engine(context.world.home, row.engine or "shell").exit_signal]
     except errors.FleetError:

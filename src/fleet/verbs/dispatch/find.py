@@ -1,4 +1,4 @@
-"""Find the dispatch that is meant: an id, a unique prefix of one, a task's slug, or @last; and read its journal."""
+"""Find a dispatch by id, id prefix, task slug or @last, in the tables or in the archive; and read its journal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _JOURNAL = re.compile(r"[0-9a-f]{8}-\d+\.json")
 
 
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
-    """The id of the dispatch that is meant; a slug is first of all the current project's. Several: they are listed."""
+    """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug, or @last.
+
+    A slug means a task of the project `here` first. Ambiguous lists the candidates when several fit.
+    """
     if given == "@last":
         row = q.newest_dispatch(rows)
         if row is None:
@@ -36,7 +39,7 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
     exact = [row for row in matches if row.id == given]
     if exact:
         return given
-    matches = [row for row in matches if row.slug == given] or matches  # a slug that looks like the beginning of an id
+    matches = [row for row in matches if row.slug == given] or matches  # a slug may look like an id prefix
     if matches and matches[0].slug != given and q.task_called(rows, slug=given) is not None:
         raise errors.NoSuchDispatch(dispatch=given)
     matches = [row for row in matches if row.slug == given and row.project == here] or matches
@@ -51,23 +54,25 @@ def find(rows: Rows, given: str, project: str | None = None, *, here: str | None
 
 
 def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
-    """Ended dispatches of one task are told apart by age: the newest is meant."""
+    """Return only the newest of ended dispatches if all belong to one task; otherwise all of them."""
     tasks = {(row.project, row.slug) for row in matches}
     return matches[:1] if len(tasks) == 1 else matches
 
 
 def find_archived(context: Context, given: str) -> str | None:
-    """The same among journals that were archived: the newest that fits."""
-    kept = sorted(_journals(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True)
+    """Return the id of the newest archived dispatch that an id, id prefix, slug or @last names; None when none fits."""
+    files = sorted(
+        _archive_files(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True
+    )
     prefixed = len(given) >= SHORTEST_PREFIX
-    meant = next((name for name in kept if given == "@last" or (prefixed and name.startswith(given))), None)
-    if meant is None or not names.is_dispatch_id(given):
-        meant = next((name for name in kept if _read(context, name).slug == given), meant)
-    return meant and meant.partition("-")[0]
+    file = next((name for name in files if given == "@last" or (prefixed and name.startswith(given))), None)
+    if file is None or not names.is_dispatch_id(given):
+        file = next((name for name in files if _read_archive_file(context, name).slug == given), file)
+    return file and file.partition("-")[0]
 
 
 def journal(context: Context, ident: str) -> Dispatch:
-    """The journal of a dispatch, from the tables or from the archive. NoSuchDispatch when it is in neither."""
+    """Return the row of a dispatch, from the tables or from the archive. NoSuchDispatch when it is in neither."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
     if row is None:
         raise errors.NoSuchDispatch(dispatch=ident)
@@ -75,32 +80,32 @@ def journal(context: Context, ident: str) -> Dispatch:
 
 
 def archived(context: Context, ident: str) -> Dispatch | None:
-    """The journal of a dispatch that was archived, as it was in the tables."""
-    kept = archived_journal(context, ident)
-    if kept is None:
+    """Return an archived dispatch as the row it was in the tables; None when it is not in the archive."""
+    document = archived_journal(context, ident)
+    if document is None:
         return None
-    return q.Dispatch.made_of(kept, **{name: _milliseconds(getattr(kept, name)) for name in TIMES})
+    return q.Dispatch.made_of(document, **{name: _milliseconds(getattr(document, name)) for name in TIMES})
 
 
 def archived_journal(context: Context, ident: str) -> Journal | None:
-    """The journal of a dispatch that was archived, with its claims, as JSON shows it."""
+    """Return the archived journal of a dispatch, with its claims, as JSON shows it; None when there is none."""
     if not names.is_dispatch_id(ident):
         return None
-    name = next((name for name in reversed(_journals(context)) if name.startswith(f"{ident}-")), None)
-    return _read(context, name) if name else None
+    name = next((name for name in reversed(_archive_files(context)) if name.startswith(f"{ident}-")), None)
+    return _read_archive_file(context, name) if name else None
 
 
-def _journals(context: Context) -> list[str]:
-    """The files of the archive; what is just being written, or was when somebody was killed, is none."""
+def _archive_files(context: Context) -> list[str]:
+    """Return the names of the journal files in the archive, without temporary files of an unfinished write."""
     return [name for name in context.world.files.names(paths.JOURNALS) if _JOURNAL.fullmatch(name)]
 
 
-def _read(context: Context, name: str) -> Journal:
+def _read_archive_file(context: Context, name: str) -> Journal:
     return Journal.from_json(json.loads(context.world.files.read(f"{paths.JOURNALS}/{name}")))
 
 
 def shown_times(row: Dispatch) -> dict[str, str | None]:
-    """The times of a dispatch as JSON shows them."""
+    """Return the times of a dispatch as ISO texts, by column."""
     return {name: iso_or_none(getattr(row, name)) for name in TIMES}
 
 

@@ -1,6 +1,6 @@
-"""Launch: what a session's command does. It makes the dispatch in flight, once, and becomes the engine.
+"""Launch: the command that runs in a dispatch's session.
 
-A session that comes too late finds its dispatch ended and exits by itself.
+It moves the dispatch to in_flight, once, and becomes the engine. If the dispatch has ended before, the command exits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.one_time_proof import VARIABLE, hashed
+from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
 from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
@@ -48,36 +48,42 @@ _SETUP_LIMIT = 3_600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """What this process is to become."""
+    """The program that this process will become, with its arguments (`words`), environment and folder."""
 
     program: str
     words: list[str]
     env: dict[str, str]
     cwd: str
-    # The lock that it inherits, which says that its room uses the home.
+    # Descriptor of the inherited lock which shows that a process in this pid namespace uses the home; -1 for none.
     lease: int = -1
 
     def become(self, funnel: Funnel) -> NoReturn:
-        """Become the engine."""
+        """Replace this process by the engine's program."""
         os.chdir(self.cwd)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the engine would
+        for number in (
+            signal.SIGPIPE,
+            signal.SIGXFSZ,
+        ):  # Python ignores these signals, and the engine would inherit that
             signal.signal(number, signal.SIG_DFL)
         if self.lease >= 0:
-            os.set_inheritable(self.lease, True)  # noqa: FBT003 - so it is called
+            os.set_inheritable(self.lease, True)  # noqa: FBT003 - takes no keyword
         name = f"exec {os.path.basename(self.program)}"
-        funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is what is wanted
+        funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is wanted
 
 
 def launch(context: Context, ident: str) -> Launched:
-    """Make the dispatch in flight, and return what this process is to become. Superseded when the dispatch has ended."""
+    """Move the dispatch to in_flight, prepare its worktree, and return the program that this process will become.
+
+    Superseded when the dispatch was launched or ended before.
+    """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_other_server(context, row)
-    prompt_file = f"{context.world.home}/{_inbox(context, ident)}"
+    prompt_file = f"{context.world.home}/{_prompt_path(context, ident)}"
     me = str(context.world.processes.me())
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
-    launched = context.commit(_launch(row, me, hashed(nonce), joined))
+    launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
         raise errors.Superseded(
@@ -86,13 +92,13 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
-        _set_up(context, row, repository, cwd)
-    made = replace(_words(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
+        _set_up_or_report(context, row, repository, cwd)
+    made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """Refuse to launch on a tmux server that has taken a living server's socket: neither could prove the session gone."""
+    """Refuse to launch on a tmux server that has taken a living server's socket: neither proves a session gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row.server or "")
@@ -104,29 +110,33 @@ def _refuse_other_server(context: Context, row: Dispatch) -> None:
 
 
 def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
-    """Join the control group before anything is started here: whoever descends from this process is in it.
+    """Join the dispatch's control group before any other process is started, so that all descendants are in it.
 
-    Returns what is to be recorded of each claim whose group this process is in, as the kernel says.
+    Returns, by claim, the data to record about each group that the kernel says this process is in.
     """
     if not is_pending(row):
         return {}
     held = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=row.id))
-    groups = [each for each in held if each.kind == "cgroup" and each.state in {"allocating", "live"}]
-    views = {each.id: context.world.cgroups.join(each.name) for each in groups}
+    groups = [group for group in held if group.kind == "cgroup" and group.state in {"allocating", "live"}]
+    views = {group.id: context.world.cgroups.join(group.name) for group in groups}
     return {claim: {"joined": me, "view": view} for claim, view in views.items() if view}
 
 
-def _inbox(context: Context, ident: str) -> str:
-    """The file with its prompt: its own, or the one that its predecessor handed over."""
+def _prompt_path(context: Context, ident: str) -> str:
+    """Return the path of the prompt file: the dispatch's own, or the one that its predecessor handed over."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     held = [row.name for row in rows if row.kind == "coord_prompt_inbox" and row.state == "live"]
     return held[-1] if held else paths.prompt(ident)
 
 
-def _launch(
+def _record_launch(
     row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
-    """Make the dispatch in flight, once. A coordinator that is to follow another is a candidate and has to show a proof."""
+    """Return the change that moves the dispatch from pending to in_flight.
+
+    Committing it returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
+    late` when the dispatch is not pending any more.
+    """
 
     def work(tx: Tx) -> Literal["too late", "launched", "candidate"]:
         tx.about(row.project, row.slug)
@@ -134,12 +144,12 @@ def _launch(
         tx.note(process=me)
         if not q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")):
             return "too late"
-        _note_made(tx, row)
-        for each in q.claims_of_dispatch(tx, dispatch=row.id):
-            claim = Claim.of(each)
-            learnt = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
-            if learnt:
-                q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **learnt}), at=tx.at)
+        _record_made_claims(tx, row)
+        for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
+            claim = Claim.of(claim_row)
+            new_data = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
+            if new_data:
+                q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **new_data}), at=tx.at)
         if seats.seat(tx, row.project).candidate != row.id:
             return "launched"
         q.add_nonce(tx, dispatch=row.id, project=row.project, hash=proof, at=tx.at)
@@ -148,17 +158,18 @@ def _launch(
     return Change(f"launch {row.id}", work)
 
 
-def _note_made(tx: Tx, row: Dispatch) -> None:
-    """Write down what was made for the dispatch: its dispatcher may be killed before it does."""
+def _record_made_claims(tx: Tx, row: Dispatch) -> None:
+    """Record the dispatch's claims as made, in case its dispatcher is killed before it records them."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
-def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
+def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
+    """Return the engine's program, arguments and environment for this dispatch."""
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
-    # Once more, in the environment that the agent really gets: that of the tmux server.
+    # Check again in the agent's real environment, which comes from the tmux server.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
@@ -170,41 +181,41 @@ def _words(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launc
         autonomy=row.autonomy,
         model=row.model,
         command=given,
-        conversation=conversation.known(context, row.id) or "",
+        conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
-    variables = {**_variables(context, row, prompt_file), **hook_variables, **author}
+    variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
     env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
 
 
-def _variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
-    """The environment variables that tell an agent who it is, what it works on, and where fleet is."""
+def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:
+    """Return the environment variables that tell an agent its dispatch, its task and its home."""
     return {
         "FLEET_HOME": context.world.home,
         "FLEET_PROJECT": row.project,
         "FLEET_DISPATCH_ID": row.id,
         "FLEET_KIND": row.kind,
         "FLEET_PROMPT_FILE": prompt_file,
-        "PATH": f"{_bin(context)}:{os.environ.get('PATH', os.defpath)}",
+        "PATH": f"{_ensure_bin_folder(context)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row.slug} if row.slug else {}),
         **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
     }
 
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
-    """Only a coordinator can be remote-controlled, and only when the project's marker says so."""
+    """Whether the agent is a coordinator and remote control is switched on for its project."""
     marker = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project))
     return row.kind == "coord" and marker is not None and marker.remote_control == "up"
 
 
-def _bin(context: Context) -> str:
-    """A directory with nothing but fleet in it: what agents call is this fleet, and nothing else of ours is on their PATH."""
+def _ensure_bin_folder(context: Context) -> str:
+    """Return a folder for the agent's PATH that holds only a link to this fleet program; create the link."""
     link = f"{context.world.home}/{paths.FLEET_LINK}"
     folder = os.path.dirname(link)
     if not os.path.lexists(link) or os.path.realpath(link) != os.path.realpath(context.world.fleet_program):
@@ -217,8 +228,8 @@ def _bin(context: Context) -> str:
     return folder
 
 
-def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree; on failure record the reason as the report, and raise."""
+def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
+    """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -235,27 +246,27 @@ def _set_up(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Once in a worktree's life: copy the files that .worktreeinclude names, and run the project's setup command."""
+    """Set a worktree up, once: copy the files that .worktreeinclude names, and run `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
-    names = [name for name in included(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
-    _note_copies(context, row, repository, names)
+    names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    _record_copies(context, row, repository, names)
     for name in names:
         source, target = os.path.join(repository, name), os.path.join(cwd, name)
-        context.world.funnel.through("copy into worktree", lambda: _copy(source, target))  # noqa: B023 - called at once
+        context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
     run_hook(context, row, "worktree.setup", cwd)
     context.world.files.publish(marker, b"done\n")
 
 
-def _copy(source: str, target: str) -> None:
+def _copy_file(source: str, target: str) -> None:
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _note_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
-    """Write down what is about to be copied: a copy that nobody changes is reproducible, and goes with its worktree."""
+def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
+    """Record the digests of the files to be copied: an unchanged copy is reproducible and needs no saving."""
     if not names:
         return
     path = paths.copied_files(row.project, row.slug or "")
@@ -264,18 +275,19 @@ def _note_copies(context: Context, row: Dispatch, repository: str, names: list[s
     context.world.files.publish(path, json.dumps(copies).encode())
 
 
-def included(context: Context, repository: str) -> list[str]:
-    """Files of the user's checkout that git ignores and .worktreeinclude names; no repository within it."""
+def files_to_include(context: Context, repository: str) -> list[str]:
+    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
     patterns = os.path.join(repository, ".worktreeinclude")
     if not os.path.exists(patterns):
         return []
     named, ignored = (
-        _others(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+        _ignored_files(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
     )
     return sorted(named & ignored)
 
 
-def _others(context: Context, repository: str, flag: str) -> set[str]:
+def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
+    """Return the untracked files that git ignores by the given exclude option; empty when git fails."""
     words = [
         "git",
         f"--git-dir={repository}/.git",
@@ -291,7 +303,7 @@ def _others(context: Context, repository: str, flag: str) -> set[str]:
 
 
 def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
-    """Run a command of the user's own, as written in fleet.toml, in a worktree; what it prints goes into a log of the dispatch."""
+    """Run the user's command from a setting in a worktree, with a log; raise when the command fails."""
     words = context.setting(setting, row.project)
     if not words:
         return

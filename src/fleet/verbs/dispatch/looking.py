@@ -1,4 +1,4 @@
-"""Look at a dispatch: gather the facts from which it is decided what becomes of it (`model/dispatch/remedies.py`)."""
+"""Gather the facts about a dispatch from which `model/dispatch/remedies.py` decides what to do about it."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ if TYPE_CHECKING:
     from fleet.world.process.census import Census
     from fleet.world.tmux import Listing, Pane
 
-# A hook tells when it began, by a clock that is coarser than the one of a report.
+# A hook's time comes from a coarser clock than a report's, so a hook may seem this much too early.
 _COARSE = SECOND
 
 
 def look(
     context: Context, row: Dispatch, asker: Asker, *, listing: Listing | None = None, census: Census | None = None
 ) -> Seen:
-    """The facts about a dispatch. Those that only decide whether it is pressed are read for askers that may press.
+    """Return the facts about a dispatch.
 
-    A census from before is good for a first look; settle takes its own.
+    Facts that matter only for pressing an agent are read only for callers that may press. An older `census` is good
+    enough here, because settle takes its own.
     """
     seen = look_at_end(context, row, listing, census)
     if seen.kind == "coord":
-        seen = replace(seen, place=context.store.read(lambda rows: _place(context, rows, row)))
+        seen = replace(seen, place=context.store.read(lambda rows: _place_in_seat(context, rows, row)))
     if seen.condition not in {"alive", "starting"} or not seen.own or not MAY_APPLY[asker] - {"settle", "kill_rest"}:
         return seen
     return context.store.read(lambda rows: _with_pressing_facts(context, rows, row, seen))
 
 
 def look_at_candidate(context: Context, seat: Seat) -> Seen:
-    """The facts about a seat's candidate, whose journal may be archived already."""
+    """Return the facts about the candidate of a seat, whose dispatch may already be archived."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
@@ -53,12 +54,12 @@ def look_at_candidate(context: Context, seat: Seat) -> Seen:
 
 
 def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
-    """Why the dispatch cannot be ended; empty when its death is proven."""
+    """Return why a dispatch cannot be settled; empty when its death is proven."""
     return look_at_end(context, row, listing).why
 
 
 def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None, census: Census | None = None) -> Seen:
-    """The facts that decide whether a dispatch can be settled."""
+    """Return the facts that decide whether a dispatch can be settled."""
     kind: Kind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
         why = f"it has ended{': ' + row.blocked_reason if row.blocked_reason else ''}"
@@ -77,12 +78,13 @@ def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None,
 
 
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
-    left = remaining.look(context, row, census)
+    """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux answers."""
+    left = remaining.find_remains(context, row, census)
     if left.ours:
-        why = f"it left processes behind: {', '.join(str(each.pid) for each in left.ours)}"
+        why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
     if left.strangers:
-        who = remaining.named(context, left.strangers)
+        who = remaining.describe_processes(context, left.strangers)
         way = remaining.way_out(row.id, left.strangers)
         why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
@@ -90,12 +92,12 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     listing = listing or context.world.tmux.listing()
     if listing.server is None and server is not None and context.world.processes.life(server) != "dead":
         return Seen(condition="dead", kind=kind, remains="silent", why="its tmux server does not say how it ended")
-    return Seen(condition="dead", kind=kind, unreadable=remaining.named(context, left.unreadable))
+    return Seen(condition="dead", kind=kind, unreadable=remaining.describe_processes(context, left.unreadable))
 
 
-# the seat, the task, and what was asked -----------------------------------------------------------------------------------
-def _place(context: Context, rows: Rows, row: Dispatch) -> Place:
-    """Its place in the seat. Out of it with a proof that was never spent, it was withdrawn."""
+# facts about the seat, the task and the requested exit ---------------------------------------------------------------
+def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
+    """Return the coordinator's place in the seat. `withdrawn`: out of the seat with its one-time proof unused."""
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
         return "holder"
@@ -106,20 +108,21 @@ def _place(context: Context, rows: Rows, row: Dispatch) -> Place:
 
 
 def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen) -> Seen:
+    """Add the facts that decide whether a living agent is pressed to exit: request, report, task and handoff."""
     now = context.world.clock.now()
     task = q.task_state(rows, project=row.project, slug=row.slug) if row.slug is not None else None
-    taken = task is not None and task.assignee != row.id
+    is_task_taken = task is not None and task.assignee != row.id
     queued = q.queued_handoff_of(rows, dispatch=row.id)
     return replace(
         seen,
         asked_for=row.asked_for,
         asked_reason=row.asked_reason or "",
         exit_grace_over=_is_exit_grace_over(context, row, now),
-        report=_report(context, rows, row, now),
-        task_taken=taken,
+        report=_report_condition(context, rows, row, now),
+        task_taken=is_task_taken,
         handoff_queued=queued is not None,
         handoff_reason=queued.reason if queued else "",
-        proof=_proof(row, task if taken else None, now),
+        proof=_proof_of_overdue_end(row, task if is_task_taken else None, now),
     )
 
 
@@ -128,17 +131,19 @@ def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
     return asked_at is not None and not 0 <= now - asked_at < duration(context.setting("exit_grace"))
 
 
-def _report(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
+def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> Report:
+    """Return whether the agent has reported, and whether its time to exit after the report is over."""
     if row.report is None or row.reported_at is None:
         return "none"
     heard = q.heard_agent(rows, dispatch=row.id)
-    # Its own hooks say that the turn in which it reported is over: nothing more is to come of it.
+    # The agent's hooks say that the turn in which it reported is over, so the agent has nothing more to do.
     at_rest = heard is not None and heard.state == "idle" and (heard.state_at or 0) + _COARSE >= row.reported_at
     grace = duration(context.setting("report_grace"))
     return report_age(report=row.report, age=now - row.reported_at, grace=grace, at_rest=at_rest)
 
 
-def _proof(row: Dispatch, task: TaskState | None, now: int) -> str:
+def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> str:
+    """Return, as text, what shows that a living agent should have ended; empty when nothing does."""
     if row.asked_for not in {None, "report"}:
         return "its process is alive"
     if row.report and row.reported_at is not None:
@@ -146,40 +151,47 @@ def _proof(row: Dispatch, task: TaskState | None, now: int) -> str:
     return f"the task is {task.status}, with {task.assignee or 'nobody'}" if task else ""
 
 
-# one that was not launched yet --------------------------------------------------------------------------------------------
+# facts about a dispatch that was not launched yet --------------------------------------------------------------------
 def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
-    """Why a dispatch that was not launched yet may still be: its dispatcher, a program at work for it, or its session.
+    """Return why a pending dispatch may still be launched; empty when it never will be.
 
-    Its dispatcher is judged first: whatever that had made before it died is there when the rest is looked at.
+    The reason is its dispatcher, a program that creates a resource for it, or its session. The dispatcher is checked
+    first, so that the later checks see everything that it made before it died.
     """
     spawner = Identity.parse(row.spawner)
-    over = spawner is None or context.world.processes.life(spawner) == "dead" or _gave_up(context, spawner, row)
+    is_dispatcher_gone = (
+        spawner is None or context.world.processes.life(spawner) == "dead" or _has_given_up(context, spawner, row)
+    )
     held = [Claim.of(each) for each in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))]
     busy = [claim for claim in held if not context.world.effect_lock(claim.id).is_free()]
     if busy:
         return f"{busy[0]} is still being made"
     session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
-    seen = listing.pane_of(row.id) is not None or not (over or session)
+    seen = listing.pane_of(row.id) is not None or not (is_dispatcher_gone or session)
     fresh = listing if seen else context.world.tmux.listing()
     pane = fresh.pane_of(row.id)
-    if pane is not None and not pane.dead and _is_noticed(context, fresh, pane):
+    if pane is not None and not pane.dead and _is_pane_alive(context, fresh, pane):
         return "its session is starting"
     if session is not None:
-        return "its session is unknown" if TmuxSession().judge(session, fresh, context.world) == "unknown" else ""
-    if over or spawner is None:
+        return (
+            "its session is unknown"
+            if TmuxSession().look_in_listing(session, fresh, context.world) == "unknown"
+            else ""
+        )
+    if is_dispatcher_gone or spawner is None:
         return ""
     return f"process {spawner.pid} is starting it{_why_unknown(context, row, spawner)}"
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
-    """Of another machine nothing can be proven here; a person can say that it is no more."""
+    """Return the advice for a process of another machine, about which nothing can be proven here; else empty."""
     if process is None or process.host == context.world.host.machine:
         return ""
     return f": it is of machine {process.host}, and this is {context.world.host.machine}; {disown_hint(row.id)}"
 
 
-def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
-    """False: its process is dead, and tmux, which has not noticed, is told again."""
+def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
+    """Whether a pane's process may be alive. If it is dead and tmux has not noticed, signal tmux to look again."""
     who = context.world.processes.identify(pane.pid)
     if listing.server is None or who is None or context.world.processes.life(who) != "dead":
         return True
@@ -187,6 +199,6 @@ def _is_noticed(context: Context, listing: Listing, pane: Pane) -> bool:
     return False
 
 
-def _gave_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
-    """We are its dispatcher, and ask ourselves from outside the dispatch: it was asked to end."""
+def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
+    """Whether this process is the dispatcher and the dispatch was asked to end, so that nobody will start it."""
     return spawner == context.world.processes.me() and row.asked_for is not None

@@ -1,7 +1,7 @@
-"""Plan: look at everything that somebody wants started, before anything is made.
+"""Plan a dispatch: check everything that can be refused before anything is created.
 
-Whatever can be refused by looking is refused here: a project, task or engine that is not there, a program that is missing, a
-branch that is somebody else's. What comes out is the order that the kinds of claims follow, and what is wanted, made complete.
+Checked are the project, the task, the engine and its program, trust in the settings, and the branch. The result is the
+order for the kinds of resources, and the request with its open values filled in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fleet.model.text.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
 from fleet.store import queries as q
-from fleet.verbs.dispatch.tmux_server import server
+from fleet.verbs.dispatch.tmux_server import choose_server
 from fleet.verbs.merge import branches
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 WAIT = 10.0
-_OF_WORKTREES = ("worktree.setup", "worktree.teardown")
+_WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What somebody wants started."""
+    """The request to start an agent."""
 
     project: str
     slug: str | None
@@ -47,21 +47,21 @@ class Wanted:
     autonomy: str | None = None
     model: str | None = None
     predecessor: str | None = None
-    # The branch that it begins at and will be merged into, when that is not the project's own.
+    # The branch at which the work starts and into which it is merged, if not the project's integration branch.
     onto: str | None = None
-    # What a predecessor left for this one to read, and how many handoffs led here.
+    # The text that a predecessor left for this agent, and the number of handoffs so far.
     handoff: str = ""
     handoffs: int = 0
-    # A coordinator that is to follow another has to prove itself within so many seconds.
+    # Seconds within which a coordinator that replaces another one has to prove itself; None for any other agent.
     proof: float | None = None
     wait: float = WAIT
-    # Only of a resume: whether it goes on in its predecessor's conversation or starts again; and that conversation.
+    # Only for a resume: whether the agent continues its predecessor's conversation or starts anew; and that conversation.
     resumes: Resumes | None = None
     conversation: str | None = None
 
 
-def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
-    """Look at everything that could be refused. Returns the order, and what is wanted with everything that was left open."""
+def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
+    """Check a request to start an agent. Returns the order, and the request with its open values filled in."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise errors.BadInput(
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
@@ -70,7 +70,7 @@ def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     project, engine, autonomy = _check_start(context, wanted, task)
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
-    wanted = _at_its_stage(wanted, task)
+    wanted = _with_kind_of_stage(wanted, task)
     integration, base, there = _branches(context, wanted, project.path)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
@@ -78,8 +78,8 @@ def prepare(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     return replace(order, engine=engine.name, branch_was_there=there), wanted
 
 
-def _at_its_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
-    """Whoever asks for a worker gets whom the task needs at its stage: somebody to mend it, or to review it."""
+def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
+    """Change a request for a worker into one for the agent that the task's stage needs, such as a reviewer."""
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT:
         return wanted
     kind = KIND_AT[task.stage]
@@ -99,6 +99,7 @@ def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str 
 
 
 def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Engine, str | None]:
+    """Check a start, with the task that was read before. Returns and raises the same as `check_start`."""
     project = context.project(wanted.project)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)
@@ -112,13 +113,14 @@ def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tu
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
-    """Refuse to make a worktree whose commands nobody has trusted."""
-    waiting = [name for name in _OF_WORKTREES if settings[name].untrusted]
+    """Refuse to start on a task while nobody has trusted the project's setup or teardown command."""
+    waiting = [name for name in _WORKTREE_COMMANDS if settings[name].untrusted]
     if wanted.slug is not None and waiting:
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
 def _engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Engine:
+    """Return the engine that the request, the task or the settings name, in this order."""
     setting = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine) or setting.value
     if not name and setting.untrusted:
@@ -131,12 +133,13 @@ def _engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Engine:
 
 
 def _task(context: Context, wanted: Wanted) -> WholeTask | None:
-    """The task to work on; None for a coordinator, and when there is no such task."""
+    """Return the task to work on; None for a coordinator, and when the task does not exist."""
     slug = wanted.slug
     return context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug)) if slug else None
 
 
 def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+    """Return the integration branch, the commit to start at, and whether the task's branch exists."""
     if wanted.slug is None:
         return "", None, False
     return branches.of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
@@ -145,6 +148,7 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
 def _order(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
+    """Return the order for the kinds of resources, with a new dispatch id and the prompt."""
     world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""
@@ -158,8 +162,8 @@ def _order(
         base=base,
         branch_mark=mark_of(world.tmux.home_id, project, branch),
         integration=integration,
-        words=("/usr/bin/env", *_mark(wanted, ident), world.fleet_program, "launch", ident),
-        server=str(server(context)),
+        words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
+        server=str(choose_server(context)),
         git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
@@ -167,8 +171,11 @@ def _order(
     return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
 
 
-def _mark(wanted: Wanted, ident: str) -> list[str]:
-    """The variables that mark a process as the dispatch's. Its command has them, its session not: nor a pane that a person splits off."""
+def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
+    """Return the environment variables that mark a process as the dispatch's.
+
+    Only the session's command gets them, so that a pane that a person splits off does not inherit the mark.
+    """
     task = [f"FLEET_TASK={wanted.slug}"] if wanted.slug else []
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
@@ -191,6 +198,7 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
 
 
 def _history(context: Context, task: WholeTask) -> str:
+    """Return the last entries of the task's log as text for the prompt; empty when there are none."""
     log = context.store.read(lambda rows: q.task_log(rows, project=task.project, slug=task.slug))
-    lines = "".join(f"- {times.iso(each.at)} {each.actor}: {each.message}\n" for each in log[-20:])
-    return f"\nWhat was said about this task before:\n{lines}" if lines else ""
+    lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
+    return f"\nWhat was logged about this task before:\n{lines}" if lines else ""

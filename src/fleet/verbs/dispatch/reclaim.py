@@ -1,4 +1,4 @@
-"""Reclaim: release what an ended dispatch held, as the class of each thing demands; then archive its journal."""
+"""Reclaim: release the claims of an ended dispatch according to their classes, then archive its journal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import shown_times
 from fleet.verbs.homes.ownership import why_foreign
-from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep import trash
 from fleet.world.home import paths
 
@@ -41,34 +41,37 @@ if TYPE_CHECKING:
 
 TEARDOWN_LIMIT = 60.0
 _GATE_WAIT = 5.0
-_PLACE = {kind.name: number for number, kind in enumerate(ORDER)}
+_RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 
 
 def reclaim(context: Context, ident: str) -> list[str]:
-    """Release what an ended dispatch held, last made first. Returns what is left, and why."""
+    """Release the claims of an ended dispatch, last made first, and archive it when all are released.
+
+    Returns one line for each resource that is left, with the reason.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):
         return []
     foreign = why_foreign(context, row)
     if foreign:
         return [f"dispatch {ident}: {foreign}"]
-    left = [why for why in (release(context, claim) for claim in _due(context, ident)) if why]
+    left = [why for why in (release(context, claim) for claim in _claims_to_release(context, ident)) if why]
     if row.slug is not None:
         left += undo_unmade(context, row.project, row.slug)
-        left += release_bundle(context, row.project, row.slug) if _is_owner(context, row, row.slug) else []
+        left += release_bundle(context, row.project, row.slug) if _is_bundle_owner(context, row, row.slug) else []
     if context.commit(_update_recl_state(ident)) == "complete":
         archive(context, ident)
     return left
 
 
 def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
-    """Undo what could not be made of a task's bundle, so that the next dispatch can make it anew."""
+    """Remove half-made resources of a task's bundle, for the next dispatch. Returns why some are left."""
     held = context.store.read(lambda rows: q.unmade_of_bundle(rows, project=project, slug=slug))
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
 
-def _due(context: Context, ident: str) -> list[Claim]:
-    """The claims to release, last made first. An inbox that is to be handed over waits for the successor."""
+def _claims_to_release(context: Context, ident: str) -> list[Claim]:
+    """Return the claims that end with the dispatch, last made first, without an inbox for its successor."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
@@ -76,24 +79,25 @@ def _due(context: Context, ident: str) -> list[Claim]:
         for claim in map(Claim.of, rows)
         if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
     ]
-    return sorted(held, key=lambda claim: -_PLACE.get(claim.kind, 0))
+    return sorted(held, key=lambda claim: -_RELEASE_ORDER.get(claim.kind, 0))
 
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
-    """Whether a successor on the same task is to take over the dispatch's inbox."""
+    """Whether a successor on the same task will take over the dispatch's inbox."""
     entry = q.queued_handoff_of(rows, dispatch=ident)
     row = q.dispatch_by_id(rows, id=ident)
     return entry is not None and row is not None and row.slug is not None and row.blocked_reason == HANDED_OFF
 
 
 def release_bundle(context: Context, project: str, slug: str) -> list[str]:
-    """Release a task's worktree and directory when the task is archived and nobody works in them. Returns what is left, and why.
+    """Release a task's worktree and folder if the task is archived and has no unfinished dispatch.
 
-    Holds the gate of the task's work, so that no agent is started in them meanwhile.
+    Returns one line for each resource that is left, with the reason. Holds the task's work lock, so that no agent is
+    started in the worktree meanwhile.
     """
     if not is_bundle_releasable(context, project, slug):
         return []
-    gate = gate_to_let_go(context, project, slug)
+    gate = cleanup_gate_of_task(context, project, slug)
     try:
         gate.take(wait=_GATE_WAIT)
     except errors.GateHeld as held:
@@ -102,16 +106,16 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
         return (
             _release_bundle(context, project, slug)
             if is_bundle_releasable(context, project, slug)
-            else _needed(project, slug)
+            else _needed_again(project, slug)
         )
     finally:
         gate.give()
 
 
-def _with_facts(context: Context, claim: Claim) -> Claim:
-    """The claim of a worktree with the files that its project calls disposable: its removal asks again whether the tree may go.
+def _with_project_facts(context: Context, claim: Claim) -> Claim:
+    """Add to a worktree's claim the patterns of disposable files, which its removal needs for the final check.
 
-    A claim from before branches were marked also gets the mark of its project's branches.
+    A claim from before branch marks existed also gets the mark of its project's branches.
     """
     if claim.kind != "worktree":
         return claim
@@ -121,39 +125,43 @@ def _with_facts(context: Context, claim: Claim) -> Claim:
     return replace(claim, data={**claim.data, **facts})
 
 
-def _needed(project: str, slug: str) -> list[str]:
+def _needed_again(project: str, slug: str) -> list[str]:
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
+    """Release the bundle's claims, the worktree before the folder, for a caller that holds the task's work lock."""
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug))
     foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
         return foreign
-    claims = sorted(map(Claim.of, held), key=lambda claim: -_PLACE.get(claim.kind, 0))
+    claims = sorted(map(Claim.of, held), key=lambda claim: -_RELEASE_ORDER.get(claim.kind, 0))
     left: list[str] = []
     for claim in claims:
-        why = _make_ready(context, claim)
+        why = _prepare_removal(context, claim)
         if not is_bundle_releasable(context, project, slug):
-            return [*_needed(project, slug), *trash.bring_back(context, claim)]
-        why = why or release(context, _with_facts(context, claim))
+            return [*_needed_again(project, slug), *trash.bring_back(context, claim)]
+        why = why or release(context, _with_project_facts(context, claim))
         if why:
             left += [why, *trash.bring_back(context, claim)]
-            break  # the directory stays with the tree
+            break  # the folder stays as long as the worktree
     if not left and claims:
-        context.commit(_bundle_gone(project, slug))
+        context.commit(_record_bundle_released(project, slug))
     return left
 
 
-def _make_ready(context: Context, claim: Claim) -> str:
-    """Prepare a worktree for removal: tear it down, put aside what may not be reproducible. Returns why it stays; empty when it goes."""
+def _prepare_removal(context: Context, claim: Claim) -> str:
+    """Tear a worktree down, and move unreproducible files to the trash.
+
+    Returns why it must stay; empty if it may go.
+    """
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
     why = why_kept(context, claim)
     if why:
         return why
     _tear_down(context, claim)
-    answer = verdict(context, claim)  # once more: the teardown may have left something
+    answer = verdict(context, claim)  # check again: the teardown may have left files
     match answer:
         case Keep():
             return answer.reason
@@ -166,13 +174,13 @@ def _make_ready(context: Context, claim: Claim) -> str:
 
 
 def why_kept(context: Context, claim: Claim) -> str:
-    """Why a worktree must not go; empty when it may, perhaps after some ignored files were put aside."""
+    """Return why a worktree must be kept; empty when it may be removed, perhaps after files are moved to the trash."""
     answer = verdict(context, claim)
     return answer.reason if isinstance(answer, Keep) else ""
 
 
 def verdict(context: Context, claim: Claim) -> Verdict:
-    """Whether a worktree may go, by the settings of its project and with the room that the trash has."""
+    """Return whether a worktree may be removed, by its project's settings and the free space in the trash."""
     if claim.kind != "worktree":
         return Go()
     answer = may_go(claim, context.world, disposable=_disposable(context, claim))
@@ -189,9 +197,9 @@ def _disposable(context: Context, claim: Claim) -> list[str]:
 
 
 def _tear_down(context: Context, claim: Claim) -> None:
-    """Run the project's teardown command in a worktree that is about to go. Its failure does not stop the release.
+    """Run the project's teardown command in a worktree before its removal.
 
-    If the tree stays after all, the next agent in it sets it up again.
+    A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
     command = _teardown(context, claim.project)
     if command and claim.state == "live" and os.path.isdir(claim.name):
@@ -201,7 +209,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
 
 
 def _teardown(context: Context, project: str | None) -> str | None:
-    """The teardown command; None when there is none, or when nobody has trusted it."""
+    """Return the project's teardown command; None when none is set, or when nobody has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
     except errors.NotTrusted:
@@ -220,7 +228,9 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     return context.store.read(look)
 
 
-def _bundle_gone(project: str, slug: str) -> Change[None]:
+def _record_bundle_released(project: str, slug: str) -> Change[None]:
+    """Return the change that ends the bundle's adoption and deletes the bundle's released claims."""
+
     def work(tx: Tx) -> None:
         tx.about(project, slug)
         bundle = q.bundle_of(tx, project=project, slug=slug)
@@ -232,7 +242,10 @@ def _bundle_gone(project: str, slug: str) -> Change[None]:
 
 
 def _update_recl_state(ident: str) -> Change[ReclState | None]:
-    """Derive the reclamation state from the claims alone. The work returns it; None when somebody else archived the journal."""
+    """Return the change that derives the dispatch's reclamation state from its claims.
+
+    Committing it returns the new state; None when another process has archived the dispatch.
+    """
 
     def work(tx: Tx) -> ReclState | None:
         row = q.dispatch_by_id(tx, id=ident)
@@ -240,19 +253,19 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
             return None
         tx.about(row.project, row.slug)
         tx.dispatch = ident
-        states = {each.state for each in q.claims_of_dispatch(tx, dispatch=ident)} - {"released"}
-        stepped = change(RECL_STEPS, row.recl_state, _event(states, owns=_owns_bundle(tx, row)))
+        states = {held.state for held in q.claims_of_dispatch(tx, dispatch=ident)} - {"released"}
+        stepped = change(RECL_STEPS, row.recl_state, _reclaim_event(states, owns=_owns_held_bundle(tx, row)))
         after = stepped["after"]
         if after != row.recl_state:
             q.step_recl(tx, id=ident, **stepped, at=tx.at)
         tx.note(recl_state=after)
         return after
 
-    return Change(f"judge what {ident} still holds", work)
+    return Change(f"update the reclamation state of {ident}", work)
 
 
-def _event(states: set[ClaimState], *, owns: bool) -> str:
-    """What the states of the claims that it still holds mean for its reclamation."""
+def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
+    """Return the event of the reclamation table that the states of the unreleased claims stand for."""
     if "releasing_blocked" in states:
         return "release_blocked"
     if states:
@@ -260,12 +273,13 @@ def _event(states: set[ClaimState], *, owns: bool) -> str:
     return "bundle_left" if owns else "all_released"
 
 
-def _is_owner(context: Context, row: Dispatch, slug: str) -> bool:
+def _is_bundle_owner(context: Context, row: Dispatch, slug: str) -> bool:
     bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=slug))
     return bundle is not None and bundle.owner == row.id
 
 
-def _owns_bundle(tx: Tx, row: Dispatch) -> bool:
+def _owns_held_bundle(tx: Tx, row: Dispatch) -> bool:
+    """Whether the dispatch owns its task's bundle, and the bundle still has claims."""
     if row.slug is None:
         return False
     bundle = q.bundle_of(tx, project=row.project, slug=row.slug)
@@ -274,27 +288,28 @@ def _owns_bundle(tx: Tx, row: Dispatch) -> bool:
 
 
 def archive(context: Context, ident: str) -> str:
-    """Move the journal of a finished, fully reclaimed dispatch out of the tables: file first, synced; rows after.
+    """Move a fully reclaimed dispatch out of the tables: write the journal file durably, then delete the rows.
 
-    The file is named after the moment it was complete: whoever does this at the same time, or again, writes the same file.
+    Returns the file's name; empty when the dispatch is not in the tables. The name contains the time of the last
+    change, so that a repeated call writes the same file.
     """
-    row, kept = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal(rows, ident)))
+    row, view = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal_view(rows, ident)))
     if row is None:
         return ""
     name = f"{paths.JOURNALS}/{ident}-{row.updated_at}.json"
-    document = json.dumps(kept, indent=2, ensure_ascii=False, default=Value.as_json)
+    document = json.dumps(view, indent=2, ensure_ascii=False, default=Value.as_json)
     context.world.files.publish(name, document.encode())
-    context.commit(_forget(ident))
+    context.commit(_delete_rows(ident))
     return name
 
 
-def journal(rows: Rows, ident: str) -> Journal | None:
-    """A dispatch with its claims and adoptions, as JSON shows it; None when it is not in the tables."""
+def journal_view(rows: Rows, ident: str) -> Journal | None:
+    """Return a dispatch with its claims and adoptions as JSON shows it; None when it is not in the tables."""
     row = q.dispatch_by_id(rows, id=ident)
     if row is None:
         return None
-    claims = [claim_view(each) for each in q.claims_of_dispatch(rows, dispatch=ident)]
-    agent, handed = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
+    claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
+    agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
         state, data = "live" if agent.archived_at is None else "archived", {"session": agent.session}
         claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
@@ -304,25 +319,29 @@ def journal(rows: Rows, ident: str) -> Journal | None:
         host_id=row.host,
         claims=claims,
         adoptions=_adoptions(rows, row),
-        successor=handed.successor if handed else None,
+        successor=handoff.successor if handoff else None,
     )
 
 
 def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
-    """Who had the task's bundle, oldest first."""
+    """Return which dispatches owned the task's bundle, oldest first."""
     return [
-        AdoptionView.made_of(each, adopted_at=iso(each.adopted_at), released_at=iso_or_none(each.released_at))
-        for each in q.adoptions_of(rows, project=row.project, slug=row.slug or "")
+        AdoptionView.made_of(
+            adoption, adopted_at=iso(adoption.adopted_at), released_at=iso_or_none(adoption.released_at)
+        )
+        for adoption in q.adoptions_of(rows, project=row.project, slug=row.slug or "")
     ]
 
 
 def claim_view(row: ClaimRow) -> JournalClaim:
-    """A claim as journals show it."""
+    """Return a claim as journals show it."""
     data = {**json.loads(row.data), "name": row.name, "actor": row.actor, "failures": row.failures}
     return JournalClaim(class_=class_of(row.kind), kind=row.kind, state=row.state, data=data)
 
 
-def _forget(ident: str) -> Change[bool]:
+def _delete_rows(ident: str) -> Change[bool]:
+    """Return the change that deletes an archived dispatch. Committing it returns False when it was deleted before."""
+
     def work(tx: Tx) -> bool:
         tx.dispatch = ident
         row, agent = q.dispatch_by_id(tx, id=ident), q.agent_by_id(tx, id=ident)
@@ -333,7 +352,7 @@ def _forget(ident: str) -> Change[bool]:
         gone = q.forget_dispatch(tx, id=ident)
         tx.note(archived=gone == 1)
         if agent is not None and gone:
-            tx.note(tokens=agent.tokens, cost=agent.cost)  # what `fleet recap` adds up
+            tx.note(tokens=agent.tokens, cost=agent.cost)  # `fleet recap` adds these up
         return gone == 1
 
     return Change(f"archive {ident}", work)

@@ -1,11 +1,12 @@
-"""Remains: who is left of a dispatch whose agent may be dead, by more than one proof.
+"""Find the processes that are left of a dispatch whose agent may be dead, by several proofs.
 
-A process is the dispatch's when it carries its mark, is in the session that the agent led, was seen as its descendant while it lived,
-or is in its control group; and so is whoever descends from such a one. Only those may be killed.
+A process belongs to the dispatch when it carries the dispatch's mark, is in the session that the agent led, was recorded
+as a descendant while the agent lived, or is in the agent's control group; so do all descendants of such a process. Only
+these processes may be killed.
 
-Where the agent is known to have been in its control group, everybody else is not the dispatch's. Where it is not, a process that
-began since, is no person's, and works in the worktree may be the agent's too: it is not killed, but the worktree is not handed on
-beside it, until a person says that it is not the agent's.
+If the agent provably was in its control group, no other process belongs to the dispatch. If not, a process that works in
+the worktree, began after the agent and was not started by a person may also belong to the dispatch. fleet does not kill
+such a stranger, but gives the worktree to no other agent until a person says that the process is not the agent's.
 """
 
 from __future__ import annotations
@@ -34,83 +35,94 @@ _LOOKS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remains:
-    """Who is left: proven to be the dispatch's, deepest first; in its worktree, of whom that is not known; and unreadable."""
+    """The processes that a dead agent left.
+
+    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `unreadable`:
+    cannot be inspected.
+    """
 
     ours: list[Identity]
     strangers: list[int]
     unreadable: list[int]
 
 
-def named(context: Context, pids: Iterable[int]) -> str:
-    """Processes for people: pid and command."""
+def describe_processes(context: Context, pids: Iterable[int]) -> str:
+    """Return processes as text for people: pid and command."""
     command = context.world.processes.command
     return ", ".join(f"process {pid} ({command(pid)[:_WORDS] or 'unknown'})" for pid in pids)
 
 
 def way_out(ident: str, pids: Iterable[int]) -> str:
-    """What a person can do about processes that keep a worktree."""
+    """Return what a person can do about unknown processes in a worktree, as text."""
     options = " ".join(f"--not-ours {pid}" for pid in pids)
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
 
-def look(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
-    """Who is left. For a decision take no census that is older than the proof of the agent's death."""
-    groups = _groups(context, row)
+def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
+    """Return the processes that a dispatch left. To decide, take a census after the proof of the agent's death."""
+    groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):
         census = census or context.world.processes.census()
-        remains = _look(context, row, groups, census)
-        if remains.ours or all(pid in census.entries for pid in _inside(context, groups)):
+        remains = _remains_in_census(context, row, groups, census)
+        if remains.ours or all(pid in census.entries for pid in _pids_in_cgroups(context, groups)):
             break
-        census = None  # somebody was forked meanwhile
+        census = None  # a process was forked since the census was taken
     return remains
 
 
-def _look(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
-    process = _process(context, row)
-    pids = _ours(context, row, process, groups, census)
+def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
+    """Return the processes of a census that a dispatch has left."""
+    process = _process_of_this_boot(context, row)
+    pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if context.world.processes.life(who) == "alive"]
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     inside, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
-    known = {*pids, *(excused(context, row, census) if inside else ())}
+    known = {*pids, *(excused_pids(context, row, census) if inside else ())}
     return Remains(ours=alive, strangers=[pid for pid in inside if pid not in known], unreadable=closed)
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
-    """Whether the agent was in its control group before it began, and that group would be seen from here.
+    """Whether the agent joined its control group before it began, and this process sees the same control groups.
 
-    Only who writes into cgroup.procs, or asks a service to start something, gets a process out of it; that is not looked for.
+    A process leaves the group only by writing into cgroup.procs or by asking a service to start it; this is not
+    checked.
     """
     view = context.world.cgroups.view()
     return any(claim.data.get("joined") == str(process) and claim.data.get("view") == view for claim in groups)
 
 
-def excusing(ident: str) -> str:
-    """Why a transaction is made in which a person says that processes are not a dispatch's. They are found by it."""
+def excuse_reason(ident: str) -> str:
+    """Return the reason text of operations that excuse processes in a dispatch's worktree; queries find them by it."""
     return f"excuse processes in the worktree of {ident}"
 
 
-def excused(context: Context, row: Dispatch, census: Census) -> list[int]:
-    """Processes of which a person has said that they are not the dispatch's, and whoever descends from them."""
-    operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excusing(row.id)))
-    whom = [Identity.parse(text) for each in operations for text in json.loads(each.what).get("not_ours", [])]
-    return census.with_descendants(who.pid for who in whom if who is not None and census.has(who))
+def excused_pids(context: Context, row: Dispatch, census: Census) -> list[int]:
+    """Return the processes that a person has declared not to be the dispatch's, with their descendants."""
+    operations = context.store.read(lambda rows: q.operations_by_why(rows, dispatch=row.id, why=excuse_reason(row.id)))
+    excused = [
+        Identity.parse(text) for operation in operations for text in json.loads(operation.what).get("not_ours", [])
+    ]
+    return census.with_descendants(who.pid for who in excused if who is not None and census.has(who))
 
 
-def _process(context: Context, row: Dispatch) -> Identity | None:
-    """The agent's process; None when it was never launched, or in another boot or room: there nobody of it is left."""
+def _process_of_this_boot(context: Context, row: Dispatch) -> Identity | None:
+    """Return the agent's process; None when it was never launched, or in another boot, of which no process is left."""
     process = Identity.parse(row.process or "")
     return process if process is not None and process.boot == context.world.host.boot else None
 
 
-def _ours(context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census) -> list[int]:
+def _proven_pids(
+    context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census
+) -> list[int]:
+    """Return the pids that are provably the dispatch's, with descendants, without fleet's own processes."""
     proven = census.marked(row.id)
     if process is not None:
         proven |= census.in_session(process) if row.kind != "finisher" else set()
-        proven |= {who.pid for who in _recorded(row) if census.has(who)}
-        proven |= {pid for pid in _inside(context, groups) if pid in census.entries}
+        proven |= {who.pid for who in _recorded_descendants(row) if census.has(who)}
+        proven |= {pid for pid in _pids_in_cgroups(context, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
     return [
         pid
@@ -119,44 +131,46 @@ def _ours(context: Context, row: Dispatch, process: Identity | None, groups: lis
     ]
 
 
-def _recorded(row: Dispatch) -> list[Identity]:
-    whom = (Identity.parse(each) for each in json.loads(row.descendants or "[]"))
-    return [who for who in whom if who is not None]
+def _recorded_descendants(row: Dispatch) -> list[Identity]:
+    """Return the descendants of the agent that were recorded while it lived."""
+    descendants = (Identity.parse(text) for text in json.loads(row.descendants or "[]"))
+    return [who for who in descendants if who is not None]
 
 
-def _groups(context: Context, row: Dispatch) -> list[Claim]:
-    """The control groups that a dispatch holds: one, where the system has it."""
+def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
+    """Return the dispatch's unreleased claims of control groups; empty where the system has no control groups."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
-    return [Claim.of(each) for each in claims if each.kind == "cgroup" and each.state != "released"]
+    return [Claim.of(held) for held in claims if held.kind == "cgroup" and held.state != "released"]
 
 
-def _inside(context: Context, groups: list[Claim]) -> list[int]:
+def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:
     return [pid for claim in groups for pid in context.world.cgroups.members(claim.name)]
 
 
-def record(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
-    """Write down the descendants of a living agent that neither mark nor session would prove to be its own later.
+def record_descendants(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
+    """Record descendants of a living agent that neither mark nor session would later prove to be the agent's.
 
-    Lasting: only those that have lived for so many seconds. Whoever looks all the time need not write down each short command.
+    `lasting`: record only processes that have lived for this many seconds, so that frequent callers skip short
+    commands.
     """
-    process = _process(context, row)
+    process = _process_of_this_boot(context, row)
     if process is None or row.kind == "finisher" or context.world.processes.life(process) != "alive":
         return
     census = census or context.world.processes.census()
     hidden = [
         census.identity(pid)
-        for pid in _ours(context, row, process, _groups(context, row), census)
+        for pid in _proven_pids(context, row, process, _cgroup_claims(context, row), census)
         if pid != process.pid
         and census.age(pid) >= lasting
         and (census.entries[pid].session != process.pid or census.mark(pid) != row.id)
     ]
-    known = _recorded(row)
+    known = _recorded_descendants(row)
     if any(who not in known for who in hidden):
-        context.commit(_record(row, [*hidden, *(who for who in known if census.has(who))]))
+        context.commit(_change_descendants(row, [*hidden, *(who for who in known if census.has(who))]))
 
 
-def _record(row: Dispatch, whom: list[Identity]) -> Change[int]:
-    texts = sorted({str(who) for who in whom})
+def _change_descendants(row: Dispatch, descendants: list[Identity]) -> Change[int]:
+    texts = sorted({str(who) for who in descendants})
 
     def work(tx: Tx) -> int:
         tx.about(row.project, row.slug)

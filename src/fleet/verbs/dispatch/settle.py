@@ -1,4 +1,4 @@
-"""Settle: end a dispatch whose death is proven. Nothing else ends one."""
+"""Settle: end a dispatch whose death is proven. Nothing else ends a dispatch."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing, Pane
 
 LOG_BYTES = 2_000_000
-CHANGED = "it changed again and again meanwhile; try again"
+CHANGED = "other processes kept changing it; try again"
 _TRIES = 3
-# The event of the task's table that leads from in_progress to each status.
+# The event in the table of task steps that leads from in_progress to each status.
 _EVENT: dict[TaskStatus, str] = {"open": "unclaim", "in_progress": "go_on", "blocked": "block", "failed": "fail"}
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
 
 def settle(context: Context, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False) -> Ended:
-    """End a dispatch if its death is proven, and reclaim what it held; else say why not.
+    """End a dispatch if its death is proven, and reclaim its claims; otherwise return why not.
 
-    `why` is the reason of one that was never launched. `undo`: its own dispatcher gives up; a session that is starting finds
-    its dispatch ended and exits.
+    `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatch's own dispatcher gives up,
+    so a pending dispatch is ended without proof; a session that starts later finds it ended and exits.
     """
     for _ in range(_TRIES):
         try:
             row = context.dispatch(ident)
         except errors.NoSuchDispatch:
-            return _settled_before(context, ident)
+            return _ended_before(context, ident)
         seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
         if seen is not None and seen.condition != "ended" and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
@@ -62,8 +62,8 @@ def settle(context: Context, ident: str, *, listing: Listing | None = None, why:
     return Ended(id=ident, settled=False, why=CHANGED)
 
 
-def _settled_before(context: Context, ident: str) -> Ended:
-    """Somebody else was faster, and its journal is in the archive."""
+def _ended_before(context: Context, ident: str) -> Ended:
+    """Return the end of a dispatch that another process has settled and archived; else NoSuchDispatch."""
     journal = archived(context, ident)
     if journal is None:
         raise errors.NoSuchDispatch(dispatch=ident)
@@ -71,18 +71,18 @@ def _settled_before(context: Context, ident: str) -> Ended:
 
 
 def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
-    """End a dispatch that is proven dead. Returns what it has ended as; None when its row changed meanwhile."""
+    """End a dispatch that is proven dead, and return its final state; None when its row changed meanwhile."""
     if not is_unfinished(row):
         return row.exec_state
-    pane = _last_look(context, row)
-    _keep_output(context, row, pane)
-    work = _work(context, row)
+    pane = _wait_for_exit_status(context, row)
+    _save_output(context, row, pane)
+    work = _branch_commit(context, row)
     end = outcome(_evidence(context, row, pane, why, work))
-    return end.exec_state if context.commit(_end(row, end, pane, context, work)) else None
+    return end.exec_state if context.commit(_record_end(row, end, pane, context, work)) else None
 
 
-def kept_worktree(context: Context, ident: str) -> errors.WorktreeBusy | None:
-    """The refusal that whoever needs the worktree of a dead agent gets, if a process keeps it that fleet cannot attribute."""
+def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | None:
+    """Return the error WorktreeBusy if unknown processes work in a dead agent's worktree; otherwise None."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
         return None
@@ -92,11 +92,11 @@ def kept_worktree(context: Context, ident: str) -> errors.WorktreeBusy | None:
     return errors.WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
 
 
-def _last_look(context: Context, row: Dispatch) -> Pane | None:
-    """The pane as tmux leaves it, with its exit status.
+def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
+    """Wait a short time until tmux knows the exit status of the agent, and return its pane; None when there is none.
 
-    tmux notices a death a moment later than the kernel; and before 3.5 it sometimes loses the signal that tells it, and never
-    notices. So it is told again, for a bounded time.
+    tmux notices a death a moment after the kernel, and versions before 3.5 sometimes lose the signal. So tmux is
+    signalled again until it notices.
     """
     for _ in range(_LOOKS):
         listing = context.world.tmux.listing()
@@ -109,6 +109,7 @@ def _last_look(context: Context, row: Dispatch) -> Pane | None:
 
 
 def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
+    """Return everything that decides how the dispatch ends."""
     process = Identity.parse(row.process or "")
     return Evidence(
         launched=is_in_flight(row),
@@ -123,8 +124,8 @@ def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work
     )
 
 
-def _work(context: Context, row: Dispatch) -> str | None:
-    """Return the commit that the task's branch is at now that its agent is dead; None when there is none, or git does not say."""
+def _branch_commit(context: Context, row: Dispatch) -> str | None:
+    """Return the commit of the task's branch; None when there is no branch, no task, or git does not answer."""
     if row.slug is None:
         return None
     branch = task_branch(row.slug)
@@ -135,32 +136,33 @@ def _work(context: Context, row: Dispatch) -> str | None:
 
 
 def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
-    """New commits on the task's branch, or artifacts that this dispatch registered."""
+    """Whether the dispatch left work: new commits on the task's branch, or artifacts that it registered."""
     if row.slug is None:
         return False
     slug = row.slug
     artifacts = context.store.read(lambda rows: q.task_artifacts(rows, project=row.project, slug=slug))
-    if any(each.actor == row.id for each in artifacts):
+    if any(artifact.actor == row.id for artifact in artifacts):
         return True
     repository = context.project(row.project).path
     return bool(row.base and work and context.world.git.commits(repository, row.base, work))
 
 
-def _keep_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
-    """What the agent showed goes into a file before its session goes."""
+def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
+    """Save the text of the agent's pane as a log file, before its session is removed."""
     if pane is None:
         return
     text = context.world.tmux.capture(pane, history=True)
     if text is not None:
-        kept = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
-        text = escapes.tail(f"{kept}\n", LOG_BYTES) if kept else ""
+        lines = "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+        text = escapes.tail(f"{lines}\n", LOG_BYTES) if lines else ""
         context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
+def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
+    """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
     ident = row.id
     status = pane.status if pane and pane.dead else None
-    most = context.setting("limits.failed_spawns")
+    most_failures = context.setting("limits.failed_spawns")
     cooldown = duration(context.setting("spawn_cooldown"))
     review = context.setting("review", row.project)
 
@@ -181,7 +183,7 @@ def _end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work:
         if not ended:
             return False
         q.archive_agent(tx, id=ident, at=tx.at)
-        freed = settle_task(tx, row, end, (most, cooldown, review), work)
+        freed = settle_task(tx, row, end, (most_failures, cooldown, review), work)
         tx.note(exec_state=end.exec_state, reason=end.reason, asked_for=row.asked_for, commit=work, ready=freed)
         return True
 
@@ -191,18 +193,18 @@ def _end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work:
 def settle_task(
     tx: Tx, row: Dispatch, end: Outcome, settings: tuple[int, int, str | None], work: str | None
 ) -> list[str]:
-    """Move the task on, if this attempt still has it. Returns the tasks that are ready now.
+    """Move the task on after an attempt, if the task is still assigned to it.
 
-    The settings are limits.failed_spawns, spawn_cooldown and review.
+    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review.
     """
-    most, cooldown, review = settings
+    most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":
         return []
     if is_pending(row) and row.handoffs and row.predecessor:
-        # The next one is handed the same work, by the same agent.
+        # This successor never started: give its messages back, for the next successor of the same predecessor.
         q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
     project, slug = row.project, row.slug
-    status, reason, stage = _becomes(tx, row, end, most, review)
+    status, reason, stage = _task_after_attempt(tx, row, end, most_failures, review)
     stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
     moved = q.settle_task(
@@ -222,14 +224,14 @@ def settle_task(
     return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
 
 
-def _becomes(
-    tx: Tx, row: Dispatch, end: Outcome, most: int, review: str | None
+def _task_after_attempt(
+    tx: Tx, row: Dispatch, end: Outcome, most_failures: int, review: str | None
 ) -> tuple[TaskStatus, str | None, str | None]:
-    """The task's status after this attempt, why, and the stage that it goes on at."""
+    """Return the task's status after this attempt, the reason, and the stage at which it goes on."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
     if is_pending(row) and row.asked_for is None:
-        return *_status_after_failed_start(tx, row, end.reason or "", most), None
+        return *_status_after_failed_start(tx, row, end.reason or "", most_failures), None
     if end.handed_off:
         return "in_progress", None, None
     if row.kind == "reviewer":
@@ -240,22 +242,23 @@ def _becomes(
 
 
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
-    """A reviewer's verdict has moved the task on already. Without one the review is still to be done."""
+    """Return the task's status and reason after a review: moved on by the verdict, or blocked without one."""
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"
 
 
-def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most: int) -> tuple[TaskStatus, str | None]:
+def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most_failures: int) -> tuple[TaskStatus, str | None]:
     """Record a failed start. Returns the task's next status and the reason.
 
-    The status is `open`; `blocked` when the start was a resume, or when `most` starts of the task or more failed within an hour.
+    The status is `open`; `blocked` when the start was a resume, or when `most_failures` or more starts of the task failed
+    within an hour.
     """
     place = {"project": row.project, "slug": row.slug or ""}
     q.add_spawn_failure(tx, **place, dispatch=row.id, at=tx.at, why=why)
     if row.resumes:
         return "blocked", f"{INTERRUPTED}: its resume did not start: {why}"
     count = q.count_spawn_failures(tx, **place, since=tx.at - HOUR).n
-    if count >= most:
+    if count >= most_failures:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"
     return "open", None

@@ -1,4 +1,4 @@
-"""Which tmux server a dispatch uses."""
+"""Choose the tmux server for a dispatch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def server(context: Context) -> Identity:
-    """The tmux server to use: the one of the last dispatch while it lives; making the session tells whether it still answers."""
+def choose_server(context: Context) -> Identity:
+    """Return the tmux server for a new session: that of the last dispatch while it lives, else a running or new one.
+
+    Whether the server still answers shows when the session is created.
+    """
     last = context.store.read(
         lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)
     )
@@ -36,14 +39,14 @@ def server(context: Context) -> Identity:
 
 
 def note_server(context: Context, claim: Claim) -> None:
-    """A session was made on another server than its intent said, because that one had gone: write down on which."""
+    """Record the server on which a session was really created, when the planned server had exited before."""
 
     def work(tx: Tx) -> int:
         tx.dispatch = claim.dispatch
         row = q.claim_by_id(tx, id=claim.id)
-        kept = json.loads(row.data) if row else {}
-        data = json.dumps({**kept, "server": claim.data["server"]})
+        old_data = json.loads(row.data) if row else {}
+        data = json.dumps({**old_data, "server": claim.data["server"]})
         q.move_to_server(tx, id=claim.dispatch or "", server=claim.data["server"], at=tx.at)
         return q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)
 
-    context.commit(Change(f"{claim}: its server is another one now", work))
+    context.commit(Change(f"{claim}: made on another server than planned", work))

@@ -29,8 +29,8 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()
-    excused = remaining.excused(context, row, census)
-    remains = remaining.look(context, row, census)
+    excused = remaining.excused_pids(context, row, census)
+    remains = remaining.find_remains(context, row, census)
     new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
     for pid in new:
         why = _why_not_excusable(row, pid, remains, census)
@@ -58,4 +58,4 @@ def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
         tx.note(not_ours=list(whom), commands=list(whom.values()))
         return Excused(id=row.id, not_ours=list(whom))
 
-    return Change(remaining.excusing(row.id), work, *whom, returns=Excused)
+    return Change(remaining.excuse_reason(row.id), work, *whom, returns=Excused)

@@ -17,7 +17,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items import run_step
 from fleet.verbs.jobs.run import carry_on
-from fleet.verbs.resume.work_lock import taken_to_resume
+from fleet.verbs.resume.work_lock import lock_work_to_resume
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
     """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
-    taken_to_resume(context, gate, new.id, force=False)
+    lock_work_to_resume(context, gate, new.id, force=False)
     try:
         known = context.store.read(lambda rows: q.job_by_id(rows, id=new.id))
         if known is not None:
@@ -159,7 +159,7 @@ def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force:
     """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)
-    stopped = taken_to_resume(context, gate, ident, force=force)
+    stopped = lock_work_to_resume(context, gate, ident, force=force)
     try:
         return carry_on(context, ident, tell, wanted).replaced(stopped=str(stopped) if stopped else None)
     finally:

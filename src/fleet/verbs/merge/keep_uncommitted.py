@@ -13,7 +13,7 @@ from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.verbs.dispatch.reclaim import is_bundle_releasable, reclaim, release_bundle, verdict
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.trash import describe_trash
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
 def keep(context: Context, project: str, slug: str) -> KeptWork:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
     repository = context.project(project).path
-    work, gate = gate_to_let_go(context, project, slug), context.world.git_gate(repository)
+    work, gate = cleanup_gate_of_task(context, project, slug), context.world.git_gate(repository)
     work.take(wait=_WAIT)
     try:
         gate.take(wait=GATE_WAIT)

@@ -1,1 +1,1 @@
-"""Going on with work that ended before its time."""
+"""Resume work that ended before it was finished."""

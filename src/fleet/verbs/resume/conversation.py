@@ -1,4 +1,4 @@
-"""The conversation of an agent, and whether its engine can take it up again."""
+"""The conversation of an agent with its engine, and whether a successor can continue it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 
-def known(context: Context, ident: str) -> str | None:
-    """The engine's name of an agent's conversation: given at its start, or reported by its hooks."""
+def recorded_conversation(context: Context, ident: str) -> str | None:
+    """Return the engine's id of an agent's conversation, set at its start or reported by hooks; None when unknown."""
     agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
     return agent.conversation if agent else None
 
 
-def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
-    """The conversation that the engine keeps as begun in the worktree while the attempt ran; None when that is not clear."""
+def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
+    """Return the one conversation that the engine's files show to have begun during the attempt; else None."""
     since, until = row.launched_at, row.ended_at
     if engine.kept is None or since is None or until is None or row.slug is None:
         return None
@@ -34,8 +34,8 @@ def found(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str 
     return conversations.only_conversation(engine.kept, tree, since=since, until=until)
 
 
-def can_go_on(engine: Engine, conversation: str | None) -> bool:
-    """Whether the engine has words to resume the conversation, and has its file if it keeps conversations in files."""
+def can_continue(engine: Engine, conversation: str | None) -> bool:
+    """Whether the engine can resume a conversation, and still has its file if it keeps conversations in files."""
     if not engine.resume:
         return False
     if not any("{conversation}" in word for word in engine.resume):
@@ -48,9 +48,9 @@ def _is_kept(engine: Engine, conversation: str) -> bool:
 
 
 def _pattern(path: str, conversation: str) -> str:
-    """The file of a conversation. {conversation:8}: its name has no more than the first eight characters."""
+    """Return the glob pattern of a conversation's file. {conversation:8} is the first eight characters of its id."""
 
-    def filled(found: re.Match[str]) -> str:
-        return glob.escape(conversation[: int(found[1])] if found[1] else conversation)
+    def filled(match: re.Match[str]) -> str:
+        return glob.escape(conversation[: int(match[1])] if match[1] else conversation)
 
     return _PLACEHOLDER.sub(filled, expand_path(path))

@@ -1,7 +1,7 @@
-"""Resume: take up the work of an agent that ended before its time.
+"""Resume: continue the work of an agent that ended before it was finished.
 
-A resume holds the gate of its work, settles what was there before, and makes a new dispatch that adopts the bundle: the same
-worktree, and the same conversation where the engine can. An agent that is alive, or may be, is never resumed.
+A resume takes the work lock, settles the earlier dispatch, and makes a new dispatch that adopts the bundle: the same
+worktree, and the same conversation if the engine can continue it. An agent that is alive, or may be, is never resumed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fleet.store import queries as q
 from fleet.store import seats, tasks
 from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import start
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.settle import CHANGED
@@ -45,15 +45,15 @@ _TRIES = 5
 
 
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
-    """Start a successor for the dispatch, session or task that is named."""
-    row = find.journal(context, named(context, given, project))
+    """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock."""
+    row = find.journal(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
     gate = (
         work_lock.gate_of_task(context, row.project, row.slug, row.id)
         if row.slug
         else context.world.work_gate(f"coord-{row.project}", row.id)
     )
-    stopped = work_lock.taken_to_resume(context, gate, given, force=force)
+    stopped = work_lock.lock_work_to_resume(context, gate, given, force=force)
     try:
         resumed = _resume_task(context, row, row.slug) if row.slug else _resume_coordinator(context, row)
     finally:
@@ -61,8 +61,8 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
     return resumed.replaced(stopped=str(stopped) if stopped else None)
 
 
-def named(context: Context, given: str, project: str | None) -> str:
-    """The dispatch that an id, a session's name, a slug or @last stands for. Anything else is refused."""
+def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
+    """Return the dispatch that an id, a session's name, a slug or @last names. NoSuchDispatch when there is none."""
     session = _SESSION.fullmatch(given)
     wanted = session[1] if session else given if given == "@last" else names.slug(given)
     try:
@@ -74,43 +74,49 @@ def named(context: Context, given: str, project: str | None) -> str:
         return old
 
 
-# a task -----------------------------------------------------------------------------------------------------------------
+# resume a task ----------------------------------------------------------------------------------------------------------
 def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
-    last = _newest(context, row, slug)
+    """Settle the newest attempt at the task if it died, and start its successor."""
+    last = _newest_attempt(context, row, slug)
     _refuse_foreign(context, last)
-    last = settled(context, last)
+    last = settle_if_dead(context, last)
     _refuse_unresumable(context, last, slug)
     engine = read_engine(context.world.home, last.engine or "")
-    talk = _conversation(context, engine, last)
-    goes_on = conversation.can_go_on(engine, talk)
+    conversation_id = _conversation_of(context, engine, last)
+    goes_on = conversation.can_continue(engine, conversation_id)
     wanted = replace(
-        _as_before(last),
+        _wanted_like(last),
         kind=last.kind,
         predecessor=last.id,
         resumes="conversation" if goes_on else "again",
-        conversation=talk if goes_on else None,
+        conversation=conversation_id if goes_on else None,
         handoff=_briefing(context, last, slug, goes_on=goes_on),
     )
     return Resumed.made_of(start(context, wanted), predecessor=last.id, conversation=goes_on, stopped=None)
 
 
-def _conversation(context: Context, engine: Engine, row: Dispatch) -> str | None:
-    """Known to fleet, or found where the engine keeps it; one that was never launched has only what it was given."""
+def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | None:
+    """Return the conversation of an attempt, as recorded or as found in the engine's files; None when unknown.
+
+    An attempt that was never launched has one only if it was to continue its predecessor's.
+    """
     if not row.launched_at and row.resumes != "conversation":
         return None
-    return conversation.known(context, row.id) or conversation.found(context, engine, row)
+    return conversation.recorded_conversation(context, row.id) or conversation.conversation_kept_by_engine(
+        context, engine, row
+    )
 
 
-def _as_before(row: Dispatch) -> Wanted:
-    """A start with the engine, autonomy, model and command of an earlier one."""
+def _wanted_like(row: Dispatch) -> Wanted:
+    """Return a request to start an agent with the engine, autonomy, model and command of an earlier dispatch."""
     command = tuple(json.loads(row.command or "[]"))
     return Wanted(
         project=row.project, slug=row.slug, engine=row.engine, autonomy=row.autonomy, model=row.model, command=command
     )
 
 
-def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
-    """The newest attempt at the same work: the one that is named, or one that was started to resume it."""
+def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
+    """Return the newest attempt at the task; NotResumable unless it is the named dispatch or resumed that one."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
         raise _refusal(row, resumption.why_finished(row) or "its task is archived")
@@ -121,36 +127,37 @@ def _newest(context: Context, row: Dispatch, slug: str) -> Dispatch:
         raise errors.NotResumable(
             dispatch=row.id,
             why=f"{last.id} has followed it on {row.project}/{slug}",
-            advice=f"`fleet resume {last.id}` if that one is to go on",
+            advice=f"`fleet resume {last.id}` resumes that one",
         )
     return last
 
 
-def settled(context: Context, row: Dispatch) -> Dispatch:
-    """The journal of an attempt that has ended; one that died is settled first. Alive or unknown: refused."""
+def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
+    """Return the row of an ended attempt, after settling it if it died. NotResumable when it is alive or unknown."""
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
-        applied = treat(context, row, "resume")
+        applied = decide_and_apply(context, row, "resume")
         if not applied.ended and applied.why != CHANGED:
             advice = f"attach to it with `fleet attach {row.id}`"
             if applied.strangers:
                 advice = "then resume again"
             elif "fleet dispatches disown" in applied.why:
-                advice = "it is not started again beside one that may live"
+                advice = "no second agent is started while the first may be alive"
             raise errors.NotResumable(dispatch=row.id, why=applied.why, advice=advice)
         row = find.journal(context, row.id)
     raise errors.NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 
 def _refuse_foreign(context: Context, row: Dispatch) -> None:
-    """Only the home that started an agent knows whether it lives, and has its worktree."""
+    """Refuse a dispatch of another home: only that home knows whether the agent lives, and has its worktree."""
     why = why_foreign(context, row)
     if why:
         raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {disown_hint(row.id)}")
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
+    """Refuse an attempt that belongs to a job, has finished, or whose task was taken up since."""
     place = {"project": row.project, "slug": slug}
     task = context.store.read(lambda rows: q.task_job(rows, **place))
     if task is not None and task.job:
@@ -167,14 +174,14 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
 
 
 def _refusal(row: Dispatch, why: str) -> errors.NotResumable:
-    advice = f"`fleet task show {row.slug} -p {row.project}` says how it stands; `fleet task retry` opens it again"
+    advice = f"`fleet task show {row.slug} -p {row.project}` shows its state; `fleet task retry` opens it again"
     return errors.NotResumable(
         dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`"
     )
 
 
 def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:
-    """What the successor has to know of the one before."""
+    """Return the text that tells the successor how its predecessor ended and what it left."""
     repository = context.project(row.project).path
     branch = task_branch(slug)
     base = row.base or integration_branch(context, row.project, repository)[1]
@@ -186,32 +193,33 @@ def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> s
         "reason": row.blocked_reason or row.exec_state,
         "memory": "This is its own conversation: you remember what was done."
         if goes_on
-        else "Its conversation is not to be had: you begin anew, with what it left.",
+        else "Its conversation is not available: you start anew, with what it left.",
         "branch": branch,
-        "commits": _listed(context.world.git.titles(repository, base, head_ref(branch))),
-        "uncommitted": _listed(context.world.git.uncommitted(tree)),
+        "commits": _bullet_list(context.world.git.titles(repository, base, head_ref(branch))),
+        "uncommitted": _bullet_list(context.world.git.uncommitted(tree)),
         "log": log if os.path.exists(log) else "nothing was kept",
     }
     return prompt.prompt(context.world.home, "resume", facts)
 
 
-def _listed(lines: list[str]) -> str:
+def _bullet_list(lines: list[str]) -> str:
     if not lines:
         return "none"
     more = [f"\n  - and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
     return "".join([*(f"\n  - {line}" for line in lines[:_MOST]), *more])
 
 
-# a coordinator ----------------------------------------------------------------------------------------------------------
+# resume a coordinator ---------------------------------------------------------------------------------------------------
 def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
-    """Start a new coordinator in the seat of one that died; a living one vetoes."""
+    """Start a new coordinator in the seat of one that died; refused while a coordinator lives."""
     if not is_unfinished(row):
         _refuse_unseated(context, row)
-    seated = coord_spawn(context, replace(_as_before(row), kind="coord"))
+    seated = coord_spawn(context, replace(_wanted_like(row), kind="coord"))
     return Resumed.made_of(seated, predecessor=row.id, conversation=False, stopped=None)
 
 
 def _refuse_unseated(context: Context, row: Dispatch) -> None:
+    """Refuse an ended coordinator that is no longer in the seat, or that ended on purpose."""
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
     if holder != row.id:
         raise _refusal(row, f"{holder or 'nobody'} has the seat of {row.project} now")

@@ -1,4 +1,4 @@
-"""Resume all: what could be resumed and why, and bringing back what was interrupted, within the limits."""
+"""List what can be resumed, and resume everything that was interrupted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fleet.model.results.dispatches import Resumable, ResumedMany, Unresumed
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.dispatch import find
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import left_jobs
 from fleet.verbs.resume import conversation
-from fleet.verbs.resume.resume import resume, settled
+from fleet.verbs.resume.resume import resume, settle_if_dead
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt
@@ -24,51 +24,51 @@ if TYPE_CHECKING:
 
 
 def resumable(context: Context, project: str | None = None) -> list[Resumable]:
-    """List what could be resumed, oldest first. Settle before what died unnoticed, as all does with the machine; kill nothing."""
+    """Settle dispatches that died unnoticed, kill nothing, and list what can be resumed: tasks, coordinators, jobs."""
     for row in _unfinished(context, project):
-        treat(context, row, "resumable")
+        decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
-    tasks = [_resumable(row, conversation=_can_go_on(context, row)) for row in left]
-    coordinators = [_resumable(row, conversation=False) for row in _coordinators(context, project)]
+    tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
+    coordinators = [_resumable(row, conversation=False) for row in _lost_coordinators(context, project)]
     return [*tasks, *coordinators, *left_jobs(context, project)]
 
 
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:
-    """Bring back everything that was interrupted. What cannot start now waits, with the reason."""
+    """Resume everything that was interrupted. What cannot start now is returned as waiting, with the reason."""
     many = ResumedMany(resumed=[], waiting=[], jobs=[])
     _settle_dead(context, project)
-    for each in resumable(context, project):
-        if not each.interrupted:
+    for work in resumable(context, project):
+        if not work.interrupted:
             continue
-        if each.kind == "job":
-            context.world.start_fleet("resume", each.id)
-            many.jobs.append(each.id)
+        if work.kind == "job":
+            context.world.start_fleet("resume", work.id)
+            many.jobs.append(work.id)
             continue
         try:
-            many.resumed.append(resume(context, each.id))
+            many.resumed.append(resume(context, work.id))
         except errors.FleetError as error:
-            many.waiting.append(Unresumed.made_of(each, why=str(error)))
+            many.waiting.append(Unresumed.made_of(work, why=str(error)))
     return many
 
 
 def _settle_dead(context: Context, project: str | None) -> None:
-    """Settle what died, and kill what it left running. One that is alive or unknown is left alone."""
+    """Settle dispatches whose agent died, and kill the processes they left. Leave living and unknown agents alone."""
     for row in _unfinished(context, project):
         try:
-            settled(context, row)
+            settle_if_dead(context, row)
         except errors.FleetError:
             continue
 
 
 def _unfinished(context: Context, project: str | None) -> list[Dispatch]:
-    """The unfinished dispatches of this home, but for finishers: git says what became of a merge."""
+    """Return the unfinished dispatches of this home, without finishers: git shows what became of a merge."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 
 
-def _coordinators(context: Context, project: str | None) -> list[Dispatch]:
-    """Coordinators that were lost and whose seat nobody has taken since. A seat that was left on purpose stays empty."""
+def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
+    """Return the coordinators that were interrupted and are still in their seat."""
     lost = []
     for seat in context.store.read(q.all_seats):
         if not seat.holder or project not in {None, seat.project}:
@@ -96,10 +96,12 @@ def _resumable(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
     )
 
 
-def _can_go_on(context: Context, row: LeftAttempt) -> bool:
-    """Whether a successor would go on in the conversation of the attempt."""
+def _can_continue_conversation(context: Context, row: LeftAttempt) -> bool:
+    """Whether a successor could continue the conversation of the attempt."""
     try:
         engine = read_engine(context.world.home, row.engine or "")
     except errors.FleetError:
         return False
-    return conversation.can_go_on(engine, row.conversation or conversation.found(context, engine, row))
+    return conversation.can_continue(
+        engine, row.conversation or conversation.conversation_kept_by_engine(context, engine, row)
+    )

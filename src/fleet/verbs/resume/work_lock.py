@@ -1,8 +1,8 @@
-"""The lock of a piece of work: one gate. Whoever starts or resumes it holds the gate until that has been done.
+"""The work lock: one gate for each task or other piece of work, held while an agent is started or resumed on it.
 
-All ids of a piece of work (a dispatch, its session, its task's slug) lead to one gate. The lock is the kernel's: a dead
-holder's is free at once, a live one's is never taken. What its file says names the holder and decides nothing, but that
-force stops exactly the process it names, and only if that process has the file open.
+All ids of one piece of work (a dispatch, its session, its task's slug) lead to the same gate. It is a kernel lock: a
+dead holder's lock is free at once, a living holder's is never taken. The lock file names the holder for people.
+`--force` stops the named process, and only if that process has the file open.
 """
 
 from __future__ import annotations
@@ -22,23 +22,26 @@ if TYPE_CHECKING:
 
 WAIT = 10.0
 _GRACE = 3.0
-_LETTING_GO = "letting go of "
+_CLEANUP = "letting go of "
 _LOOK_AGAIN = 0.05
 _LOOKS = 20
 
 
 def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
-    """The gate of a task's work."""
+    """Return the gate that is the work lock of a task, not yet taken."""
     return context.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
 
 
-def gate_to_let_go(context: Context, project: str, slug: str) -> Gate:
-    """The same gate, for whoever removes what nobody works in any more. No force stops that one half-way."""
-    return gate_of_task(context, project, slug, f"{_LETTING_GO}{project}/{slug}")
+def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
+    """Return the work lock of a task for a caller that removes files. `--force` does not stop this holder."""
+    return gate_of_task(context, project, slug, f"{_CLEANUP}{project}/{slug}")
 
 
-def taken(context: Context, project: str, slug: str) -> Gate:
-    """The gate of a task, held for a dispatch. An attempt that is there is named at once; else the holder is waited for."""
+def lock_work(context: Context, project: str, slug: str) -> Gate:
+    """Take the work lock of a task for a dispatch, and return it.
+
+    While another process holds it, wait for a bounded time. TaskHeld at once when the task has an unfinished dispatch.
+    """
     gate = gate_of_task(context, project, slug)
     deadline = context.world.clock.ticks() + WAIT
     while True:
@@ -54,21 +57,23 @@ def taken(context: Context, project: str, slug: str) -> Gate:
 
 
 def _refuse_attempted(context: Context, project: str, slug: str) -> None:
+    """Refuse a task that has an unfinished dispatch."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if row is not None:
         raise errors.TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
 
 
-def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
-    """The gate, held for a resume: refused while somebody else holds it, unless that one is to be stopped. Who was stopped.
+def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
+    """Take a work lock for a resume.
 
-    Whoever lets the worktree go is no other resume, and through in a moment: that one is waited for.
+    Return the holder that was stopped by `force`, or None. Without `force`, ResumeInProgress when another process holds
+    it. A holder that only cleans up is waited for.
     """
     try:
-        gate.take(wait=WAIT if not force and _is_let_go(gate.holder()) else 0)
+        gate.take(wait=WAIT if not force and _is_cleanup(gate.holder()) else 0)
     except errors.GateHeld:
         if not force:
-            raise _in_progress(gate, subject) from None
+            raise _in_progress_error(gate, subject) from None
     else:
         return None
     deadline = context.world.clock.ticks() + WAIT
@@ -76,25 +81,30 @@ def taken_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) 
     try:
         gate.take(wait=max(deadline - context.world.clock.ticks(), 0))
     except errors.GateHeld:
-        raise _in_progress(gate, subject) from None
+        raise _in_progress_error(gate, subject) from None
     return stopped
 
 
-def _is_let_go(holder: Holder | None) -> bool:
-    return holder is not None and holder.id.startswith(_LETTING_GO)
+def _is_cleanup(holder: Holder | None) -> bool:
+    """Whether the holder of a work lock only removes or moves files, and starts no agent."""
+    return holder is not None and holder.id.startswith(_CLEANUP)
 
 
-def _in_progress(gate: Gate, subject: str) -> errors.ResumeInProgress:
+def _in_progress_error(gate: Gate, subject: str) -> errors.ResumeInProgress:
+    """Return the error that names the process which holds the gate."""
     holder = gate.holder()
     who = f"PID {holder.pid} on {holder.host} (acquired {utc(holder.since)})" if holder else "an unknown process"
     return errors.ResumeInProgress(id=subject, holder=who)
 
 
 def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
-    """Ask the process that holds the gate to end, then kill it: only if it is proven to be the one."""
-    for _ in range(_LOOKS):  # whoever has just taken the gate has not written its name yet
+    """Stop the process that holds the gate (SIGTERM, then SIGKILL) and return it; None when the gate became free.
+
+    ForceRefused when the process is not proven to be the holder.
+    """
+    for _ in range(_LOOKS):  # a process that has just taken the gate may not have written its name yet
         holder = gate.holder()
-        why = _why_not(context, gate, holder)
+        why = _why_not_stoppable(context, gate, holder)
         if not why:
             break
         context.world.clock.wait(_LOOK_AGAIN)
@@ -112,7 +122,7 @@ def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
 
 
 def _is_free(gate: Gate) -> bool:
-    """Whether it could be had just now. It is given back: the caller takes it the same way in every case."""
+    """Whether the gate is free at this moment. It is given back, because the caller takes it itself."""
     try:
         gate.take()
     except errors.GateHeld:
@@ -121,8 +131,8 @@ def _is_free(gate: Gate) -> bool:
     return True
 
 
-def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
-    """Why the holder cannot be stopped; empty when it is proven to be alive, here, and at the gate."""
+def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> str:
+    """Return why the holder cannot be stopped; empty when it is proven to be alive, on this host and at the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
     if holder.host_id != context.world.host.machine:
@@ -134,7 +144,7 @@ def _why_not(context: Context, gate: Gate, holder: Holder | None) -> str:
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):
         return f"process {holder.pid} is not seen to hold {gate.path}"
-    return "it is no resume, but letting its worktree go, which is over in a moment" if _is_let_go(holder) else ""
+    return "it does not resume: it is letting its worktree go and will end in a moment" if _is_cleanup(holder) else ""
 
 
 def _record_forced_stop(holder: Holder, subject: str) -> Change[None]:

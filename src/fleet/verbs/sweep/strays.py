@@ -20,7 +20,7 @@ from fleet.store import sqlite_setup
 from fleet.verbs.agents.prompts import finish_rewrite
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.remaining import named
+from fleet.verbs.dispatch.remaining import describe_processes
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import act_on
 from fleet.world.home import paths
@@ -90,7 +90,7 @@ def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
     for path in (group for group in groups if group not in held):
         members = context.world.cgroups.members(path)
         if members:
-            yield Swept(what=path, why="no claim names it", proof=f"its processes: {named(context, members)}",
+            yield Swept(what=path, why="no claim names it", proof=f"its processes: {describe_processes(context, members)}",
                         action="listed only", standing=True)  # fmt: skip
         else:
             yield act_on(path, "no claim names it", "it has no processes", "remove it", kill,

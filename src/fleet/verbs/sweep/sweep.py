@@ -115,7 +115,7 @@ def _sweep_unfinished_dispatch(
     """Return the finding about one unfinished dispatch; None when it is in order or a seat's candidate."""
     seen = look(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
-        remaining.record(context, row, census)
+        remaining.record_descendants(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
         return _finding_left_alone(row, seen, remedy)
@@ -244,9 +244,11 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     if kind is None:
         return f"{claim} is of an unknown kind"
     if claim.state != "live" and not is_free(context, claim):
-        return f"{claim} is being made or released by {claim.hands}"
+        return f"{claim} is being made or released by {claim.actor_text}"
     state = (
-        kind.judge(claim, listing, context.world) if isinstance(kind, TmuxSession) else kind.look(claim, context.world)
+        kind.look_in_listing(claim, listing, context.world)
+        if isinstance(kind, TmuxSession)
+        else kind.look(claim, context.world)
     )
     return f"{claim} is {state}" if state in {"unknown", "foreign"} else ""
 

@@ -18,7 +18,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
-from fleet.verbs.resume.work_lock import gate_to_let_go
+from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.finding import act_on
 from fleet.verbs.views.expiring_trash import counted, expiry, home_of
 from fleet.world.home import paths, trash
@@ -164,7 +164,7 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle."""
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
-        gate = gate_to_let_go(context, row.project, row.slug)
+        gate = cleanup_gate_of_task(context, row.project, row.slug)
         try:
             gate.take()
         except errors.GateHeld:

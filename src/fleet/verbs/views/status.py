@@ -29,19 +29,19 @@ def status(context: Context) -> Overview:
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
     return page.replaced(
-        in_the_way=[*hindrances(context, page.projects), *_kept_worktrees(context, agents)],
+        in_the_way=[*hindrances(context, page.projects), *_why_worktree_busys(context, agents)],
         reclaim=[*page.reclaim, *_left_by_runners(context), *expiring(context)],
     )
 
 
-def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Hindrance]:
+def _why_worktree_busys(context: Context, agents: list[AgentView]) -> list[Hindrance]:
     """Worktrees of dead agents that are not handed on, because a process works in them that fleet cannot attribute."""
     dead = [agent for agent in agents if agent.state == "exited"]
     if not dead:
         return []
-    from fleet.verbs.dispatch.settle import kept_worktree
+    from fleet.verbs.dispatch.settle import why_worktree_busy
 
-    reasons = ((agent.project, kept_worktree(context, agent.id)) for agent in dead)
+    reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
     return [Hindrance(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
 
 

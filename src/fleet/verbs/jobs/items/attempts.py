@@ -9,7 +9,7 @@ from fleet.model.branches import job_branch
 from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
 from fleet.model.jobs import items
 from fleet.store import queries as q
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.plan import Wanted
@@ -47,7 +47,7 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 def look(context: Context, job: Job, item: Item) -> Outcome | None:
     """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
     row = _attempt(context, job, item)
-    if row is not None and not treat(context, row, "job").ended:
+    if row is not None and not decide_and_apply(context, row, "job").ended:
         return None
     # It may have been judged since it was read.
     item = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id)) or item

@@ -12,7 +12,7 @@ from fleet.model.branches import head_ref, job_branch, task_branch, task_ref
 from fleet.model.jobs import items
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.dispatch.apply_remedy import treat
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.jobs import records
 from fleet.verbs.merge.branches import integration_branch
@@ -105,7 +105,7 @@ def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
     """A runner that died over the merge left its journal and its tree."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
-    if row is not None and not treat(context, row, "job").ended:
+    if row is not None and not decide_and_apply(context, row, "job").ended:
         raise errors.Refused(what=f"{row.id} is still merging {slug}; try again")
 
 
@@ -114,7 +114,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
-    if attempt is not None and not treat(context, attempt, "job").ended:
+    if attempt is not None and not decide_and_apply(context, attempt, "job").ended:
         return [f"{attempt.id} still works on {slug}"]
     if not context.commit(records.close_task(job, slug, status, reason)):
         return []  # it was never dispatched

@@ -15,9 +15,9 @@ from fleet.resources import KINDS
 from fleet.resources.job_process import (
     JobProcess,
     end_processes,
+    job_lock,
     left_processes,
     life_of_runner,
-    lock_of,
     runner_of,
 )
 from fleet.resources.kind import Order
@@ -47,7 +47,7 @@ class OwnProcesses:
     def __init__(self, context: Context, job: Job) -> None:
         self._context = context
         self._job = job
-        self._lock = lock_of(job.id, context.world)
+        self._lock = job_lock(job.id, context.world)
         self._handle = -1
         self._claim: Claim | None = None
         self._noted: dict[str, str] = {}
