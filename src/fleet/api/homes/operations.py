@@ -28,7 +28,7 @@ class Operations(Part):
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """The same, those in the archive too."""
         archived = rotate.archived(self._by.world.files)
-        old = [operations.document(row) for row in archived if which.wants(row)]
+        old = [operations.operation_view(row) for row in archived if which.wants(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
     def newest(self) -> int:

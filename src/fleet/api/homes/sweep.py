@@ -28,12 +28,12 @@ class Sweep(Part):
 
     def kept_trees(self) -> list[KeptTree]:
         """Worktrees that nobody needs any more but that have uncommitted work."""
-        return keep_uncommitted.dirty(self._by.context)
+        return keep_uncommitted.kept_worktrees(self._by.context)
 
     def keep(self, *, project: str, slug: str) -> KeptWork:
         """Commit the uncommitted work of a worktree to a ref of its own, and let the worktree go."""
         self._by.may("sweep.keep")
-        return keep_uncommitted.keep(self._by.context, project, slug)
+        return keep_uncommitted.commit_kept_work(self._by.context, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Pruned:
         """Remove old journals from the archive; their ids stay given out."""

@@ -65,14 +65,14 @@ class Merge(Part):
         self._by.may("merge.open_pull")
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return pull_requests.pull(context, project, slug)
+        return pull_requests.open_pull_request(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
         """How far a task's pull request is; merged, the task is done."""
         self._by.may("merge.check_pull", project=project)
-        return pull_requests.check(self._by.context, project, slug)
+        return pull_requests.check_pull_request(self._by.context, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[PullRequestView]:
         """Open and look at all pull requests of a project."""
         self._by.may("merge.tend_pulls", project=project)
-        return pull_requests.tend(self._by.context, project)
+        return pull_requests.update_pull_requests(self._by.context, project)

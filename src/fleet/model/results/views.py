@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class Overview(Value):
     needs_you: list[NeedView]  # questions oldest first, then agents that wait without one
-    in_the_way: list[Hindrance]  # why ready work of a project is not begun
+    in_the_way: list[Obstacle]  # why ready work of a project is not begun
     review: list[Waiting]  # most urgent first
     failed: list[Failure]  # newest first, 200 at most
     parked: list[Parked]  # newest first, 200 at most
@@ -26,7 +26,7 @@ class Overview(Value):
     elsewhere: list[str]  # claims that only another host or tmux socket can answer for, in words
 
 
-class Hindrance(Value):
+class Obstacle(Value):
     project: str
     text: str  # what is in the way, and what to do about it
 

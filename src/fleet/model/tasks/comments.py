@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8}):?\s+\S.*")
 
 
-def with_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
+def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
     """The comments, each about a line followed by that line as it is now: numbers are wrong as soon as somebody mends something."""
     shown = []
     for line in comments.splitlines():

@@ -49,7 +49,7 @@ OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": 
 def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
     """Refuse a dispatch that is no longer the task's."""
     if caller.dispatch is not None and state.assignee != caller.dispatch:
-        raise _superseded(project, slug, state, caller)
+        raise _superseded_error(project, slug, state, caller)
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
@@ -58,7 +58,7 @@ def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Ca
     if state.status == OUTCOME[event]:
         return True
     if caller.dispatch is not None and state.status != "in_progress":
-        raise _superseded(project, slug, state, caller)
+        raise _superseded_error(project, slug, state, caller)
     return False
 
 
@@ -91,11 +91,13 @@ def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
     return steps.step(project, slug, state.status, event)
 
 
-def _superseded(project: str, slug: str, state: State, caller: Caller) -> errors.Superseded:
-    return errors.Superseded(who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_now(state, caller))
+def _superseded_error(project: str, slug: str, state: State, caller: Caller) -> errors.Superseded:
+    return errors.Superseded(
+        who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_describe_assignee(state, caller)
+    )
 
 
-def _now(state: State, caller: Caller) -> str:
+def _describe_assignee(state: State, caller: Caller) -> str:
     if state.assignee == caller.dispatch:
         return f"it was reported {state.status} before"
     if state.assignee is None:

@@ -21,22 +21,22 @@ def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
 
 def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[str] | None:
     """A shortest chain of dependencies from start to goal, if there is one."""
-    came: dict[str, str] = {start: ""}
+    previous: dict[str, str] = {start: ""}
     queue = [start]
     for here in queue:
         if here == goal:
-            return _walked(came, goal)
+            return _path_from_start(previous, goal)
         for there in needs.get(here, ()):
-            if there not in came:
-                came[there] = here
+            if there not in previous:
+                previous[there] = here
                 queue.append(there)
     return None
 
 
-def _walked(came: Mapping[str, str], goal: str) -> list[str]:
+def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
     path = [goal]
-    while came[path[-1]]:
-        path.append(came[path[-1]])
+    while previous[path[-1]]:
+        path.append(previous[path[-1]])
     return path[::-1]
 
 
@@ -45,7 +45,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
 
     Whatever is left when nothing more can be taken away in order lies on a cycle or waits for one.
     """
-    left = _stuck(needs)
+    left = _unorderable_tasks(needs)
     if not left:
         return None
     here = min(left)
@@ -58,7 +58,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
     return [*path[seen[here] :], here]
 
 
-def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
+def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():

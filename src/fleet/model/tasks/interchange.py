@@ -108,7 +108,7 @@ class Reading:
     deleted: set[str] = field(default_factory=set)
 
 
-class _Unusable(Exception):
+class _UnusableLine(Exception):
     """A line that is no task as it stands."""
 
 
@@ -126,11 +126,11 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
     try:
-        given = _object(raw)
+        given = _parse_object(raw)
         if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
             reading.deleted.add(str(given["id"]).lower())
-        node = _node(number, given)
-    except (_Unusable, errors.FleetError) as error:
+        node = _parse_node(number, given)
+    except (_UnusableLine, errors.FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -142,26 +142,28 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         reading.nodes.append(node)
 
 
-def _object(raw: bytes) -> Given:
+def _parse_object(raw: bytes) -> Given:
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _Unusable(f"not UTF-8 (byte {error.start + 1})") from None
+        raise _UnusableLine(f"not UTF-8 (byte {error.start + 1})") from None
     except (ValueError, RecursionError) as error:
-        raise _Unusable(f"not JSON ({error})") from None
+        raise _UnusableLine(f"not JSON ({error})") from None
     if not isinstance(given, dict):
-        raise _Unusable("not a JSON object")
+        raise _UnusableLine("not a JSON object")
     return given
 
 
-def _node(line: int, given: Given) -> Node | None:
+def _parse_node(line: int, given: Given) -> Node | None:
     if "slug" in given:
-        return _checked(line, given)
+        return _checked_node(line, given)
     if "id" in given and "kind" in given:
-        return _checked(line, _from_workgraph(given)) if given["kind"] == "task" else None
+        return _checked_node(line, _from_workgraph(given)) if given["kind"] == "task" else None
     if "id" in given and ("issue_type" in given or "dependencies" in given or "priority" in given or "title" in given):
-        return None if given.get("status") == "tombstone" else _checked(line, _from_beads(given))
-    raise _Unusable('neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")')
+        return None if given.get("status") == "tombstone" else _checked_node(line, _from_beads(given))
+    raise _UnusableLine(
+        'neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")'
+    )
 
 
 def _from_workgraph(given: Given) -> Given:
@@ -188,7 +190,7 @@ def _from_workgraph(given: Given) -> Given:
         "started_at": given.get("started_at"),
         "ended_at": given.get("completed_at"),
     }
-    return _with_assignee(node)
+    return _release_in_progress(node)
 
 
 def _from_beads(given: Given) -> Given:
@@ -219,7 +221,7 @@ def _from_beads(given: Given) -> Given:
         "changed_at": given.get("updated_at"),
         "ended_at": given.get("closed_at"),
     }
-    return _with_assignee(node)
+    return _release_in_progress(node)
 
 
 def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
@@ -227,7 +229,7 @@ def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> G
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
-def _with_assignee(node: Given) -> Given:
+def _release_in_progress(node: Given) -> Given:
     """Work that another tool had in progress is open here: its agent is not ours."""
     if node["status"] == "in_progress":
         node["status"] = "open"
@@ -238,109 +240,112 @@ def _with_assignee(node: Given) -> Given:
     return node
 
 
-def _checked(line: int, given: Given) -> Node:
+def _checked_node(line: int, given: Given) -> Node:
     strange = sorted(set(given) - set(FIELDS))
     if strange:
-        raise _Unusable(f"unknown field {strange[0]!r}")
-    node = _built(line, given)
+        raise _UnusableLine(f"unknown field {strange[0]!r}")
+    node = _build_node(line, given)
     if node.status == "in_progress" and not node.assignee:
-        raise _Unusable("a task in progress has an assignee")
+        raise _UnusableLine("a task in progress has an assignee")
     if node.archived and node.status not in steps.TERMINAL:
-        raise _Unusable(f"an archived task has ended, this one is {node.status}")
+        raise _UnusableLine(f"an archived task has ended, this one is {node.status}")
     return node
 
 
-def _built(line: int, given: Given) -> Node:
+def _build_node(line: int, given: Given) -> Node:
     return Node(
         line=line,
-        slug=names.slug(_text(given, "slug")),
-        title=texts.title(_text(given, "title")),
-        description=texts.maybe("description", _text(given, "description", "")),
-        status=_status(given),
-        priority=_number(given, "priority", _PRIORITIES),
-        after=[names.slug(each) for each in _strings(given, "after")],
-        tags=[names.tag(each) for each in _strings(given, "tags")],
-        verify=_line(given, "verify"),
-        engine=_line(given, "engine"),
-        assignee=_line(given, "assignee"),
-        attempts=_number(given, "attempts", range(1_000_000)),
-        reason=None if given.get("reason") is None else texts.text("reason", _text(given, "reason")),
-        paused=_flag(given, "paused"),
-        archived=_flag(given, "archived"),
-        log=[_message(each) for each in _objects(given, "log")],
-        artifacts=[_artifact(each) for each in _objects(given, "artifacts")],
-        **{name: _time(given, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
+        slug=names.slug(_text_field(given, "slug")),
+        title=texts.title(_text_field(given, "title")),
+        description=texts.maybe("description", _text_field(given, "description", "")),
+        status=_status_field(given),
+        priority=_number_field(given, "priority", _PRIORITIES),
+        after=[names.slug(each) for each in _strings_field(given, "after")],
+        tags=[names.tag(each) for each in _strings_field(given, "tags")],
+        verify=_line_field(given, "verify"),
+        engine=_line_field(given, "engine"),
+        assignee=_line_field(given, "assignee"),
+        attempts=_number_field(given, "attempts", range(1_000_000)),
+        reason=None if given.get("reason") is None else texts.text("reason", _text_field(given, "reason")),
+        paused=_flag_field(given, "paused"),
+        archived=_flag_field(given, "archived"),
+        log=[_read_message(each) for each in _objects_field(given, "log")],
+        artifacts=[_read_artifact(each) for each in _objects_field(given, "artifacts")],
+        **{
+            name: _time_field(given, name)
+            for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")
+        },
     )
 
 
-def _text(given: Given, name: str, missing: str | None = None) -> str:
+def _text_field(given: Given, name: str, missing: str | None = None) -> str:
     value = given.get(name, missing)
     if not isinstance(value, str):
-        raise _Unusable(f"{name} is missing" if value is None else f"{name} is not a text")
+        raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
     return value
 
 
-def _line(given: Given, name: str) -> str | None:
-    return None if given.get(name) is None else texts.line(name, _text(given, name))
+def _line_field(given: Given, name: str) -> str | None:
+    return None if given.get(name) is None else texts.line(name, _text_field(given, name))
 
 
-def _status(given: Given) -> TaskStatus:
-    word = _text(given, "status", "open")
+def _status_field(given: Given) -> TaskStatus:
+    word = _text_field(given, "status", "open")
     for status in steps.STATUSES:
         if status == word:
             return status
-    raise _Unusable(f"status {word!r} is none of {', '.join(steps.STATUSES)}")
+    raise _UnusableLine(f"status {word!r} is none of {', '.join(steps.STATUSES)}")
 
 
-def _number(given: Given, name: str, allowed: range) -> int:
+def _number_field(given: Given, name: str, allowed: range) -> int:
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise _Unusable(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
+        raise _UnusableLine(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
     return value
 
 
-def _flag(given: Given, name: str) -> bool:
+def _flag_field(given: Given, name: str) -> bool:
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise _Unusable(f"{name} is neither true nor false")
+        raise _UnusableLine(f"{name} is neither true nor false")
     return value
 
 
-def _strings(given: Given, name: str) -> list[str]:
+def _strings_field(given: Given, name: str) -> list[str]:
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _Unusable(f"{name} is not a list of texts")
+        raise _UnusableLine(f"{name} is not a list of texts")
     return list(dict.fromkeys(value))
 
 
-def _objects(given: Given, name: str) -> Iterator[Given]:
+def _objects_field(given: Given, name: str) -> Iterator[Given]:
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise _Unusable(f"{name} is not a list of objects")
+        raise _UnusableLine(f"{name} is not a list of objects")
     yield from value
 
 
-def _message(each: Given) -> Message:
-    message = texts.text("log message", _text(each, "message"))
-    return Message(at=_time(each, "at"), actor=texts.line("actor", _text(each, "actor")), message=message)
+def _read_message(each: Given) -> Message:
+    message = texts.text("log message", _text_field(each, "message"))
+    return Message(at=_time_field(each, "at"), actor=texts.line("actor", _text_field(each, "actor")), message=message)
 
 
-def _artifact(each: Given) -> Artifact:
-    actor = texts.line("actor", _text(each, "actor", "unknown"))
-    return Artifact(path=texts.line("path", _text(each, "path")), at=_time(each, "at"), actor=actor)
+def _read_artifact(each: Given) -> Artifact:
+    actor = texts.line("actor", _text_field(each, "actor", "unknown"))
+    return Artifact(path=texts.line("path", _text_field(each, "path")), at=_time_field(each, "at"), actor=actor)
 
 
-def _time(given: Given, name: str) -> int | None:
+def _time_field(given: Given, name: str) -> int | None:
     value = given.get(name)
     if value is None:
         return None
     try:
         stamp = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _Unusable(f"{name} is not a time like 2026-11-15T18:00:00Z") from None
+        raise _UnusableLine(f"{name} is not a time like 2026-11-15T18:00:00Z") from None
     at = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
     if not 0 <= at <= LAST:
-        raise _Unusable(f"{name} is not a time between 1970 and 9999")
+        raise _UnusableLine(f"{name} is not a time between 1970 and 9999")
     return at
 
 
@@ -370,7 +375,7 @@ def findings_text(findings: list[str]) -> str:
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
-def in_order(findings: list[str]) -> list[str]:
+def sorted_findings(findings: list[str]) -> list[str]:
     """The findings by their lines."""
     return sorted(findings, key=_line_number)
 

@@ -28,7 +28,7 @@ class Item:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
+class _OpenItem:
     """An item whose text may go on: how far it is indented, where it stands in the list (None: left out), its text."""
 
     indent: int
@@ -50,7 +50,7 @@ class _Reader:
 
     def __init__(self) -> None:
         self.reading = Reading()
-        self._stack: list[_Open] = []
+        self._stack: list[_OpenItem] = []
         self._fence = ""
         self._blank = False
 
@@ -58,17 +58,17 @@ class _Reader:
         """One more line."""
         item = None if self._fence else _ITEM.fullmatch(text)
         if item:
-            self._begin(number, item)
-        elif self._stack and self._is_below(text):
+            self._begin_item(number, item)
+        elif self._stack and self._belongs_to_item(text):
             self._stack[-1].text.append(text)
             self._toggle_fence(text)
         elif text.strip():
-            self._close()
+            self._close_items()
             self._toggle_fence(text)
             self.reading.left_out += 1
         self._blank = not text.strip()
 
-    def _is_below(self, text: str) -> bool:
+    def _belongs_to_item(self, text: str) -> bool:
         """Indented, empty, inside a fence, or the rest of a paragraph that goes on at the margin."""
         if self._fence or not text.strip() or text[0].isspace():
             return True
@@ -83,30 +83,30 @@ class _Reader:
         elif text.strip().startswith(self._fence) and not text.strip().strip(self._fence[0]):
             self._fence = ""
 
-    def _begin(self, number: int, item: re.Match[str]) -> None:
+    def _begin_item(self, number: int, item: re.Match[str]) -> None:
         indent = len(item["lead"])
         while self._stack and self._stack[-1].indent >= indent:
-            self._end(self._stack.pop())
+            self._set_description(self._stack.pop())
         above = self._stack[-1] if self._stack else None
         parent = None if above is None else above.above if above.place is None else above.place
         if item["tick"] in {"x", "X"}:
             self.reading.left_out += 1
-            self._stack.append(_Open(indent=indent, place=None, above=parent))
+            self._stack.append(_OpenItem(indent=indent, place=None, above=parent))
             return
-        self._stack.append(_Open(indent=indent, place=len(self.reading.items), above=parent))
+        self._stack.append(_OpenItem(indent=indent, place=len(self.reading.items), above=parent))
         self.reading.items.append(Item(line=number, title=item["title"].strip(), parent=parent))
 
-    def _end(self, closed: _Open) -> None:
+    def _set_description(self, closed: _OpenItem) -> None:
         if closed.place is not None:
-            self.reading.items[closed.place].description = _text(closed.text)
+            self.reading.items[closed.place].description = _dedent(closed.text)
 
-    def _close(self) -> None:
+    def _close_items(self) -> None:
         while self._stack:
-            self._end(self._stack.pop())
+            self._set_description(self._stack.pop())
 
     def end(self) -> Reading:
         """All that was read."""
-        self._close()
+        self._close_items()
         return self.reading
 
 
@@ -118,7 +118,7 @@ def read_list(lines: Iterable[str]) -> Reading:
     return reader.end()
 
 
-def _text(lines: list[str]) -> str:
+def _dedent(lines: list[str]) -> str:
     """Without the indentation of its first line."""
     first = next((line for line in lines if line.strip()), "")
     width = len(first) - len(first.lstrip())

@@ -17,6 +17,6 @@ def slug_from(title: str) -> str:
     return words[: SLUG_LENGTH - _ROOM_FOR_NUMBER].strip("-") or "task"
 
 
-def numbered(slug: str, number: int) -> str:
+def numbered_slug(slug: str, number: int) -> str:
     """The same slug for its n-th namesake."""
     return slug if number == 1 else f"{slug}-{number}"

@@ -94,7 +94,7 @@ def _work(context: Context, project: str) -> Steps:
     steps.take("failed turns and messages", lambda: failed_turns.tend(context, project))
     steps.take("context", lambda: guard(context, project))
     steps.take("handoffs", lambda: _drain(context, project))
-    steps.take("pull requests", lambda: pull_requests.nudge(context, project))
+    steps.take("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.take("stages", lambda: advance(context, project, steps.troubles))
     steps.take("coord-state.json", lambda: _reconcile(context))
     return steps

@@ -139,7 +139,7 @@ def _task(context: Context, wanted: Wanted) -> WholeTask | None:
 def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
     if wanted.slug is None:
         return "", None, False
-    return branches.of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
+    return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
 def _order(

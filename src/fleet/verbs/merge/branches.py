@@ -27,7 +27,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
     if commit is not None:
         return name, commit
     refuse_missing(context, project)
-    target = _target_before(context, project, repository) or target_branch(context, project, repository)
+    target = _earlier_target(context, project, repository) or target_branch(context, project, repository)
     start = context.world.git.resolve(repository, head_ref(target))
     if start is None:
         raise errors.GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
@@ -46,9 +46,9 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
     return name, made
 
 
-def _target_before(context: Context, project: str, repository: str) -> str:
+def _earlier_target(context: Context, project: str, repository: str) -> str:
     """Return the branch that the integration branch was made from before, if it is still there; else empty."""
-    known = _followed(context, project, repository)
+    known = _followed_branch(context, project, repository)
     return known if known and known in context.world.git.branches(repository, known) else ""
 
 
@@ -69,12 +69,12 @@ def target_branch(context: Context, project: str, repository: str) -> str:
     return str(name)
 
 
-def of_task(
+def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
     """The branch that a task begins at, its commit, and whether the task's own branch exists; git is asked once."""
     name, mine = onto or context.setting("integration", project), task_branch(slug)
-    target = "" if onto else _followed(context, project, repository)
+    target = "" if onto else _followed_branch(context, project, repository)
     commits = context.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:
         refuse_missing(context, project)  # an agent would build on a branch without merged work
@@ -99,7 +99,7 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
 def follow(context: Context, project: str, repository: str) -> str:
     """Fast-forward the integration branch to its target where that is possible, and return its commit. Needs the merge gate."""
     name, commit = integration_branch(context, project, repository)
-    git, target = context.world.git, _followed(context, project, repository)
+    git, target = context.world.git, _followed_branch(context, project, repository)
     tip = git.branches(repository, target).get(target) if target else None
     if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
         return commit
@@ -107,5 +107,5 @@ def follow(context: Context, project: str, repository: str) -> str:
     return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
 
 
-def _followed(context: Context, project: str, repository: str) -> str:
+def _followed_branch(context: Context, project: str, repository: str) -> str:
     return str(context.setting("target", project) or context.world.git.followed(repository))

@@ -67,26 +67,26 @@ def finish(
     `advice` is what to do about a conflict, where an agent cannot be sent to resolve it.
     """
     claim = intent(context, KINDS["merge_tree"], order)
-    _begin(context, order, claim)
+    _begin_finisher(context, order, claim)
     try:
         acquire(context, [claim], order)
         made = merge_in_tree(context, order, claim, verify=verify, advice=advice)
         if move is not None and not move(made):
             raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        _end(context, order, "failed", errors.FleetError(what="interrupted"))
+        _end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
         raise
     except (errors.FleetError, OSError) as error:
         if move is None and isinstance(error, errors.NotMergeable):
-            _end(context, order, "done")
+            _end_finisher(context, order, "done")
         else:
-            _end(context, order, "failed", error, park)
+            _end_finisher(context, order, "failed", error, park)
         raise
-    _end(context, order, "done")
+    _end_finisher(context, order, "done")
     return made
 
 
-def _begin(context: Context, order: Order, claim: Claim) -> None:
+def _begin_finisher(context: Context, order: Order, claim: Claim) -> None:
     """Write the finisher's journal and the intent of its tree: in flight at once, because its process is this one."""
     world, me = context.world, str(context.world.processes.me())
 
@@ -122,7 +122,9 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
     context.commit(Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work))
 
 
-def _end(context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None) -> None:
+def _end_finisher(
+    context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
+) -> None:
     """End the finisher, park its task in the same transaction, and release its tree."""
     reason, stepped = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
 

@@ -38,7 +38,7 @@ class KeptWork(OfTask):
     aside: list[str]
 
 
-def dirty(context: Context) -> list[KeptTree]:
+def kept_worktrees(context: Context) -> list[KeptTree]:
     """Worktrees of archived tasks that are kept because of what is in them."""
     return [
         KeptTree(
@@ -69,7 +69,7 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
     return context.world.git.keep_dirty(repository, claim.name, slug)
 
 
-def keep(context: Context, project: str, slug: str) -> KeptWork:
+def commit_kept_work(context: Context, project: str, slug: str) -> KeptWork:
     """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
     repository = context.project(project).path
     work, gate = gate_to_let_go(context, project, slug), context.world.git_gate(repository)

@@ -46,12 +46,12 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     )
     if not commits or dry:
         return landing
-    held = holders(git, repository, target)
-    if held is None:
+    checkouts = holders(git, repository, target)
+    if checkouts is None:
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
         raise errors.Refused(what=what)
-    if held:
-        return _land_in_hand(context, held, landing, tip, here=here)
+    if checkouts:
+        return _land_in_checkout(context, checkouts, landing, tip, here=here)
     if landing.diverged:
         what = f"{target} has commits of its own that {integration} does not have"
         raise errors.Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
@@ -60,10 +60,12 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     return landing.replaced(moved=True)
 
 
-def _land_in_hand(context: Context, held: list[Holder], landing: Landing, tip: str, *, here: str | None) -> Landing:
+def _land_in_checkout(
+    context: Context, checkouts: list[Holder], landing: Landing, tip: str, *, here: str | None
+) -> Landing:
     """Fast-forward in the person's own checkout if that is allowed; else say why not, and what to run."""
-    holder = held[0]
-    why = _why_not_moved(context, held, landing, here=here)
+    holder = checkouts[0]
+    why = _why_not_moved(context, checkouts, landing, here=here)
     if not why:
         refused = context.world.git.fast_forward(holder.path, tip)
         why = f"git refused: {refused}" if refused else ""
@@ -73,13 +75,17 @@ def _land_in_hand(context: Context, held: list[Holder], landing: Landing, tip: s
     return landing.replaced(run=f"git -C {shlex.quote(holder.path)} merge {flag}{landing.integration}", why=why)
 
 
-def _why_not_moved(context: Context, held: list[Holder], landing: Landing, *, here: str | None) -> str:
+def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
     """Why a target that somebody has in hand is not moved; empty when it may be moved in the one checkout that has it."""
-    target, busy = landing.target, next((each for each in held if each.operation or each.called_bare), None)
+    target, busy = landing.target, next((each for each in checkouts if each.operation or each.called_bare), None)
     if busy is not None and busy.operation:
         return f"{target} is in use: {busy}; finish that first"
     if busy is not None:
         return f"{target} is {busy}; mend that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
-    if here is None or len(held) > 1 or top_of(context.world.programs, here) != os.path.realpath(held[0].path):
-        return f"{target} is {held[0]}"
+    if (
+        here is None
+        or len(checkouts) > 1
+        or top_of(context.world.programs, here) != os.path.realpath(checkouts[0].path)
+    ):
+        return f"{target} is {checkouts[0]}"
     return f"{target} has commits of its own" if landing.diverged else ""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-_LISTED = 5
+_FILES_SHOWN = 5
 
 
 def merge(context: Context, project: str, slug: str) -> Merged:
@@ -48,16 +48,16 @@ def merge(context: Context, project: str, slug: str) -> Merged:
         if state.merged and state.archived:
             return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
         refuse_checked_out(context, repository, integration)
-        park_moved(context, project, slug, state, tip)
+        park_if_moved(context, project, slug, state, tip)
         if tip is None:
             _refuse_without_branch(context, project, slug, state)
         if not git.contains(repository, integration, tip):
             order = order_for(context, project, slug, integration=integration, base=base, work=tip)
-            return _merge_work(context, order, state)
-        elsewhere = _work_elsewhere(context, project, slug)
+            return _run_merge(context, order, state)
+        elsewhere = _describe_work_elsewhere(context, project, slug)
         if elsewhere:
             _park_and_refuse(context, project, slug, state, elsewhere)
-        return _record_found(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
+        return _record_existing_merge(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
 
 
 def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
@@ -73,19 +73,19 @@ def is_finished(state: TaskState) -> bool:
     return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 
-def park_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
+def park_if_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
     """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
     try:
         refuse_moved(context, project, slug, state, tip)
     except errors.WorkMoved as error:
-        _park(context, project, slug, state, str(error), stage="review")
+        _park_task(context, project, slug, state, str(error), stage="review")
         raise
 
 
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
     """Refuse a task whose branch is missing. It is parked, unless it is over and nothing says that it had work."""
     missing = f"there is no branch {task_branch(slug)}"
-    elsewhere = _deleted_branch(slug, state) or _work_elsewhere(context, project, slug)
+    elsewhere = _describe_deleted_branch(slug, state) or _describe_work_elsewhere(context, project, slug)
     if state.archived or (state.status == "done" and not elsewhere):
         advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
         raise errors.NotMergeable(project=project, slug=slug, why=missing, advice=advice, stage="finisher")
@@ -93,17 +93,17 @@ def _refuse_without_branch(context: Context, project: str, slug: str, state: Tas
 
 
 def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, why: str) -> NoReturn:
-    _park(context, project, slug, state, why, stage="finisher")
+    _park_task(context, project, slug, state, why, stage="finisher")
     advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
     raise errors.NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _park(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
+def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
     """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
-        same = is_as(tasks.state(tx, project, slug), was)
+        same = is_unchanged(tasks.state(tx, project, slug), was)
         if same:
             tasks.park(tx, project, slug, was.status, stage=stage, reason=why, message=f"not merged: {why}")
         tx.note(reason=why)
@@ -111,12 +111,12 @@ def _park(context: Context, project: str, slug: str, was: TaskState, why: str, *
     context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
 
-def is_as(now: TaskState, was: TaskState) -> bool:
+def is_unchanged(now: TaskState, was: TaskState) -> bool:
     """Whether nobody has decided about a task meanwhile."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 
-def _deleted_branch(slug: str, state: TaskState) -> str:
+def _describe_deleted_branch(slug: str, state: TaskState) -> str:
     """Say where the work of a task is whose branch somebody deleted; empty when no commit of it is known."""
     if state.work is None or state.archived:
         return ""
@@ -124,10 +124,12 @@ def _deleted_branch(slug: str, state: TaskState) -> str:
     return f"{branch} is gone; its work is at {work}: `git branch {branch} {work}` puts it back"
 
 
-def _work_elsewhere(context: Context, project: str, slug: str) -> str:
+def _describe_work_elsewhere(context: Context, project: str, slug: str) -> str:
     """Say where a task has work that its branch does not have; empty when there is none."""
     integration = context.setting("integration", project)
-    return work_outside_branch(context, project, slug, integration) or _uncommitted_work(context, project, slug)
+    return work_outside_branch(context, project, slug, integration) or _describe_uncommitted_work(
+        context, project, slug
+    )
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
@@ -149,7 +151,7 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
     return ""
 
 
-def _uncommitted_work(context: Context, project: str, slug: str) -> str:
+def _describe_uncommitted_work(context: Context, project: str, slug: str) -> str:
     """Name the uncommitted files in the worktree of a task that has committed nothing; empty when there are none."""
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
@@ -159,38 +161,38 @@ def _uncommitted_work(context: Context, project: str, slug: str) -> str:
     files = context.world.git.uncommitted(path)
     if not files:
         return ""
-    more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
-    listed = ", ".join(line[3:] for line in files[:_LISTED]) + more
+    more = f" and {len(files) - _FILES_SHOWN} more" if len(files) > _FILES_SHOWN else ""
+    listed = ", ".join(line[3:] for line in files[:_FILES_SHOWN]) + more
     return f"nothing new is committed on {task_branch(slug)}, but its worktree has uncommitted work: {listed}"
 
 
-def _merge_work(context: Context, order: Order, was: TaskState) -> Merged:
+def _run_merge(context: Context, order: Order, was: TaskState) -> Merged:
     project, slug, base = order.project, order.slug or "", order.base or ""
 
     def move(made: str) -> bool:
-        _refuse_changed(context, project, slug, was)
+        _refuse_changed_task(context, project, slug, was)
         return context.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=base)
 
     most = context.setting("limits.failed_spawns")
-    made = finish(context, order, move=move, park=partial(_park_failed, order, was, most))
+    made = finish(context, order, move=move, park=partial(_park_failed_merge, order, was, most))
     facts = {"integration": order.integration, "made": made, "work": order.work, "base": base}
-    return note_merged(context, project, slug, commit=made, facts=facts)
+    return record_merge(context, project, slug, commit=made, facts=facts)
 
 
-def _refuse_changed(context: Context, project: str, slug: str, was: TaskState) -> None:
+def _refuse_changed_task(context: Context, project: str, slug: str, was: TaskState) -> None:
     """What somebody decided about the task while it was being merged counts."""
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if not is_as(now, was):
+    if not is_unchanged(now, was):
         raise errors.Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
 
 
-def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
+def _park_failed_merge(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
     """Park the task for the stage that can mend it, or for a person when merging failed too often. Return that stage, if any.
 
     A task that is not as it was is not parked: somebody has decided about it meanwhile.
     """
     project, slug, why = order.project, order.slug or "", str(error)
-    if not is_as(tasks.state(tx, project, slug), was):
+    if not is_unchanged(tasks.state(tx, project, slug), was):
         return None
     if isinstance(error, errors.NotMergeable):
         stage = str(error.facts["stage"])
@@ -215,18 +217,18 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
         return
     if not work_outside_branch(context, project, slug, integration):
         _name, tip = integration_branch(context, project, repository)
-        _record_found(context, project, slug, work=work, base=row.base or "", tip=tip)
+        _record_existing_merge(context, project, slug, work=work, base=row.base or "", tip=tip)
 
 
-def _record_found(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
+def _record_existing_merge(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
     """Record work that git finds on the integration branch: merged by a person, or by a finisher that died before it said so."""
     integration = context.setting("integration", project)
     context.world.proofs.keep(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": work, "work": work, "base": base}
-    return note_merged(context, project, slug, commit=tip, facts=facts)
+    return record_merge(context, project, slug, commit=tip, facts=facts)
 
 
-def note_merged(
+def record_merge(
     context: Context, project: str, slug: str, *, commit: str, facts: dict[str, str] | None = None
 ) -> Merged:
     """Record that git has a task's work, as `commit`; archive the task, let its worktree go.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
 
-_LISTED = 10
+_FILES_SHOWN = 10
 
 
 def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool, advice: str = "") -> str:
@@ -33,7 +33,7 @@ def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool,
             raise _refusal(order, f"conflict in {', '.join(conflict)}", advice or retry, "rebase")
         made = _merge_commit(context, order, claim.name)
         if verify:
-            _verify(context, order, claim.name, made)
+            _verify_merge(context, order, claim.name, made)
     finally:
         lock.give()
     return made
@@ -55,10 +55,10 @@ def _merge_commit(context: Context, order: Order, path: str) -> str:
     return made
 
 
-def _verify(context: Context, order: Order, path: str, made: str) -> None:
+def _verify_merge(context: Context, order: Order, path: str, made: str) -> None:
     """Run the task's or the project's verify command on the merged tree, if there is one; then end what it left running."""
     task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug or ""))
-    command = (task and task.verify) or _verify_of_project(context, order)
+    command = (task and task.verify) or _project_verify_command(context, order)
     if not command:
         return
     before, processes = _tree_state(context, path), context.world.processes
@@ -69,7 +69,7 @@ def _verify(context: Context, order: Order, path: str, made: str) -> None:
         processes.kill_all(processes.marked(order.dispatch))
 
 
-def _verify_of_project(context: Context, order: Order) -> str | None:
+def _project_verify_command(context: Context, order: Order) -> str | None:
     """Return the project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
     try:
         found: str | None = context.setting("verify", order.project)
@@ -110,7 +110,7 @@ def _digest(path: str) -> str:
 
 def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
     """Refuse a merge whose tree is not the one that verify was given: then verify has tried something else."""
-    why = _change_of_tree(context, path, made, before)
+    why = _describe_tree_change(context, path, made, before)
     if why:
         advice = (
             "let the verify command leave HEAD and tracked files alone (or ignore what it writes), "
@@ -119,14 +119,14 @@ def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, b
         raise _refusal(order, f"the verify command {why}", advice, "finisher")
 
 
-def _change_of_tree(context: Context, path: str, made: str, before: dict[str, str]) -> str:
+def _describe_tree_change(context: Context, path: str, made: str, before: dict[str, str]) -> str:
     if not context.world.proofs.is_detached_at(path, made):
         head = context.world.git.resolve_in(path, "HEAD") or "nothing"
         return f"moved HEAD of the merged tree from {made[:12]} to {head[:12]}"
     now = _tree_state(context, path)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
-    more = f" and {len(changed) - _LISTED} more" if len(changed) > _LISTED else ""
-    return f"changed files that git tracks: {', '.join(changed[:_LISTED])}{more}" if changed else ""
+    more = f" and {len(changed) - _FILES_SHOWN} more" if len(changed) > _FILES_SHOWN else ""
+    return f"changed files that git tracks: {', '.join(changed[:_FILES_SHOWN])}{more}" if changed else ""
 
 
 def _refusal(order: Order, why: str, advice: str, stage: str) -> errors.NotMergeable:

@@ -74,12 +74,12 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
         commits=context.world.git.titles(repository, ref, tip) if tip else [],
         stat=proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
         diff=proofs.work_diff(repository, ref, tip) if tip else "",
-        since=_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
+        since=_work_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
         verify=verify,
     )
 
 
-def _since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
+def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
     """The difference between two commits of the work; None when the old one is gone from the repository."""
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:

@@ -31,16 +31,16 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
         return []
     if context.world.git.branches(repository, integration).get(integration) == newest.made:
         return []  # the usual case: no process is started for it
-    heads = _heads(context, project, repository, integration)
+    heads = _existing_branches(context, project, repository, integration)
     if any(context.world.git.contains(repository, name, newest.made) is True for name in heads):
         return []
     recorded = context.store.read(lambda rows: q.recorded_merges(rows, project=project, integration=integration))
     refs = [head_ref(name) for name in heads]
-    gone = context.world.proofs.missing_from(repository, [row.made for row in recorded], refs)
-    return [row for row in recorded if row.made in gone]
+    missing = context.world.proofs.missing_from(repository, [row.made for row in recorded], refs)
+    return [row for row in recorded if row.made in missing]
 
 
-def _heads(context: Context, project: str, repository: str, integration: str) -> list[str]:
+def _existing_branches(context: Context, project: str, repository: str, integration: str) -> list[str]:
     """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
     git = context.world.git
     targets = (context.setting("target", project), git.followed(repository), git.head_branch(repository))
@@ -49,24 +49,24 @@ def _heads(context: Context, project: str, repository: str, integration: str) ->
 
 def refuse_missing(context: Context, project: str) -> None:
     """Raise MergesMissing when a recorded merge is missing."""
-    gone = missing_merges(context, project)
-    if gone:
-        raise _missing_error(gone)
+    missing = missing_merges(context, project)
+    if missing:
+        raise _missing_error(missing)
 
 
 def describe_missing(context: Context, project: str) -> str | None:
     """Return the sentence that status and the tick say of missing merges; None when none is missing."""
     try:
-        gone = missing_merges(context, project)
+        missing = missing_merges(context, project)
     except errors.GitRefused as error:
         return f"its recorded merges cannot be looked for: {error}"
-    return _missing_error(gone).spoken if gone else None
+    return _missing_error(missing).spoken if missing else None
 
 
-def _missing_error(gone: list[Merge]) -> errors.MergesMissing:
-    newest = gone[0]
-    slugs = ", ".join(slugs_of(gone))
-    return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(gone), slugs=slugs)
+def _missing_error(missing: list[Merge]) -> errors.MergesMissing:
+    newest = missing[0]
+    slugs = ", ".join(slugs_of(missing))
+    return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(missing), slugs=slugs)
 
 
 def slugs_of(merges: list[Merge]) -> list[str]:
@@ -77,12 +77,12 @@ def slugs_of(merges: list[Merge]) -> list[str]:
 def list_merges(context: Context, project: str) -> list[MergeView]:
     """Return every recorded merge, newest first, and whether it is missing."""
     integration = str(context.setting("integration", project))
-    gone = {row.seq for row in missing_merges(context, project)}
+    missing = {row.seq for row in missing_merges(context, project)}
     rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
-    return [_view(row, missing=row.seq in gone) for row in rows]
+    return [_merge_view(row, missing=row.seq in missing) for row in rows]
 
 
-def _view(row: Merge, *, missing: bool) -> MergeView:
+def _merge_view(row: Merge, *, missing: bool) -> MergeView:
     state: MergeState = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
     return MergeView.made_of(row, task=row.slug, at=iso(row.at), state=state, by=row.acknowledged_by)
 
@@ -90,14 +90,14 @@ def _view(row: Merge, *, missing: bool) -> MergeView:
 def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:
     """Record that a person wants the missing merges to be gone."""
     why = texts.text("reason", reason)
-    gone = missing_merges(context, project)
+    missing = missing_merges(context, project)
 
     def work(tx: Tx) -> MergesAcknowledged:
         tx.about(project)
-        by, slugs = tx.caller.actor, slugs_of(gone)
-        count = sum(q.acknowledge_merge(tx, seq=row.seq, by=by, reason=why, at=tx.at) for row in gone)
+        by, slugs = tx.caller.actor, slugs_of(missing)
+        count = sum(q.acknowledge_merge(tx, seq=row.seq, by=by, reason=why, at=tx.at) for row in missing)
         tx.note(acknowledged=slugs, reason=why)
         return MergesAcknowledged(project=project, acknowledged=slugs, changed=count > 0)
 
-    title = f"acknowledge that {len(gone)} merges of {project} are gone"
+    title = f"acknowledge that {len(missing)} merges of {project} are gone"
     return context.commit(Change(title, work, why, returns=MergesAcknowledged))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def restore_merges(context: Context, project: str) -> MergesRestored:
     """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
     with context.world.project_gate(project, "merge"):
-        gone = missing_merges(context, project)
-        if not gone:
+        missing = missing_merges(context, project)
+        if not missing:
             return MergesRestored(project=project, restored=[], commit=None, changed=False)
-        repository, integration = context.project(project).path, gone[0].integration
+        repository, integration = context.project(project).path, missing[0].integration
         refuse_checked_out(context, repository, integration)
-        tip = _restore_branch(context, repository, integration, [row.made for row in gone])
-        restored = MergesRestored(project=project, restored=slugs_of(gone), commit=tip, changed=True)
-        return context.commit(_note_restored(restored, integration))
+        tip = _restore_branch(context, repository, integration, [row.made for row in missing])
+        restored = MergesRestored(project=project, restored=slugs_of(missing), commit=tip, changed=True)
+        return context.commit(_record_restored(restored, integration))
 
 
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
@@ -34,7 +34,7 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
     old = git.branches(repository, integration).get(integration)
     tip = old
     for commit in commits:
-        tip = commit if tip is None else _joined(context, repository, integration, tip, commit)
+        tip = commit if tip is None else _join_commits(context, repository, integration, tip, commit)
     if tip is None or not (
         proofs.create_and_keep(repository, integration, tip)
         if old is None
@@ -44,7 +44,7 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
     return tip
 
 
-def _joined(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
+def _join_commits(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
     git = context.world.git
     if git.is_in(repository, commit, tip):
         return tip
@@ -59,7 +59,7 @@ def _joined(context: Context, repository: str, integration: str, tip: str, commi
     return made.commit
 
 
-def _note_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
+def _record_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
     def work(tx: Tx) -> MergesRestored:
         tx.about(restored.project)
         tx.note(integration=integration, commit=restored.commit, restored=restored.restored)

@@ -32,14 +32,14 @@ class NewTask(NamedTuple):
     not_before_said: str | None = None
 
     @property
-    def asked(self) -> NewTask:
+    def request_fields(self) -> NewTask:
         """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 
 def add(new: NewTask) -> Change[Added]:
     """A new open task; without a slug it gets one from its title."""
-    task = checked(new)
+    task = checked_task(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
 
@@ -56,7 +56,9 @@ def add(new: NewTask) -> Change[Added]:
         tx.note(title=task.title, after=after, tags=tags)
         return Added(project=new.project, task=slug, slug=slug, title=task.title, after=after)
 
-    return Change(f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.asked, returns=Added)
+    return Change(
+        f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.request_fields, returns=Added
+    )
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
@@ -68,7 +70,7 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     return q.add_edge(tx, project=project, slug=slug, needs=needs)
 
 
-def checked(new: NewTask) -> NewTask:
+def checked_task(new: NewTask) -> NewTask:
     """The task as the store keeps it; refuses names and texts that it cannot keep."""
     names.project(new.project)
     if new.slug is not None:
@@ -81,7 +83,7 @@ def checked(new: NewTask) -> NewTask:
     )
 
 
-def insert(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
+def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
     """Insert a checked task under a slug. False when the slug is taken."""
     inserted = q.add_task(
         tx,
@@ -111,10 +113,10 @@ def insert(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
 def _insert_with_slug(tx: Tx, task: NewTask) -> str:
     """Insert a task under its slug, or else the first free one that its title gives; returns the slug."""
     if task.slug is not None:
-        if not insert(tx, task, task.slug, added_at=tx.at):
+        if not insert_task(tx, task, task.slug, added_at=tx.at):
             raise errors.SlugTaken(project=task.project, slug=task.slug)
         return task.slug
     stem, number = slugs.slug_from(task.title), 1
-    while not insert(tx, task, slugs.numbered(stem, number), added_at=tx.at):
+    while not insert_task(tx, task, slugs.numbered_slug(stem, number), added_at=tx.at):
         number += 1
-    return slugs.numbered(stem, number)
+    return slugs.numbered_slug(stem, number)

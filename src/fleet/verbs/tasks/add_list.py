@@ -11,7 +11,7 @@ from fleet.model.tasks import interchange, slugs
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.tasks.add import add_edge, checked, insert
+from fleet.verbs.tasks.add import add_edge, checked_task, insert_task
 
 if TYPE_CHECKING:
     from fleet.model.tasks.markdown_list import Item
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
     """Add every item of a list, or none. Each gets the fields of `like`; its `after` only items that are under no other item."""
-    drafts = _drafts(items, like)
+    drafts = _checked_drafts(items, like)
 
     def work(tx: Tx) -> AddedMany:
-        added = planned(tx, items, like)
+        added = planned_tasks(tx, items, like)
         tx.about(like.project, added[0].slug if len(added) == 1 else None)
         for number, (draft, task) in enumerate(zip(drafts, added, strict=True)):
             # Of the same priority the first of a list is the first to be done.
-            insert(tx, draft, task.slug, added_at=tx.at + number)
+            insert_task(tx, draft, task.slug, added_at=tx.at + number)
             for tag in sorted({names.tag(each) for each in like.tags}):
                 q.add_tag(tx, project=like.project, slug=task.slug, tag=tag)
         for task in added:
@@ -41,10 +41,10 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
     asked = [(item.title, item.description, item.parent) for item in items]
     one = f"add {like.project}/{slugs.slug_from(items[0].title)}"
     why = one if len(items) == 1 else f"add {len(items)} tasks from {name} to {like.project}"
-    return Change(why, work, asked, *like.asked, returns=AddedMany)
+    return Change(why, work, asked, *like.request_fields, returns=AddedMany)
 
 
-def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
+def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
     """The tasks that a list would become, each with a slug that is free."""
     if q.project_by_name(rows, name=like.project) is None:
         raise errors.NoSuchProject(project=like.project)
@@ -52,7 +52,7 @@ def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
         tasks.state(rows, like.project, names.slug(needs))
     added: list[Added] = []
     taken: set[str] = set()
-    for draft, item in zip(_drafts(items, like), items, strict=True):
+    for draft, item in zip(_checked_drafts(items, like), items, strict=True):
         slug = _free_slug(rows, like.project, slugs.slug_from(draft.title), taken)
         taken.add(slug)
         after = list(like.after) if item.parent is None else [added[item.parent].slug]
@@ -60,12 +60,12 @@ def planned(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
     return added
 
 
-def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:
+def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
     """Each item as a checked task. Refuses all items that the store cannot keep at once, each with its line."""
     drafts, findings = [], []
     for item in items:
         try:
-            drafts.append(checked(like._replace(title=item.title, description=item.description)))
+            drafts.append(checked_task(like._replace(title=item.title, description=item.description)))
         except errors.FleetError as error:
             findings.append(f"line {item.line}: {error}")
     if findings:
@@ -75,6 +75,6 @@ def _drafts(items: list[Item], like: NewTask) -> list[NewTask]:
 
 def _free_slug(rows: Rows, project: str, stem: str, taken: set[str]) -> str:
     number = 1
-    while (slug := slugs.numbered(stem, number)) in taken or q.task_exists(rows, project=project, slug=slug):
+    while (slug := slugs.numbered_slug(stem, number)) in taken or q.task_exists(rows, project=project, slug=slug):
         number += 1
     return slug

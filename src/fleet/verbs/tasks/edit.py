@@ -48,7 +48,7 @@ def edit(wanted: Edit) -> Change[Edited]:
 
     Editing what somebody else works on reopens the task and supersedes that one, unless the work waits for review or merge.
     """
-    fields = _fields(wanted)
+    fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
     edges = [names.slug(each) for each in (*wanted.add_after, *wanted.drop_after)]
     tags = [names.tag(each) for each in (*wanted.add_tags, *wanted.drop_tags)]
@@ -57,23 +57,23 @@ def edit(wanted: Edit) -> Change[Edited]:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         if edges or _ORDERS & fields.keys():
-            _take_away(tx, project, slug, was, override=wanted.override)
+            _supersede_assignee(tx, project, slug, was, override=wanted.override)
         changed = _write_fields(tx, project, slug, fields)
         changed += _write_edges(tx, wanted)
         changed += _write_tags(tx, wanted)
         tx.note(fields=sorted(fields), after=edges, tags=tags)
         return Edited(project=project, task=slug, slug=slug, changed=bool(changed), fields=sorted(fields))
 
-    return Change(f"edit {project}/{slug}", work, *_asked(wanted), returns=Edited)
+    return Change(f"edit {project}/{slug}", work, *_request_fields(wanted), returns=Edited)
 
 
-def _asked(wanted: Edit) -> tuple[object, ...]:
+def _request_fields(wanted: Edit) -> tuple[object, ...]:
     """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
     asked = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
     return *asked._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
-def _fields(wanted: Edit) -> dict[str, object]:
+def _new_values(wanted: Edit) -> dict[str, object]:
     """The columns to change, with their new values."""
     given = {
         "title": None if wanted.title is None else texts.title(wanted.title),
@@ -87,7 +87,7 @@ def _fields(wanted: Edit) -> dict[str, object]:
     return kept | {name: None for name in _CLEARABLE if name in wanted.clear}
 
 
-def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
+def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
     if was.status != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 MOST = 200
 
 
-def why(rows: Rows, project: str, slug: str, now: int) -> Explanation:
+def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     """The task's own state first, then whatever it waits for, near and far."""
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
-    chain = _chain(rows, project, slug, now)
-    clause = _waiting_work(rows, project, row) or _clause(row, now)
+    chain = _blocker_chain(rows, project, slug, now)
+    clause = _finished_work_clause(rows, project, row) or _state_clause(row, now)
     return Explanation(
         project=project,
         slug=slug,
@@ -37,7 +37,7 @@ def why(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     )
 
 
-def _chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
+def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
     """What a task waits for: breadth first, each blocker once, so that a wide graph stays readable."""
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
@@ -45,7 +45,7 @@ def _chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
         for need in q.task_needs(rows, project=project, slug=here):
             if need.status in SATISFIED or len(chain) >= MOST:
                 continue
-            clause = _waiting_work(rows, project, need) or _clause(need, now)
+            clause = _finished_work_clause(rows, project, need) or _state_clause(need, now)
             sentence = f"{here} waits for {need.slug}, which {clause}"
             chain.append(Blocker(slug=here, needs=need.slug, depth=depth, sentence=sentence))
             if need.slug not in seen:
@@ -54,7 +54,7 @@ def _chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
     return chain
 
 
-def _waiting_work(rows: Rows, project: str, row: WholeTask | Need) -> str:
+def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
     """What finished work waits for: a review or its merge. Empty when somebody works on the task."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
@@ -65,7 +65,7 @@ def _waiting_work(rows: Rows, project: str, row: WholeTask | Need) -> str:
     return f"is finished and waits to be merged: `fleet merge {slug} -p {project}`"
 
 
-def _clause(row: WholeTask | Need, now: int) -> str:
+def _state_clause(row: WholeTask | Need, now: int) -> str:
     """What a task does, to be read behind its name."""
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
     match row.status:
@@ -76,12 +76,12 @@ def _clause(row: WholeTask | Need, now: int) -> str:
         case "blocked" | "done" | "abandoned":
             return f"is {row.status}{because}"
         case "open":
-            return "is paused" if row.paused else _waiting(row, now)
+            return "is paused" if row.paused else _open_clause(row, now)
         case _:
             return assert_never(row.status)
 
 
-def _waiting(row: WholeTask | Need, now: int) -> str:
+def _open_clause(row: WholeTask | Need, now: int) -> str:
     if row.open_blockers:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"

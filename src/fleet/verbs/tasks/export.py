@@ -28,27 +28,27 @@ _SECTIONS = {
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
     """Every task as import reads it, all as of one moment: what one waits for is among them."""
-    return store.read(lambda rows: _all(rows, project, archived=archived))
+    return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 
-def _all(rows: Rows, project: str, *, archived: bool) -> list[Node]:
+def _all_nodes(rows: Rows, project: str, *, archived: bool) -> list[Node]:
     check_project(rows, project)
-    every = page = _page(rows, project, "", archived=archived)
+    every = page = _page_of_nodes(rows, project, "", archived=archived)
     while len(page) == PAGE:
-        page = _page(rows, project, page[-1].slug, archived=archived)
+        page = _page_of_nodes(rows, project, page[-1].slug, archived=archived)
         every += page
     return every
 
 
-def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
+def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
     page = q.page_of_tasks(rows, project=project, after_slug=last, archived=int(archived), most=PAGE)
     if not page:
         return []
     span = {"project": project, "after_slug": last, "until_slug": page[-1].slug}
-    after = _grouped((row.slug, row.needs) for row in q.edges_from(rows, **span))
-    tags = _grouped((row.slug, row.tag) for row in q.tags_from(rows, **span))
-    log = _grouped((row.slug, log_entry(row)) for row in q.log_from(rows, **span))
-    artifacts = _grouped((row.slug, artifact(row)) for row in q.artifacts_from(rows, **span))
+    after = _group_by_slug((row.slug, row.needs) for row in q.edges_from(rows, **span))
+    tags = _group_by_slug((row.slug, row.tag) for row in q.tags_from(rows, **span))
+    log = _group_by_slug((row.slug, log_entry(row)) for row in q.log_from(rows, **span))
+    artifacts = _group_by_slug((row.slug, artifact(row)) for row in q.artifacts_from(rows, **span))
     return [
         Node(
             slug=row.slug,
@@ -77,7 +77,7 @@ def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
     ]
 
 
-def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
     """The second of each pair, listed by the first."""
     groups: dict[str, list[T]] = {}
     for slug, value in pairs:
@@ -92,16 +92,16 @@ def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
         listed = [node for node in nodes if node.status == status]
         if listed:
             yield f"\n## {heading} ({len(listed)})\n"
-            yield from (_line(node) for node in listed)
+            yield from (_markdown_line(node) for node in listed)
 
 
-def _line(node: Node) -> str:
+def _markdown_line(node: Node) -> str:
     after = f" — after {', '.join(f'`{each}`' for each in node.after)}" if node.after else ""
     tags = "".join(f" #{tag}" for tag in node.tags or ())
     who = f" ({node.assignee})" if node.status == "in_progress" else ""
     reason = f" — {' '.join(node.reason.split())}" if node.reason else ""
-    return f"- {_SECTIONS[node.status][0]} **{_plain(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
+    return f"- {_SECTIONS[node.status][0]} **{_escape_markdown(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
 
 
-def _plain(title: str) -> str:
+def _escape_markdown(title: str) -> str:
     return "".join(f"\\{char}" if char in "*_`[]<>\\" else char for char in title)

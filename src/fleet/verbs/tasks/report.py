@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 # What the dispatch of an agent keeps of its report. An agent that abandons its task ends it at once.
-_KEPT: dict[Ending, states.Report] = {"done": "done", "fail": "failed", "block": "blocked"}
+_DISPATCH_REPORTS: dict[Ending, states.Report] = {"done": "done", "fail": "failed", "block": "blocked"}
 
 
 def done(
     *, project: str, slug: str, message: str | None = None, work: str | None = None, override: bool = False
 ) -> Change[Report]:
     """The work is done. `work` is the commit that it is at, None when that is not known."""
-    return _end("done", project, slug, message=message, commit=work, override=override)
+    return _report_change("done", project, slug, message=message, commit=work, override=override)
 
 
 def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
     """The work failed."""
-    return _end("fail", project, slug, reason=reason, commit=work, override=override)
+    return _report_change("fail", project, slug, reason=reason, commit=work, override=override)
 
 
 def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
     """The work cannot go on."""
-    return _end("block", project, slug, reason=reason, commit=work, override=override)
+    return _report_change("block", project, slug, reason=reason, commit=work, override=override)
 
 
 def abandon(
     *, project: str, slug: str, reason: str | None = None, override: bool = False, planner: bool = False
 ) -> Change[Report]:
     """The work is not wanted any more. A planner (the project's coordinator) says it of tasks that are not its own."""
-    return _end("abandon", project, slug, reason=reason, override=override, planner=planner)
+    return _report_change("abandon", project, slug, reason=reason, override=override, planner=planner)
 
 
-def _end(
+def _report_change(
     event: Ending,
     project: str,
     slug: str,
@@ -68,12 +68,12 @@ def _end(
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         caller = tx.caller.without_task() if planner else tx.caller
-        attempt, kept = _attempt(tx, project, slug, was, caller), _KEPT.get(event)
+        attempt, kept = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
         if last_words is not None:  # a repeated report's are kept too: they add, and change nothing
             tasks.say(tx, project, slug, last_words)
             tx.note(message=last_words)
         if attempt is not None and kept is not None:
-            changed = _report(tx, attempt, kept, why, commit)
+            changed = _record_report(tx, attempt, kept, why, commit)
             return result(f"reported {kept}", [], changed=changed)
         if fence.is_repeated(project, slug, was, event, caller):
             tx.note(repeated=True)
@@ -81,7 +81,7 @@ def _end(
         fence.check_person(project, slug, was, caller, override=override)
         after = fence.step(project, slug, was, event)
         ready = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
-        superseded = _superseded(was, tx)
+        superseded = _superseded_assignee(was, tx)
         tx.note(status=after, was=was.status, reason=why, message=last_words, ready=ready, superseded=superseded)
         return result(after, ready, changed=True)
 
@@ -91,7 +91,7 @@ def _end(
     return Change(f"{event} {project}/{slug}", work, why, last_words, override, returns=Report)
 
 
-def _attempt(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
+def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
     """The unfinished dispatch that is speaking, if it is one and the task is still its own."""
     if caller.dispatch is None:
         return None
@@ -100,7 +100,7 @@ def _attempt(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) ->
     return row if row is not None and is_unfinished(row) else None
 
 
-def _report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, commit: str | None) -> bool:
+def _record_report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, commit: str | None) -> bool:
     """Record the agent's report, its reason and the commit it is about. False when it was recorded before.
 
     It ends nothing: the agent may still be writing. The first report counts; another one is refused.
@@ -116,6 +116,6 @@ def _report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, 
     return False
 
 
-def _superseded(was: TaskState, tx: Tx) -> str | None:
+def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
     taken = was.status == "in_progress" and was.assignee != tx.caller.actor
     return was.assignee if taken else None

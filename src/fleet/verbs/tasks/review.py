@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ACCEPT: ReviewVerdict = "accept"
 SEND_BACK: ReviewVerdict = "send back"
-_AFTER: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
+_STATUS_AND_STAGE: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
     "accept": ("in_progress", "finisher"),
     "send back": ("blocked", "fix"),
 }
@@ -42,7 +42,7 @@ def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
     return [Judgement.made_of(row, at=iso(row.at)) for row in q.verdicts_of(rows, project=project, slug=slug)]
 
 
-def judge(
+def record_verdict(
     *, project: str, slug: str, verdict: ReviewVerdict, comments: str = "", work: str | None = None
 ) -> Change[VerdictView]:
     """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
@@ -51,18 +51,18 @@ def judge(
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not text:
         raise errors.BadInput(what="to send work back, say what is to be done: --comments TEXT")
-    status, stage = _AFTER[verdict]
+    status, stage = _STATUS_AND_STAGE[verdict]
     judged = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
     def write(tx: Tx) -> VerdictView:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
-        reviewer = _reviewer(tx, project, slug, was)
+        reviewer = _speaking_reviewer(tx, project, slug, was)
         if was.stage == stage and _is_repeated(tx, judged, text):
             tx.note(repeated=True)
             return judged.replaced(changed=False)
-        _refuse_elsewhere(project, slug, was, tx)
-        _write(tx, judged, text, was, work)
+        _refuse_not_in_review(project, slug, was, tx)
+        _write_verdict(tx, judged, text, was, work)
         if reviewer is not None:
             q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
         tx.note(verdict=verdict, comments=text, status=status, stage=stage, commit=work)
@@ -71,7 +71,7 @@ def judge(
     return Change(f"{verdict} {project}/{slug}", write, text, returns=VerdictView)
 
 
-def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
+def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
     """Return the agent that speaks, and refuse any but the task's reviewer. None for a person."""
     if tx.caller.dispatch is None:
         return None
@@ -92,7 +92,7 @@ def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
     return (last.actor, last.verdict, last.comments) == (tx.caller.actor, judged.verdict, text)
 
 
-def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
+def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
     """Refuse a verdict on what is not under review, and a person's while an agent is at it."""
     if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
         at = f"{was.status}, at the stage {was.stage}"
@@ -105,7 +105,7 @@ def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
         )
 
 
-def _write(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
+def _write_verdict(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
     project, slug, actor = judged.project, judged.task, tx.caller.actor
     q.judge_task(
         tx,

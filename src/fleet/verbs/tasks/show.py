@@ -43,7 +43,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
         title=row.title,
         status=row.status,
         stage=row.stage,
-        state=_state(row, now),
+        state=_shown_status(row, now),
         priority=row.priority,
         paused=bool(row.paused),
         archived=bool(row.archived),
@@ -58,7 +58,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
     )
 
 
-def _state(row: ListedTask | WholeTask, now: int) -> ShownStatus:
+def _shown_status(row: ListedTask | WholeTask, now: int) -> ShownStatus:
     """A task's status; of an open one whether it is ready or waits."""
     if row.status != "open":
         return row.status
@@ -106,12 +106,12 @@ def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[T
     store.read(lambda rows: check_project(rows, project))
     last, left = "", EVERYTHING if filters.limit is None else filters.limit
     while left > 0:
-        page, last = store.read(lambda rows: _page(rows, project, filters, last, left))  # noqa: B023
+        page, last = store.read(lambda rows: _matching_page(rows, project, filters, last, left))  # noqa: B023
         yield from (view(row, now) for row in page[:left])
         left = left - len(page) if last else 0
 
 
-def _page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> tuple[list[ListedTask], str]:
+def _matching_page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> tuple[list[ListedTask], str]:
     """The tasks of a page that fit, and the slug behind which the next page begins; "" when this was the last."""
     exact = filters.text is None or filters.text.isascii()
     most = min(PAGE, left) if exact else PAGE
@@ -122,15 +122,15 @@ def _page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> t
         status=filters.status,
         assignee=filters.assignee,
         archived=int(filters.archived),
-        text=_pattern(filters.text),
+        text=_like_pattern(filters.text),
         tag=filters.tag,
         most=most,
     )
-    fitting = page if exact else [row for row in page if _has(rows, row, filters.text or "")]
+    fitting = page if exact else [row for row in page if _contains_text(rows, row, filters.text or "")]
     return fitting, page[-1].slug if len(page) == most else ""
 
 
-def _pattern(text: str | None) -> str | None:
+def _like_pattern(text: str | None) -> str | None:
     """For LIKE. Both databases lower A to Z only, so that any other letter may be anything here; `_has` looks closer."""
     if text is None:
         return None
@@ -138,7 +138,7 @@ def _pattern(text: str | None) -> str | None:
     return f"%{''.join(letters)}%"
 
 
-def _has(rows: Rows, row: ListedTask, text: str) -> bool:
+def _contains_text(rows: Rows, row: ListedTask, text: str) -> bool:
     task = q.task_whole(rows, project=row.project, slug=row.slug)
     return task is not None and text.lower() in f"{task.slug}\0{task.title}\0{task.description}".lower()
 
@@ -157,6 +157,6 @@ def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Grap
     edges = [EdgeView(slug=row.slug, needs=row.needs) for row in q.project_edges(rows, project=project)]
     return Graph(
         project=project,
-        nodes=[GraphNode.made_of(row, state=_state(row, now)) for row in page],
+        nodes=[GraphNode.made_of(row, state=_shown_status(row, now)) for row in page],
         edges=[edge for edge in edges if edge.slug in known and edge.needs in known],
     )

@@ -29,20 +29,20 @@ _LITTLE_SPACE = 500_000_000
 def examine(context: Context) -> Iterator[Finding]:
     """Look at tools, permissions, disk, store and projects."""
     store, machine, home = context.store, context.world.machine, context.home
-    yield _version("python", machine.python(), _PYTHON, "install a newer Python")
-    yield _version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
-    yield _version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
-    yield _privacy(machine, home)
-    yield _space(machine, home)
-    yield _counts(store)
-    yield _hooks(store, home)
+    yield _check_version("python", machine.python(), _PYTHON, "install a newer Python")
+    yield _check_version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
+    yield _check_version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
+    yield _check_privacy(machine, home)
+    yield _check_space(machine, home)
+    yield _check_counts(store)
+    yield _check_hooks(store, home)
     projects = store.read(q.all_projects)
-    yield from (_project(home, project) for project in projects)
+    yield from (_check_project(home, project) for project in projects)
     for project in projects:
-        yield from _missing_merges(context, project)
+        yield from _check_merges(context, project)
 
 
-def _version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+def _check_version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
     wanted = ".".join(map(str, least))
     if version is None:
         return Finding(about=name, ok=False, says="not installed", advice=advice)
@@ -52,13 +52,13 @@ def _version(name: str, version: tuple[int, int] | None, least: tuple[int, int],
     return Finding(about=name, ok=True, says=says)
 
 
-def _privacy(machine: Machine, home: str) -> Finding:
+def _check_privacy(machine: Machine, home: str) -> Finding:
     if machine.is_private(home):
         return Finding(about="home", ok=True, says=f"{home} is private")
     return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
 
 
-def _space(machine: Machine, home: str) -> Finding:
+def _check_space(machine: Machine, home: str) -> Finding:
     free = machine.free_bytes(home)
     says = f"{free / 1e9:.1f} GB free"
     if free > _LITTLE_SPACE:
@@ -66,7 +66,7 @@ def _space(machine: Machine, home: str) -> Finding:
     return Finding(about="disk", ok=False, says=says, advice="free some space")
 
 
-def _counts(store: Store) -> Finding:
+def _check_counts(store: Store) -> Finding:
     wrong = store.read(q.miscounted)
     if not wrong:
         return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
@@ -77,7 +77,7 @@ def _counts(store: Store) -> Finding:
     )
 
 
-def _hooks(store: Store, home: str) -> Finding:
+def _check_hooks(store: Store, home: str) -> Finding:
     """Whether a hook failed, and how many agents at work were heard of through their hooks."""
     try:
         with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
@@ -90,7 +90,7 @@ def _hooks(store: Store, home: str) -> Finding:
     return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
 
 
-def _project(home: str, project: Project) -> Finding:
+def _check_project(home: str, project: Project) -> Finding:
     """Whether a project's repository is there, and whether its settings can be read and are trusted."""
     about = f"project {project.name}"
     if not os.path.isdir(project.path):
@@ -107,7 +107,7 @@ def _project(home: str, project: Project) -> Finding:
     return Finding(about=about, ok=False, says=str(why), advice=why.next_step)
 
 
-def _missing_merges(context: Context, project: Project) -> Iterator[Finding]:
+def _check_merges(context: Context, project: Project) -> Iterator[Finding]:
     """Yield a finding when merged work of a project is missing, or when git cannot tell."""
     try:
         refuse_missing(context, project.name)

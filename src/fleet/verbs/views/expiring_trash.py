@@ -16,7 +16,7 @@ def home_of(context: Context) -> str:
     return context.world.record.id
 
 
-def expiring(context: Context) -> list[str]:
+def expiring_trash_lines(context: Context) -> list[str]:
     """What will be deleted from the trash within a day, in words."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=home_of(context)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.results.views import Hindrance
+from fleet.model.results.views import Obstacle
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _DEAD = frozenset({"dead", "ended"})
 
 
-def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
+def find_obstacle(context: Context, project: str, *, ready: bool) -> str | None:
     """Return what stops a project: missing merges, a dead coordinator, or an agent that could not start; None when nothing does.
 
     In a project that never had a coordinator a person starts the agents: there only missing merges are reported.
@@ -45,14 +45,14 @@ def unstartable(context: Context, wanted: Wanted) -> str | None:
     return None
 
 
-def hindrances(context: Context, projects: list[ProjectView]) -> list[Hindrance]:
+def find_obstacles(context: Context, projects: list[ProjectView]) -> list[Obstacle]:
     """What stops each project. Settings that cannot be read stop their own project only."""
-    reasons = ((each.name, _hindrance_or_bad_setting(context, each)) for each in projects)
-    return [Hindrance(project=name, text=text) for name, text in reasons if text]
+    reasons = ((each.name, _find_obstacle_or_bad_setting(context, each)) for each in projects)
+    return [Obstacle(project=name, text=text) for name, text in reasons if text]
 
 
-def _hindrance_or_bad_setting(context: Context, project: ProjectView) -> str | None:
+def _find_obstacle_or_bad_setting(context: Context, project: ProjectView) -> str | None:
     try:
-        return hindrance(context, project.name, ready=project.ready > 0)
+        return find_obstacle(context, project.name, ready=project.ready > 0)
     except errors.BadSetting as error:
         return error.spoken

@@ -57,7 +57,7 @@ class Which:
         )
 
 
-def document(row: Operation) -> OperationView:
+def operation_view(row: Operation) -> OperationView:
     """An operation as people and programs read it."""
     return OperationView.made_of(row, at=iso(row.at), what=facts_of(row.what))
 
@@ -70,7 +70,7 @@ def facts_of(what: str) -> dict[str, Any]:
 
 def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
     """The newest operations that fit, oldest first."""
-    return [document(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
+    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
 
 
 def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
@@ -107,6 +107,6 @@ def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callabl
         for row in page:
             after = row.seq
             if which.wants(row):
-                yield document(row)
+                yield operation_view(row)
         if not page:
             clock.wait(PAUSE)

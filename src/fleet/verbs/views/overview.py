@@ -32,13 +32,13 @@ def overview(rows: Rows, now: int) -> ProjectsOverview:
     dispatches = {row.project: row for row in q.dispatch_counts(rows)}
     return ProjectsOverview(
         projects=[
-            _project(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
+            _project_view(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
         ],
-        reclaim=[_in_words(row.kind, row.n) for row in q.reclaim_trouble(rows)],
+        reclaim=[_describe_claims(row.kind, row.n) for row in q.reclaim_trouble(rows)],
     )
 
 
-def _project(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
+def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
     shown = {each.status: each.n for each in counts if not each.archived}
     return ProjectView(
         name=row.name,
@@ -64,7 +64,7 @@ def questions(rows: Rows, project: str | None = None) -> list[Asked]:
     ]
 
 
-def _in_words(kind: str, count: int) -> str:
+def _describe_claims(kind: str, count: int) -> str:
     """2 worktrees kept: uncommitted work, or not reclaimed yet."""
     if kind == "worktree":
         return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
     """Merged, waiting, failed, interrupted, spent."""
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
-    settled = [_settled(row, facts) for row, facts in operations if _has_ended(row, facts)]
+    settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
     blocked = [each for each in settled if each.exec_state == "blocked"]
     return Recap(
         since=iso(since),
@@ -35,16 +35,16 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
         failed=[each for each in settled if each.exec_state == "failed"],
         blocked=[each for each in blocked if not _is_interrupted(each)],
         interrupted=[each for each in blocked if _is_interrupted(each)],
-        spent=_spent(rows, since, project),
+        spent=_total_cost(rows, since, project),
     )
 
 
-def _has_ended(row: SettledDispatch, facts: dict[str, Any]) -> bool:
+def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
     """Whether a dispatch ended by it. A coordinator that somebody stopped or replaced is left out: that is no failure."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 
-def _settled(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
+def _settled_view(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
     return SettledView.made_of(row, at=iso(row.at), exec_state=facts["exec_state"], reason=facts.get("reason"))
 
 
@@ -52,7 +52,7 @@ def _is_interrupted(blocked: SettledView) -> bool:
     return (blocked.reason or "").startswith(INTERRUPTED)
 
 
-def _spent(rows: Rows, since: int, project: str | None) -> Spent:
+def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
     """What the agents that were at work since then cost, as their engines report it; archived agents too."""
     costs = [(row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
     for row in q.archived_since(rows, since=since, project=project):
