@@ -43,11 +43,11 @@ class ItemCounts(Value):
 
     @property
     def ended(self) -> int:
-        """How many items nothing more is done about."""
+        """How many items have ended: done, dead, skipped or parked."""
         return self.done + self.dead + self.skipped + self.parked
 
     def in_words(self, states: Iterable[ItemState]) -> list[str]:
-        """How many items are in each of these states, without the states that have none."""
+        """Return "COUNT STATE" for each of the states that has items."""
         counts = self.as_json()
         return [f"{counts[state]} {state}" for state in states if counts[state]]
 

@@ -1,4 +1,4 @@
-"""Dependencies as a graph: cycles, and the order that people read."""
+"""Dependencies of tasks as a graph: paths and cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 20
 
 
 def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
-    """Each task with what it waits for."""
+    """Return for each task the list of tasks that it waits for."""
     needs: Needs = {}
     for slug, needed in edges:
         needs.setdefault(slug, []).append(needed)
@@ -20,7 +20,7 @@ def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
 
 
 def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[str] | None:
-    """A shortest chain of dependencies from start to goal, if there is one."""
+    """Return a shortest chain of dependencies from task `start` to task `goal`; None when there is no chain."""
     previous: dict[str, str] = {start: ""}
     queue = [start]
     for here in queue:
@@ -34,6 +34,7 @@ def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[
 
 
 def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
+    """Return the path to `goal`, from the map of each task to the task before it on the path."""
     path = [goal]
     while previous[path[-1]]:
         path.append(previous[path[-1]])
@@ -41,10 +42,7 @@ def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
 
 
 def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
-    """A cycle, as the slugs along it with the first one repeated; None when there is none.
-
-    Whatever is left when nothing more can be taken away in order lies on a cycle or waits for one.
-    """
+    """Return the slugs along one cycle, with the first slug repeated at the end; None when there is no cycle."""
     left = _unorderable_tasks(needs)
     if not left:
         return None
@@ -59,6 +57,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
 
 
 def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
+    """Return the tasks that are on a cycle or wait for one: all tasks that no order of work can reach."""
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():
@@ -75,7 +74,7 @@ def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
 
 
 def cycle_text(cycle: list[str]) -> str:
-    """A → b → a; of a long cycle its beginning and its end, and how many are between."""
+    """Return a cycle as text, for example "a → b → a". The middle of a long cycle is replaced by a count."""
     if len(cycle) <= _SHOWN:
         return " → ".join(cycle)
     half = _SHOWN // 2

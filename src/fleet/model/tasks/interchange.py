@@ -1,6 +1,6 @@
-"""Graphs as JSON Lines: fleet's own form, workgraph's graph.jsonl and beads' issues.jsonl, known by their fields.
+"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl), recognised by their fields.
 
-Everything becomes a `Node` of fleet's own form. Nothing is guessed: what cannot be read is a finding with its line.
+Every line becomes a `Node`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.model.states import TaskStatus
 
-    # A line as some tool wrote it: anything may be in it.
+    # A line as another tool wrote it: it may contain anything.
     Given = dict[str, Any]
 
 FINDINGS_SHOWN = 20
@@ -52,7 +52,7 @@ _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
 class Message(NamedTuple):
-    """A message of a task's log; `at` is None when the file does not say it."""
+    """A message of a task's log; `at` is None when the file gives no time."""
 
     at: int | None
     actor: str
@@ -60,7 +60,7 @@ class Message(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """Something that a task made; `at` is None when the file does not say it."""
+    """A path or address that a task has produced; `at` is None when the file gives no time."""
 
     path: str
     at: int | None
@@ -69,7 +69,7 @@ class Artifact(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """One task, and the line it came from."""
+    """A task read from a file, and the number of its line."""
 
     line: int
     slug: str
@@ -100,7 +100,7 @@ FIELDS = [each.name for each in fields(Node) if each.name != "line"]
 
 @dataclass(slots=True)
 class Reading:
-    """What a file said: its nodes, and what is wrong with it."""
+    """The content of a file: its tasks, the findings, the count of lines left out, and the slugs deleted in beads."""
 
     nodes: list[Node] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -109,11 +109,11 @@ class Reading:
 
 
 class _UnusableLine(Exception):
-    """A line that is no task as it stands."""
+    """Raised for a line that cannot be read as a task; the message is the finding."""
 
 
 def read_lines(lines: Iterable[bytes]) -> Reading:
-    """Read a whole file."""
+    """Read a whole file and return its tasks and findings. Dependencies on tasks deleted in beads are dropped."""
     reading = Reading()
     for number, raw in enumerate(lines, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
@@ -125,6 +125,7 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
 
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
+    """Read one line and add its task, its finding, or one more line left out to the reading."""
     try:
         given = _parse_object(raw)
         if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
@@ -143,6 +144,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
 
 
 def _parse_object(raw: bytes) -> Given:
+    """Return the JSON object of a line. Raise _UnusableLine when the line is no UTF-8, no JSON or no object."""
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -155,6 +157,7 @@ def _parse_object(raw: bytes) -> Given:
 
 
 def _parse_node(line: int, given: Given) -> Node | None:
+    """Return the task of a line, in any of the three formats; None for a line that is no task or a deleted issue."""
     if "slug" in given:
         return _checked_node(line, given)
     if "id" in given and "kind" in given:
@@ -167,6 +170,7 @@ def _parse_node(line: int, given: Given) -> Node | None:
 
 
 def _from_workgraph(given: Given) -> Given:
+    """Return a node of workgraph with fleet's field names."""
     node = {
         "slug": str(given["id"]).lower(),
         "title": given.get("title") or given["id"],
@@ -194,6 +198,7 @@ def _from_workgraph(given: Given) -> Given:
 
 
 def _from_beads(given: Given) -> Given:
+    """Return an issue of beads with fleet's field names."""
     links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
@@ -230,7 +235,7 @@ def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> G
 
 
 def _release_in_progress(node: Given) -> Given:
-    """Work that another tool had in progress is open here: its agent is not ours."""
+    """Change a task in progress in another tool to open without an assignee: that agent does not run in fleet."""
     if node["status"] == "in_progress":
         node["status"] = "open"
     if node["status"] == "open":
@@ -241,6 +246,7 @@ def _release_in_progress(node: Given) -> Given:
 
 
 def _checked_node(line: int, given: Given) -> Node:
+    """Return the node of a line. Refuse unknown fields and fields that contradict each other."""
     strange = sorted(set(given) - set(FIELDS))
     if strange:
         raise _UnusableLine(f"unknown field {strange[0]!r}")
@@ -350,7 +356,10 @@ def _time_field(given: Given, name: str) -> int | None:
 
 
 def check_graph(reading: Reading, known: set[str]) -> None:
-    """Add findings about the nodes together: slugs given twice, dependencies that are nowhere, cycles."""
+    """Add findings about all tasks together: duplicate slugs, unknown dependencies, a cycle.
+
+    `known` are existing slugs.
+    """
     lines: dict[str, int] = {}
     for node in reading.nodes:
         if node.slug in lines:
@@ -360,7 +369,7 @@ def check_graph(reading: Reading, known: set[str]) -> None:
         lines.setdefault(node.slug, node.line)
     for node in reading.nodes:
         reading.findings.extend(
-            f"line {node.line}: {node.slug!r} waits for {needed!r}, which is nowhere"
+            f"line {node.line}: {node.slug!r} waits for {needed!r}, which does not exist"
             for needed in node.after
             if needed not in lines and needed not in known
         )
@@ -370,13 +379,13 @@ def check_graph(reading: Reading, known: set[str]) -> None:
 
 
 def findings_text(findings: list[str]) -> str:
-    """The findings in one text."""
+    """Return the first findings as one text, followed by the count of the others."""
     more = len(findings) - FINDINGS_SHOWN
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def sorted_findings(findings: list[str]) -> list[str]:
-    """The findings by their lines."""
+    """Return the findings sorted by line number."""
     return sorted(findings, key=_line_number)
 
 

@@ -1,4 +1,4 @@
-"""Land: move the target branch to the integration branch, by fast-forward, when a person says so."""
+"""Land: fast-forward the target branch to the integration branch when a person asks for it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Landing:
-    """Move the target to the integration branch, by fast-forward.
+    """Fast-forward the target branch to the integration branch.
 
-    A target that somebody has in hand is moved only in the checkout that the person who asks is in (here), and only when git
-    overwrites nothing of theirs. Else nothing is touched: why says why, and run is the command that lands it.
+    With `dry`, only return what would land. A target that is checked out is moved only in the checkout at `here`, where
+    the person is, and only when git overwrites no change there. Otherwise nothing is changed: `why` says the reason,
+    and `run` is the command that lands the work.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_missing(context, project)
@@ -63,7 +64,7 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 def _land_in_checkout(
     context: Context, checkouts: list[Holder], landing: Landing, tip: str, *, here: str | None
 ) -> Landing:
-    """Fast-forward in the person's own checkout if that is allowed; else say why not, and what to run."""
+    """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command."""
     holder = checkouts[0]
     why = _why_not_moved(context, checkouts, landing, here=here)
     if not why:
@@ -76,12 +77,15 @@ def _land_in_checkout(
 
 
 def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
-    """Why a target that somebody has in hand is not moved; empty when it may be moved in the one checkout that has it."""
-    target, busy = landing.target, next((each for each in checkouts if each.operation or each.called_bare), None)
+    """Return why a checked-out target may not be moved; empty when it may be moved in its only checkout."""
+    target, busy = (
+        landing.target,
+        next((checkout for checkout in checkouts if checkout.operation or checkout.called_bare), None),
+    )
     if busy is not None and busy.operation:
         return f"{target} is in use: {busy}; finish that first"
     if busy is not None:
-        return f"{target} is {busy}; mend that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
+        return f"{target} is {busy}; repair that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
     if (
         here is None
         or len(checkouts) > 1

@@ -1,4 +1,4 @@
-"""The tree that a finisher merges in: the merge commit that fleet makes there, and the verify command that has to pass on it."""
+"""The worktree of a finisher: make the merge commit there, and run the verify command on the merged files."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _FILES_SHOWN = 10
 
 
 def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool, advice: str = "") -> str:
-    """Merge the order's commit in a finisher's tree, and verify it there. Return the commit that the merge made.
+    """Merge the order's commit in the finisher's worktree and verify the result.
 
-    NotMergeable: a conflict, a verify command that failed, is not trusted or changed the tree. It names the stage that can go on.
+    Return the merge commit. Raise NotMergeable after a conflict, and when the verify command failed, is not trusted, or
+    changed the worktree. The error names the stage at which the task can continue.
     """
     lock = context.world.effect_lock(claim.id)
     handle = lock.take()
@@ -40,9 +41,9 @@ def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool,
 
 
 def _merge_commit(context: Context, order: Order, path: str) -> str:
-    """Return the commit that the merge made: the old tip and the task's commit are its parents, in this order.
+    """Return the merge commit, and check that its parents are the old tip and the task's commit, in this order.
 
-    Where the old tip had the task's commit already, that is the old tip itself.
+    Return the old tip when it already contains the task's commit.
     """
     work, made = order.work, context.world.git.resolve_in(path, "HEAD")
     if made is None:
@@ -56,7 +57,7 @@ def _merge_commit(context: Context, order: Order, path: str) -> str:
 
 
 def _verify_merge(context: Context, order: Order, path: str, made: str) -> None:
-    """Run the task's or the project's verify command on the merged tree, if there is one; then end what it left running."""
+    """Run the verify command of the task or project on the merged files, if any; then kill the processes it left."""
     task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug or ""))
     command = (task and task.verify) or _project_verify_command(context, order)
     if not command:
@@ -70,37 +71,39 @@ def _verify_merge(context: Context, order: Order, path: str, made: str) -> None:
 
 
 def _project_verify_command(context: Context, order: Order) -> str | None:
-    """Return the project's command. One that nobody has trusted is neither run nor skipped: the task waits for a person."""
+    """Return the project's verify command, None if not set. Raise NotMergeable when no person has trusted it."""
     try:
-        found: str | None = context.setting("verify", order.project)
+        command: str | None = context.setting("verify", order.project)
     except errors.NotTrusted as error:
         advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
         raise _refusal(order, f"its verify command is not trusted: {error}", advice, "finisher") from None
-    return found
+    return command
 
 
 def _run_verify(context: Context, order: Order, path: str, command: str) -> None:
+    """Run the verify command and write its output to a log file. Raise NotMergeable when the command fails."""
     limit = duration(context.setting("verify_limit", order.project)) / SECOND
-    # It carries the finisher's mark: if that one is killed, a sweep finds what it left at work.
+    # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
     env = {**os.environ, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
     log, words = f"{context.world.home}/{paths.log(order.dispatch, 'verify')}", ["/bin/sh", "-c", command]
-    done = context.world.programs.record("verify", words, path=log, limit=limit, cwd=path, env=env)
-    if not done.ok:
-        output = f"{done.out}\n{done.err}".replace("\0", "").strip()
-        why = f"verify is red ({command!r} gave {done.status}):\n{output}"
+    run = context.world.programs.record("verify", words, path=log, limit=limit, cwd=path, env=env)
+    if not run.ok:
+        output = f"{run.out}\n{run.err}".replace("\0", "").strip()
+        why = f"verify is red ({command!r} gave {run.status}):\n{output}"
         raise _refusal(order, why, f"`fleet task retry {order.slug}` lets an agent mend it", "fix")
 
 
 def _tree_state(context: Context, path: str) -> dict[str, str]:
-    """Return the tracked files that git calls changed or does not look at, each with a digest of its content.
+    """Return the tracked files that are changed, or whose changes git ignores, each with a digest of its content.
 
-    Some trees are never clean: line endings that were not normalised, filters. What counts is what verify adds to that.
+    Some worktrees are never clean (line endings, filters), so the states before and after verify are compared.
     """
     proofs = context.world.proofs
     return {name: _digest(f"{path}/{name}") for name in {*proofs.changed_files(path), *proofs.hidden_files(path)}}
 
 
 def _digest(path: str) -> str:
+    """Return the SHA-256 of a file; `missing` when the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -109,7 +112,7 @@ def _digest(path: str) -> str:
 
 
 def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
-    """Refuse a merge whose tree is not the one that verify was given: then verify has tried something else."""
+    """Raise NotMergeable when the verify command changed the files: then it tested something other than the merge."""
     why = _describe_tree_change(context, path, made, before)
     if why:
         advice = (
@@ -120,6 +123,7 @@ def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, b
 
 
 def _describe_tree_change(context: Context, path: str, made: str, before: dict[str, str]) -> str:
+    """Say how the verify command changed HEAD or tracked files; empty when it changed neither."""
     if not context.world.proofs.is_detached_at(path, made):
         head = context.world.git.resolve_in(path, "HEAD") or "nothing"
         return f"moved HEAD of the merged tree from {made[:12]} to {head[:12]}"

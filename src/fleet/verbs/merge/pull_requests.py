@@ -1,7 +1,7 @@
-"""Pull requests: push a task's branch, open its request, and end the task when that is merged.
+"""Pull requests: push a task's branch, open its pull request, and end the task when the pull request is merged.
 
-Every step can be taken again: a branch that is there already is not pushed, a request that is open is not opened. The user's
-branches are not touched; what is fetched goes into refs/fleet/remote/.
+Every step can be repeated: a branch that is already pushed is not pushed again, an open pull request is not opened
+again. The user's branches are not touched; fleet fetches into refs/fleet/remote/.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHECK_INTERVAL = 60 * SECOND
 
 
 def open_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
-    """Push a task's branch and open its pull request. What is there already is not changed."""
+    """Push a task's branch and open a pull request for it. A pull request that is open already stays as it is."""
     with context.world.project_gate(project, "pull"):
         task = _pullable_task(context, project, slug)
         repository, remote, there = _remote_and_forge(context, project, slug)
@@ -44,13 +44,15 @@ def open_pull_request(context: Context, project: str, slug: str) -> PullRequestV
         body = task.description or task.title
         address = there.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
         if address is None:
-            raise _refusal(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
+            raise _refusal(
+                project, slug, f"{there.name} did not open it: {there.said}", "fix the cause, then try again"
+            )
         context.commit(_record_opened(project, slug, address))
         return _view(project, slug, address, "open", changed=True)
 
 
 def check_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
-    """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
+    """Return the state of a task's pull request. When it is merged, end the task; when it is closed, park the task."""
     task = _pull_request_row(context, project, slug)
     if task.merged:
         return _view(project, slug, task.pull_request, "merged", changed=False)
@@ -60,7 +62,7 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
     repository, remote, there = _remote_and_forge(context, project, slug)
     state = there.state(task.pull_request)
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if now.attempted or not is_unchanged(now, before):  # somebody works on it, or has decided about it meanwhile
+    if now.attempted or not is_unchanged(now, before):  # an agent works on the task, or somebody has changed it
         return _view(project, slug, task.pull_request, state, changed=False)
     if state != "closed" and _finish_if_merged(context, project, slug, repository, remote, merged=state == "merged"):
         return _view(project, slug, task.pull_request, "merged", changed=True)
@@ -70,7 +72,11 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
 
 
 def start_pull_request_check(context: Context, project: str) -> list[str]:
-    """Let a process of its own open and look at pull requests, if any is due: others' servers may take their time."""
+    """Start `fleet pr --check` in the background if a pull request is due.
+
+    Return what was started, in words. The check runs in its own process because the server of the pull requests may be
+    slow.
+    """
     due = _due_tasks(context, project, _last_checks(context, project))
     if not due:
         return []
@@ -79,7 +85,11 @@ def start_pull_request_check(context: Context, project: str) -> list[str]:
 
 
 def update_pull_requests(context: Context, project: str) -> list[PullRequestView]:
-    """Open what is to be opened and look at what is open, each at most once a minute. How far each is, or why it is not."""
+    """Open missing pull requests and check open ones, each at most once a minute.
+
+    Return the state of each. A pull request that could not be opened or checked has the state `unknown` and the reason
+    in `why`.
+    """
     views = []
     with context.world.project_gate(project, "pulls"):
         last_checks = _last_checks(context, project)
@@ -94,7 +104,7 @@ def update_pull_requests(context: Context, project: str) -> list[PullRequestView
 
 
 def _due_tasks(context: Context, project: str, last_checks: dict[str, int]) -> list[TaskToPull]:
-    """What has a pull request, or is to get one, and was not looked at just now."""
+    """Return the tasks that have or need a pull request and were not checked within the last minute."""
     wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.tasks_to_pull(snapshot, project=project))
     return [
@@ -103,6 +113,7 @@ def _due_tasks(context: Context, project: str, last_checks: dict[str, int]) -> l
 
 
 def _update_pull_request(context: Context, project: str, slug: str, *, opened: bool) -> PullRequestView:
+    """Check the pull request of a task if it has one. If it is still open or missing, push the branch and open it."""
     if opened:
         checked = check_pull_request(context, project, slug)
         if checked.state != "open":
@@ -111,7 +122,7 @@ def _update_pull_request(context: Context, project: str, slug: str, *, opened: b
 
 
 def _last_checks(context: Context, project: str) -> dict[str, int]:
-    """When each was looked at last. A hint: lost, they are looked at again."""
+    """Return when each task's pull request was last checked. Empty when the file is lost: then all are checked again."""
     try:
         times = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
@@ -120,14 +131,18 @@ def _last_checks(context: Context, project: str) -> dict[str, int]:
 
 
 def _record_check_time(context: Context, project: str, last_checks: dict[str, int], slug: str) -> None:
+    """Write to the file of check times that the pull request of this task is being checked now."""
     now = context.world.clock.now()
     last_checks[slug] = now
-    recent = {each: at for each, at in last_checks.items() if now - at < CHECK_INTERVAL}
+    recent = {task: at for task, at in last_checks.items() if now - at < CHECK_INTERVAL}
     context.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
 
 
 def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
-    """Refuse work that is not at its last stage or called done by a person, and work that an agent is at."""
+    """Return the task if a pull request may be opened for it.
+
+    Refuse unfinished work, and a task that an agent works on.
+    """
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_finished(state) or state.archived:
         waits = state.stage == "review"
@@ -143,6 +158,7 @@ def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
 
 
 def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
+    """Return a task's row with its pull request. Raise NoSuchTask or NoSuchProject when the task does not exist."""
     row = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     if row is None:
         raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
@@ -150,7 +166,7 @@ def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
 
 
 def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
-    """The repository, the remote, and the program that knows its pull requests."""
+    """Return the repository, the name of its remote, and the program that handles pull requests there."""
     repository = context.project(project).path
     remote = context.setting("pr.remote", project)
     address = context.world.remotes.address_of(repository, remote)
@@ -165,7 +181,7 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
 
 
 def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
-    """Bring the branch there. Over there it is fleet's own: what somebody else has put on it is not overwritten."""
+    """Push the task's branch to the remote. Refuse when the remote branch has commits that fleet did not push."""
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
     if tip is None:
@@ -174,13 +190,13 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
     park_if_moved(context, project, slug, state, tip)
     elsewhere = work_outside_branch(context, project, slug, context.setting("integration", project))
     if elsewhere:
-        raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
+        raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
     known = git.resolve(repository, remote_ref(remote, branch))
     if known == tip:
         return
     now = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
     if now is None:
-        raise _refusal(project, slug, f"{remote} does not answer", "see that you can push there, then say it again")
+        raise _refusal(project, slug, f"{remote} does not answer", "make sure that you can push there, then try again")
     if now not in {"", tip, known} and not git.is_in(repository, now, tip):
         advice = f"look at it with `git fetch {remote} {branch}`, and merge it or remove it"
         raise _refusal(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
@@ -188,17 +204,21 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         try:
             context.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
         except errors.FleetError as error:
-            raise _refusal(project, slug, str(error), "see that you can push there, then say it again") from error
+            raise _refusal(project, slug, str(error), "make sure that you can push there, then try again") from error
     context.world.remotes.note_pushed(repository, remote, branch, tip)
 
 
 def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
-    """When it is merged over there: let the integration branch follow, and end the task. Says whether it did."""
+    """Record the merge of a task that was merged by pull request.
+
+    Return False when its work is not merged yet. Fetches the target, and fast-forwards the integration branch to it.
+    Work that the fetched target contains counts as merged too.
+    """
     git = context.world.git
     target = target_branch(context, project, repository)
     there = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have been moved
+    work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have moved since the report
     if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
         return False
     if there is not None:
@@ -209,7 +229,7 @@ def _finish_if_merged(context: Context, project: str, slug: str, repository: str
 
 
 def _fast_forward_integration(context: Context, project: str, repository: str, there: str) -> None:
-    """By fast-forward only, and never under somebody's feet."""
+    """Fast-forward the integration branch to a commit of the remote, unless the branch is checked out."""
     git = context.world.git
     integration, old = integration_branch(context, project, repository)
     if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
@@ -217,6 +237,8 @@ def _fast_forward_integration(context: Context, project: str, repository: str, t
 
 
 def _record_opened(project: str, slug: str, address: str) -> Change[None]:
+    """Return the change that records the address of a task's new pull request."""
+
     def work(tx: Tx) -> None:
         tx.about(project, slug)
         q.set_pull_request(tx, project=project, slug=slug, pull_request=address, was=None, at=tx.at)
@@ -226,7 +248,7 @@ def _record_opened(project: str, slug: str, address: str) -> Change[None]:
 
 
 def _record_closed(project: str, slug: str, address: str) -> Change[None]:
-    """Somebody did not want it as it is: it waits to be mended, and may get another request then."""
+    """Return the change that parks a task at the stage `fix` because its pull request was closed without a merge."""
     reason = f"its pull request {address} was closed without being merged"
 
     def work(tx: Tx) -> None:

@@ -1,7 +1,7 @@
 """Recorded merges: whether the integration or the target branch still contains every merge that fleet has recorded.
 
-A merge that is in neither is missing: somebody has rewound or deleted the branch. Nothing is merged or landed on top of that
-until a person has put the merges back, or has said that they are meant to be gone (after a squash or a reset, say).
+A merge that neither branch contains is missing: somebody has rewound or deleted the branch. Nothing is merged or landed
+until a person restores the missing merges, or acknowledges that they are gone on purpose (after a squash or a reset).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
     if newest is None:
         return []
     if context.world.git.branches(repository, integration).get(integration) == newest.made:
-        return []  # the usual case: no process is started for it
+        return []  # the usual case, answered without starting git
     heads = _existing_branches(context, project, repository, integration)
     if any(context.world.git.contains(repository, name, newest.made) is True for name in heads):
         return []
@@ -41,21 +41,21 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
 
 
 def _existing_branches(context: Context, project: str, repository: str, integration: str) -> list[str]:
-    """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
+    """Return the integration branch and all branches that work has landed or would land on, if they exist."""
     git = context.world.git
     targets = (context.setting("target", project), git.followed(repository), git.head_branch(repository))
     return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
 
 
 def refuse_missing(context: Context, project: str) -> None:
-    """Raise MergesMissing when a recorded merge is missing."""
+    """Raise MergesMissing when a recorded merge of the project is missing."""
     missing = missing_merges(context, project)
     if missing:
         raise _missing_error(missing)
 
 
 def describe_missing(context: Context, project: str) -> str | None:
-    """Return the sentence that status and the tick say of missing merges; None when none is missing."""
+    """Return a sentence about the missing merges of a project; None when no merge is missing."""
     try:
         missing = missing_merges(context, project)
     except errors.GitRefused as error:
@@ -70,12 +70,12 @@ def _missing_error(missing: list[Merge]) -> errors.MergesMissing:
 
 
 def slugs_of(merges: list[Merge]) -> list[str]:
-    """The tasks of these merges, each once, oldest first."""
+    """Return the slugs of the merged tasks, each once, oldest merge first."""
     return list(dict.fromkeys(row.slug for row in reversed(merges)))
 
 
 def list_merges(context: Context, project: str) -> list[MergeView]:
-    """Return every recorded merge, newest first, and whether it is missing."""
+    """Return every recorded merge of a project, newest first, with its state: contained, missing or acknowledged."""
     integration = str(context.setting("integration", project))
     missing = {row.seq for row in missing_merges(context, project)}
     rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
@@ -88,7 +88,7 @@ def _merge_view(row: Merge, *, missing: bool) -> MergeView:
 
 
 def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:
-    """Record that a person wants the missing merges to be gone."""
+    """Record that the missing merges of a project are gone on purpose, with the person's reason."""
     why = texts.text("reason", reason)
     missing = missing_merges(context, project)
 

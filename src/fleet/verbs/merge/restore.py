@@ -1,4 +1,4 @@
-"""Restore merges: put recorded merges that are on no branch any more back onto the integration branch."""
+"""Restore merges: put recorded merges that no branch contains back onto the integration branch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def restore_merges(context: Context, project: str) -> MergesRestored:
-    """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
+    """Put every missing merge back onto the integration branch. Commits on the branch are kept."""
     with context.world.project_gate(project, "merge"):
         missing = missing_merges(context, project)
         if not missing:
@@ -29,7 +29,10 @@ def restore_merges(context: Context, project: str) -> MergesRestored:
 
 
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
-    """Return the branch's new tip: the newest missing merge where the branch is behind it, else a merge of the two."""
+    """Move the integration branch so that it contains the given commits, and return its new commit.
+
+    Fast-forwards where possible, else makes a merge commit.
+    """
     git, proofs = context.world.git, context.world.proofs
     old = git.branches(repository, integration).get(integration)
     tip = old
@@ -45,6 +48,7 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
 
 
 def _join_commits(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
+    """Return a commit that contains both commits: one of the two, or a new merge commit. Refuse a conflict."""
     git = context.world.git
     if git.is_in(repository, commit, tip):
         return tip
@@ -60,6 +64,8 @@ def _join_commits(context: Context, repository: str, integration: str, tip: str,
 
 
 def _record_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
+    """Return the change that records which merges were restored."""
+
     def work(tx: Tx) -> MergesRestored:
         tx.about(restored.project)
         tx.note(integration=integration, commit=restored.commit, restored=restored.restored)

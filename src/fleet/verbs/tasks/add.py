@@ -1,4 +1,4 @@
-"""Add: a new task, with its dependencies."""
+"""Add a task with its dependencies and tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NewTask(NamedTuple):
-    """What somebody wants done."""
+    """The fields of a task that is to be added."""
 
     project: str
     title: str
@@ -33,12 +33,15 @@ class NewTask(NamedTuple):
 
     @property
     def request_fields(self) -> NewTask:
-        """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
+        """The fields that are the same when a request is repeated.
+
+        Leaves out a time that was computed from "in 2 hours".
+        """
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 
 def add(new: NewTask) -> Change[Added]:
-    """A new open task; without a slug it gets one from its title."""
+    """Return the change that adds an open task. A task without a slug gets one made from its title."""
     task = checked_task(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
@@ -62,7 +65,7 @@ def add(new: NewTask) -> Change[Added]:
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
-    """Let one task wait for another, which has to be there."""
+    """Make the task `slug` wait for the existing task `needs`. Return 1, or 0 when it waited for that task before."""
     if needs == slug:
         raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
@@ -71,7 +74,7 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
 
 
 def checked_task(new: NewTask) -> NewTask:
-    """The task as the store keeps it; refuses names and texts that it cannot keep."""
+    """Return the task with cleaned texts. Raise an error for a name or text that the store cannot keep."""
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)
@@ -84,7 +87,7 @@ def checked_task(new: NewTask) -> NewTask:
 
 
 def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
-    """Insert a checked task under a slug. False when the slug is taken."""
+    """Insert a checked task under a slug. Return False when the project already has a task with this slug."""
     inserted = q.add_task(
         tx,
         project=task.project,
@@ -111,7 +114,7 @@ def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
 
 
 def _insert_with_slug(tx: Tx, task: NewTask) -> str:
-    """Insert a task under its slug, or else the first free one that its title gives; returns the slug."""
+    """Insert a task under its own slug, or under the first free slug made from its title. Return the slug."""
     if task.slug is not None:
         if not insert_task(tx, task, task.slug, added_at=tx.at):
             raise errors.SlugTaken(project=task.project, slug=task.slug)

@@ -1,4 +1,4 @@
-"""Add a list: every item of a Markdown list as a task, all of them or none."""
+"""Add a list: add every item of a Markdown list as a task, all of them or none."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 
 
 def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
-    """Add every item of a list, or none. Each gets the fields of `like`; its `after` only items that are under no other item."""
+    """Return the change that adds every item of a list as a task, or none.
+
+    Every task gets the other fields of `like`. Only items that are not indented under another item get the dependencies
+    of `like`.
+    """
     drafts = _checked_drafts(items, like)
 
     def work(tx: Tx) -> AddedMany:
         added = planned_tasks(tx, items, like)
         tx.about(like.project, added[0].slug if len(added) == 1 else None)
         for number, (draft, task) in enumerate(zip(drafts, added, strict=True)):
-            # Of the same priority the first of a list is the first to be done.
+            # Later items get later times: among tasks of the same priority the oldest is started first.
             insert_task(tx, draft, task.slug, added_at=tx.at + number)
             for tag in sorted({names.tag(each) for each in like.tags}):
                 q.add_tag(tx, project=like.project, slug=task.slug, tag=tag)
@@ -45,7 +49,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
 
 
 def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
-    """The tasks that a list would become, each with a slug that is free."""
+    """Return the tasks that a list would become, each with a free slug. Nothing is written."""
     if q.project_by_name(rows, name=like.project) is None:
         raise errors.NoSuchProject(project=like.project)
     for needs in like.after:
@@ -61,7 +65,7 @@ def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
 
 
 def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
-    """Each item as a checked task. Refuses all items that the store cannot keep at once, each with its line."""
+    """Return each item as a checked task. Raise ImportRefused with every bad item and its line."""
     drafts, findings = [], []
     for item in items:
         try:
@@ -74,6 +78,7 @@ def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
 
 
 def _free_slug(rows: Rows, project: str, stem: str, taken: set[str]) -> str:
+    """Return the first slug made from `stem` that is neither in the store nor in `taken`."""
     number = 1
     while (slug := slugs.numbered_slug(stem, number)) in taken or q.task_exists(rows, project=project, slug=slug):
         number += 1

@@ -1,4 +1,4 @@
-"""Claim: take a ready task, and give it back."""
+"""Claim a ready task, and give a claimed task back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
-    """Take a task. Of many who try at once one gets it; the others are told who."""
+    """Return the change that claims a task for the caller.
+
+    Of many callers at once one succeeds; others get TaskHeld. With `override`, the task is taken from its current
+    assignee.
+    """
     names.project(project)
     names.slug(slug)
 
@@ -40,7 +44,7 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]
 
 
 def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
-    """An agent that was started on a task takes no other one; nor does a coordinator take any."""
+    """Refuse an agent that claims a task other than the one it was started on. A coordinator may claim none."""
     ident = tx.caller.dispatch
     row = None if ident is None else q.dispatch_by_id(tx, id=ident)
     if row is not None and (row.project, row.slug) != (project, slug):
@@ -50,7 +54,7 @@ def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
-    """Give a task back."""
+    """Return the change that gives a claimed task back: the task is open again."""
     names.project(project)
     names.slug(slug)
 
@@ -68,6 +72,7 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 
 
 def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
+    """Raise why a task cannot be claimed. Return when `override` may take the task from its assignee."""
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))

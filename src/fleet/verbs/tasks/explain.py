@@ -1,4 +1,4 @@
-"""Explain why a task is not being worked on: a sentence a blocker, to the root of the chain."""
+"""Explain why a task is not being worked on: one sentence for each blocker, down to the first cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 200
 
 
 def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
-    """The task's own state first, then whatever it waits for, near and far."""
+    """Return the state of a task and all tasks that it waits for, directly or through others, as sentences."""
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
@@ -38,7 +38,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
 
 
 def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
-    """What a task waits for: breadth first, each blocker once, so that a wide graph stays readable."""
+    """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each one is followed only once."""
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
     for here, depth in queue:
@@ -55,7 +55,7 @@ def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocke
 
 
 def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
-    """What finished work waits for: a review or its merge. Empty when somebody works on the task."""
+    """Say that finished work waits for a review or a merge; empty when the task is not finished."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
     if row.status != "in_progress" or not fence.is_waiting(state):
@@ -66,7 +66,7 @@ def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> st
 
 
 def _state_clause(row: WholeTask | Need, now: int) -> str:
-    """What a task does, to be read behind its name."""
+    """Say what state a task is in, as a clause that follows its name."""
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
     match row.status:
         case "in_progress":
@@ -82,6 +82,7 @@ def _state_clause(row: WholeTask | Need, now: int) -> str:
 
 
 def _open_clause(row: WholeTask | Need, now: int) -> str:
+    """Say what an open task waits for, or that it is ready."""
     if row.open_blockers:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"

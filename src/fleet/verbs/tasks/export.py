@@ -1,4 +1,4 @@
-"""Export a graph: what import reads, or a page that people read."""
+"""Export the tasks of a project: as nodes that import reads, or as a Markdown page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECTIONS = {
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
-    """Every task as import reads it, all as of one moment: what one waits for is among them."""
+    """Return every task of a project as import reads it, from one snapshot, so that all dependencies are included."""
     return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 
@@ -41,6 +41,7 @@ def _all_nodes(rows: Rows, project: str, *, archived: bool) -> list[Node]:
 
 
 def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
+    """Return the next tasks after the slug `last`, at most PAGE, with their dependencies, tags, log and artifacts."""
     page = q.page_of_tasks(rows, project=project, after_slug=last, archived=int(archived), most=PAGE)
     if not page:
         return []
@@ -78,7 +79,7 @@ def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> li
 
 
 def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """The second of each pair, listed by the first."""
+    """Return the values of the pairs as one list for each slug."""
     groups: dict[str, list[T]] = {}
     for slug, value in pairs:
         groups.setdefault(slug, []).append(value)
@@ -86,7 +87,7 @@ def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
 
 
 def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
-    """tasks.md: a list a status, each task with what it waits for."""
+    """Yield the lines of a Markdown page: one section for each status, one line for each task."""
     yield f"# Tasks of {project}"
     for status, (_mark, heading) in _SECTIONS.items():
         listed = [node for node in nodes if node.status == status]

@@ -1,4 +1,4 @@
-"""Ingest a graph: all of a file or nothing."""
+"""Import tasks from a file of JSON Lines: all of them or none."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COPIED = [
 def ingest(
     *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
 ) -> Change[Imported]:
-    """Take in a file of JSON Lines."""
+    """Return the change that adds all tasks of a file. Raise ImportRefused, with every finding, if any line is wrong."""
     names.project(project)
     content = blake2s()
     reading = interchange.read_lines(_digest_lines(lines, content))
@@ -62,7 +62,7 @@ def ingest(
 
 
 def _digest_lines(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
-    """The lines, while their digest is made: a key answers for one file only."""
+    """Yield the lines and add each to the digest, which shows whether a repeated request has the same file."""
     for line in lines:
         content.update(line)
         yield line
@@ -84,6 +84,7 @@ def _archived_slugs(tx: Tx, project: str) -> set[str]:
 
 
 def _insert_nodes(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
+    """Insert the tasks in batches, then their dependencies, then count the open blockers."""
     written = 0
     for batch in _batches(reading.nodes):
         tx.many(q.ADD_TASK, [_task_row(project, node, tx.at) for node in batch])
@@ -103,6 +104,7 @@ def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
 
 
 def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
+    """Return the parameters of the query that inserts a node as a task."""
     row: dict[str, object] = {name: getattr(node, name) for name in _COPIED}
     ended = node.status in {"done", "failed", "abandoned"}
     return row | {
@@ -118,11 +120,12 @@ def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
 
 
 def _time_or(at: int | None, otherwise: int | None) -> int | None:
+    """Return the time, or the other one when the file does not give it."""
     return otherwise if at is None else at
 
 
 def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
-    """Messages are numbered downwards from this operation, so that they come before all later ones."""
+    """Yield the log messages of a node as rows. Their numbers end at this operation's, so later messages follow them."""
     first = tx.seq - len(node.log)
     for number, entry in enumerate(node.log, 1):
         place = {"project": project, "slug": node.slug, "seq": first + number}

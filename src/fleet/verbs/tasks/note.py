@@ -1,4 +1,4 @@
-"""Note: add a message or an artifact to a task. Additive, so a person may do it beside a living attempt."""
+"""Add a log message or an artifact to a task. Both only add, so a person may do it while an agent works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def log(*, project: str, slug: str, message: str) -> Change[Logged]:
-    """Say something about a task."""
+    """Return the change that adds a message to the log of a task."""
     names.project(project)
     names.slug(slug)
     kept = texts.text("message", message)
@@ -32,7 +32,7 @@ def log(*, project: str, slug: str, message: str) -> Change[Logged]:
 
 
 def artifact(*, project: str, slug: str, path: str) -> Change[Registered]:
-    """Register something that a task made."""
+    """Return the change that registers a path or address as an artifact of a task."""
     names.project(project)
     names.slug(slug)
     kept = texts.line("path", path)

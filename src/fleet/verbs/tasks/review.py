@@ -1,4 +1,7 @@
-"""Review: what waits for a verdict, and the verdict. Accepted work goes on to be merged; work that is sent back waits to be mended."""
+"""Review: list the work that waits for a verdict, and record verdicts.
+
+Accepted work is merged next; work that is sent back waits at the stage `fix`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent ba
 
 
 def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
-    """What waits for a verdict, most urgent first, in all projects or in one."""
+    """Return the tasks that wait for a verdict, most urgent first, of all projects or of one."""
     return [
         Waiting.made_of(row, changed_at=iso(row.changed_at))
         for row in q.review_queue(rows)
@@ -38,14 +41,17 @@ def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
 
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
-    """The verdicts on a task's work so far, oldest first."""
+    """Return all verdicts on a task, oldest first."""
     return [Judgement.made_of(row, at=iso(row.at)) for row in q.verdicts_of(rows, project=project, slug=slug)]
 
 
 def record_verdict(
     *, project: str, slug: str, verdict: ReviewVerdict, comments: str = "", work: str | None = None
 ) -> Change[VerdictView]:
-    """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
+    """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
+
+    The first verdict counts. Repeating the same verdict changes nothing.
+    """
     names.project(project)
     names.slug(slug)
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
@@ -72,7 +78,7 @@ def record_verdict(
 
 
 def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
-    """Return the agent that speaks, and refuse any but the task's reviewer. None for a person."""
+    """Return the reviewer's dispatch if an agent gives the verdict; None for a person. Refuse any other agent."""
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
@@ -84,7 +90,7 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
 
 
 def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
-    """Whether the last verdict was this one, by the same actor."""
+    """Whether the last verdict on the task has the same actor, verdict and comments."""
     before = q.verdicts_of(tx, project=judged.project, slug=judged.task)
     if not before:
         return False
@@ -93,7 +99,7 @@ def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
 
 
 def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
-    """Refuse a verdict on what is not under review, and a person's while an agent is at it."""
+    """Refuse a verdict on a task that is not in review, and a person's verdict while an agent works on the task."""
     if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
         at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
@@ -106,6 +112,7 @@ def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> No
 
 
 def _write_verdict(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
+    """Move the task to its next status and stage, and add the verdict to its verdicts and its log."""
     project, slug, actor = judged.project, judged.task, tx.caller.actor
     q.judge_task(
         tx,

@@ -1,4 +1,4 @@
-"""Overview: the projects with their counts, and what is still held although nobody needs it."""
+"""Overview: the projects with their counts, open questions, and claims that nobody needs but that are not released."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class ProjectsOverview(Value):
-    """The projects, by name, and what is still held although nobody needs it, in words."""
+    """The projects by name, and in words the claims that nobody needs but that are not released."""
 
     projects: list[ProjectView]
     reclaim: list[str]
 
 
 def overview(rows: Rows, now: int) -> ProjectsOverview:
-    """Each project with its counts, and what is still held."""
+    """Return every project with its counts, and the claims that nobody needs but that are not released."""
     projects = {row.name: row for row in q.all_projects(rows)}
     counts: dict[str, list[StatusCount]] = {name: [] for name in projects}
     for count in q.project_counts(rows):
@@ -39,6 +39,7 @@ def overview(rows: Rows, now: int) -> ProjectsOverview:
 
 
 def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
+    """Return a project with the counts of its tasks and dispatches."""
     shown = {each.status: each.n for each in counts if not each.archived}
     return ProjectView(
         name=row.name,
@@ -56,7 +57,7 @@ def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatche
 
 
 def questions(rows: Rows, project: str | None = None) -> list[Asked]:
-    """What agents ask a person, oldest first, in all projects or in one."""
+    """Return the unanswered questions of agents, oldest first, of all projects or of one."""
     return [
         Asked.made_of(row, asked_at=iso(row.asked_at))
         for row in q.waiting_questions(rows)
@@ -65,7 +66,7 @@ def questions(rows: Rows, project: str | None = None) -> list[Asked]:
 
 
 def _describe_claims(kind: str, count: int) -> str:
-    """2 worktrees kept: uncommitted work, or not reclaimed yet."""
+    """Say how many claims of a kind are not released, for example "2 worktrees kept: uncommitted work, …"."""
     if kind == "worktree":
         return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"
     return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"

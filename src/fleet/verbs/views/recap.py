@@ -1,4 +1,4 @@
-"""Recap: what happened since a time. From operations and tables; nobody is asked, and nothing is guessed."""
+"""Recap: what happened since a time, read from the operations and tables of the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
-    """Merged, waiting, failed, interrupted, spent."""
+    """Return what was merged, what waits, failed, was blocked or interrupted, and what the agents cost, since a time."""
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
     settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
     blocked = [each for each in settled if each.exec_state == "blocked"]
@@ -40,7 +40,7 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
 
 
 def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
-    """Whether a dispatch ended by it. A coordinator that somebody stopped or replaced is left out: that is no failure."""
+    """Whether an operation ended a dispatch. False for a coordinator that was asked to exit: that is no failure."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 
@@ -53,7 +53,10 @@ def _is_interrupted(blocked: SettledView) -> bool:
 
 
 def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
-    """What the agents that were at work since then cost, as their engines report it; archived agents too."""
+    """Return the sum of tokens and dollars of agents that worked since a time, as their engines report them.
+
+    Archived agents are included.
+    """
     costs = [(row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
     for row in q.archived_since(rows, since=since, project=project):
         facts = facts_of(row.what)

@@ -1,4 +1,4 @@
-"""Status: what is going on, on one page. Who needs the person comes first."""
+"""Status: one page about everything that is going on. What needs a person comes first."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
-# The states in which an agent waits for a person, besides a question that it put by its hook.
+# The states in which an agent waits for a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"})
 
 
 def status(context: Context) -> Overview:
-    """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
+    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
     return page.replaced(
@@ -35,7 +35,7 @@ def status(context: Context) -> Overview:
 
 
 def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]:
-    """Worktrees of dead agents that are not handed on, because a process works in them that fleet cannot attribute."""
+    """Return the obstacle for each dead agent whose worktree is kept because an unknown process works in it."""
     dead = [agent for agent in agents if agent.state == "exited"]
     if not dead:
         return []
@@ -46,7 +46,7 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
-    """Every unfinished dispatch as `agents` shows it. Where there is none, neither tmux nor an engine is asked."""
+    """Return every unfinished dispatch as `fleet ps` shows it. Ask neither tmux nor an engine when there is none."""
     if not context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=0)):
         return []
     from fleet.verbs.agents.listing import agents
@@ -55,7 +55,7 @@ def agents_at_work(context: Context, project: str | None = None) -> list[AgentVi
 
 
 def _processes_of_dead_runners(context: Context) -> list[str]:
-    """What dead runners of jobs left running, in words."""
+    """Say which processes of jobs still run although the runner that started them is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
     from fleet.verbs.jobs.abandoned import left_by_runners
@@ -64,7 +64,7 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 
 
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
-    """The page as one snapshot of the store shows it, without what only the world can tell."""
+    """Return the part of the status page that one snapshot of the store can tell."""
     now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
     known = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
@@ -91,12 +91,12 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
 
 
 def _question_need(asked: Asked) -> NeedView:
-    """A question that an agent put."""
+    """Return the entry "needs you" for a question of an agent."""
     return NeedView.made_of(asked, question=asked.id, since=asked.asked_at, source="hook")
 
 
 def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView]:
-    """Agents that wait for somebody without having put a question."""
+    """Return the entries "needs you" for agents that wait for a person but have asked no question."""
     return [
         NeedView(
             project=agent.project,
@@ -119,7 +119,7 @@ def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
 
 
 def _attempts(in_progress: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
-    """Agents, coordinators too, with what they work on; and tasks that somebody claimed by name."""
+    """Return what is being worked on: all agents, coordinators included, then tasks that a person claimed."""
     titles = {(row.project, row.slug): row.title for row in in_progress}
     taken = {(agent.project, agent.task) for agent in agents}
     claimed = [
@@ -151,8 +151,9 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
 
 
 def _describe_claims_elsewhere(row: ClaimsElsewhere, world: World) -> str:
+    """Say how many claims another home, host or tmux socket has to release."""
     count = f"{row.n} claim{'' if row.n == 1 else 's'}"
-    ways = "if that is no more, `fleet dispatches disown` gives up what it had"
+    ways = "if it no longer exists, `fleet dispatches disown` gives up its claims"
     if row.home not in {None, world.record.id}:
         whose = f"{row.path} on {row.name}, host {row.host}" if row.path else f"{row.home}, host {row.host}"
         return f"{count} of another home ({whose}): only that home can release what it made; {ways}"
