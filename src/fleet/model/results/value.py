@@ -1,4 +1,4 @@
-"""Value: the base of everything that queries and `Fleet` return. A class lists its fields, and converts to and from JSON.
+"""Value: the base class of what queries and `Fleet` return. A class lists its fields; JSON is made from them.
 
     class Logged(Value):
         project: str
@@ -101,4 +101,4 @@ class OfTask(Value):
     """The fields that all answers about one task start with."""
 
     project: str
-    task: str  # its slug
+    task: str  # the task's slug
