@@ -23,13 +23,13 @@ def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[
     """Return a shortest chain of dependencies from task `start` to task `goal`; None when there is no chain."""
     previous: dict[str, str] = {start: ""}
     queue = [start]
-    for here in queue:
-        if here == goal:
+    for slug in queue:
+        if slug == goal:
             return _path_from_start(previous, goal)
-        for there in needs.get(here, ()):
-            if there not in previous:
-                previous[there] = here
-                queue.append(there)
+        for needed in needs.get(slug, ()):
+            if needed not in previous:
+                previous[needed] = slug
+                queue.append(needed)
     return None
 
 
@@ -43,17 +43,17 @@ def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
 
 def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
     """Return the slugs along one cycle, with the first slug repeated at the end; None when there is no cycle."""
-    left = _unorderable_tasks(needs)
-    if not left:
+    unorderable = _unorderable_tasks(needs)
+    if not unorderable:
         return None
-    here = min(left)
+    slug = min(unorderable)
     seen: dict[str, int] = {}
     path: list[str] = []
-    while here not in seen:
-        seen[here] = len(path)
-        path.append(here)
-        here = next(there for there in needs[here] if there in left)
-    return [*path[seen[here] :], here]
+    while slug not in seen:
+        seen[slug] = len(path)
+        path.append(slug)
+        slug = next(needed for needed in needs[slug] if needed in unorderable)
+    return [*path[seen[slug] :], slug]
 
 
 def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
@@ -61,11 +61,11 @@ def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():
-        for each in set(needed):
-            wanted_by.setdefault(each, []).append(slug)
+        for need in set(needed):
+            wanted_by.setdefault(need, []).append(slug)
     queue = [slug for slug in wanted_by if slug not in waiting]
-    for here in queue:
-        for slug in wanted_by.get(here, ()):
+    for done_slug in queue:
+        for slug in wanted_by.get(done_slug, ()):
             waiting[slug] -= 1
             if waiting[slug] == 0:
                 del waiting[slug]

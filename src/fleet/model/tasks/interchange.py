@@ -230,6 +230,7 @@ def _from_beads(given: Given) -> Given:
 
 
 def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
+    """Return a comment of another tool as a log message of fleet; `at`, `actors` and `text` name the tool's fields."""
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
@@ -259,6 +260,7 @@ def _checked_node(line: int, given: Given) -> Node:
 
 
 def _build_node(line: int, given: Given) -> Node:
+    """Return the node of a line after checking each field."""
     return Node(
         line=line,
         slug=names.slug(_text_field(given, "slug")),
@@ -285,6 +287,7 @@ def _build_node(line: int, given: Given) -> Node:
 
 
 def _text_field(given: Given, name: str, missing: str | None = None) -> str:
+    """Return a required text field; `missing` is the value of an absent one."""
     value = given.get(name, missing)
     if not isinstance(value, str):
         raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
@@ -292,6 +295,7 @@ def _text_field(given: Given, name: str, missing: str | None = None) -> str:
 
 
 def _line_field(given: Given, name: str) -> str | None:
+    """Return an optional text field of one line; None when it is absent."""
     return None if given.get(name) is None else texts.line(name, _text_field(given, name))
 
 
@@ -304,6 +308,7 @@ def _status_field(given: Given) -> TaskStatus:
 
 
 def _number_field(given: Given, name: str, allowed: range) -> int:
+    """Return a whole number in the allowed range; 0 when the field is absent."""
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         raise _UnusableLine(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
@@ -311,6 +316,7 @@ def _number_field(given: Given, name: str, allowed: range) -> int:
 
 
 def _flag_field(given: Given, name: str) -> bool:
+    """Return a boolean field; False when it is absent."""
     value = given.get(name, False)
     if not isinstance(value, bool):
         raise _UnusableLine(f"{name} is neither true nor false")
@@ -318,6 +324,7 @@ def _flag_field(given: Given, name: str) -> bool:
 
 
 def _strings_field(given: Given, name: str) -> list[str]:
+    """Return a list of texts without duplicates; empty when the field is absent."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise _UnusableLine(f"{name} is not a list of texts")
@@ -325,6 +332,7 @@ def _strings_field(given: Given, name: str) -> list[str]:
 
 
 def _objects_field(given: Given, name: str) -> Iterator[Given]:
+    """Yield the objects of a list; none when the field is absent."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise _UnusableLine(f"{name} is not a list of objects")
@@ -342,6 +350,7 @@ def _read_artifact(each: Given) -> Artifact:
 
 
 def _time_field(given: Given, name: str) -> int | None:
+    """Return an ISO time as milliseconds since 1970; None when the field is absent. A time without a zone is UTC."""
     value = given.get(name)
     if value is None:
         return None
@@ -355,7 +364,7 @@ def _time_field(given: Given, name: str) -> int | None:
     return at
 
 
-def check_graph(reading: Reading, known: set[str]) -> None:
+def check_graph(reading: Reading, existing: set[str]) -> None:
     """Add findings about all tasks together: duplicate slugs, unknown dependencies, a cycle.
 
     `known` are existing slugs.
@@ -364,14 +373,14 @@ def check_graph(reading: Reading, known: set[str]) -> None:
     for node in reading.nodes:
         if node.slug in lines:
             reading.findings.append(f"line {node.line}: slug {node.slug!r} was given on line {lines[node.slug]}")
-        elif node.slug in known:
+        elif node.slug in existing:
             reading.findings.append(f"line {node.line}: the project already has a task {node.slug!r}")
         lines.setdefault(node.slug, node.line)
     for node in reading.nodes:
         reading.findings.extend(
             f"line {node.line}: {node.slug!r} waits for {needed!r}, which does not exist"
             for needed in node.after
-            if needed not in lines and needed not in known
+            if needed not in lines and needed not in existing
         )
     cycle = graph.find_cycle({node.slug: node.after for node in reading.nodes if node.after})
     if cycle:

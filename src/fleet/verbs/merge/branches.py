@@ -38,13 +38,13 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
         if context.world.git.resolve(repository, head_ref(name)) is None:
             context.world.git.note_followed(repository, target)
             context.world.git.set_branch(repository, name, new=start, old="")
-        made = context.world.git.resolve(repository, head_ref(name))
+        created = context.world.git.resolve(repository, head_ref(name))
     finally:
         gate.give()
-    if made is None:
+    if created is None:
         why = context.world.git.why_not_made(repository, name) or "it is not there"
         raise errors.GitRefused(what=f"make the branch {name}", why=why)
-    return name, made
+    return name, created
 
 
 def _earlier_target(context: Context, project: str, repository: str) -> str:

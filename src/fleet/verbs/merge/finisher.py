@@ -70,8 +70,8 @@ def finish(
     _begin_finisher(context, order, claim)
     try:
         acquire(context, [claim], order)
-        made = merge_in_tree(context, order, claim, verify=verify, advice=advice)
-        if move is not None and not move(made):
+        merge_commit = merge_in_tree(context, order, claim, verify=verify, advice=advice)
+        if move is not None and not move(merge_commit):
             raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
         _end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
@@ -83,7 +83,7 @@ def finish(
             _end_finisher(context, order, "failed", error, park)
         raise
     _end_finisher(context, order, "done")
-    return made
+    return merge_commit
 
 
 def _begin_finisher(context: Context, order: Order, claim: Claim) -> None:
@@ -126,7 +126,7 @@ def _end_finisher(
     context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
 ) -> None:
     """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree."""
-    reason, stepped = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
+    reason, step = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
 
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
@@ -135,8 +135,8 @@ def _end_finisher(
             tx,
             id=order.dispatch,
             at=tx.at,
-            before=stepped["before"],
-            after=stepped["after"],
+            before=step["before"],
+            after=step["after"],
             reason=reason,
             work=order.work,
             report=None,

@@ -171,14 +171,14 @@ def _run_merge(context: Context, order: Order, was: TaskState) -> Merged:
     """Run a finisher for the order, move the integration branch, and record the merge."""
     project, slug, base = order.project, order.slug or "", order.base or ""
 
-    def move(made: str) -> bool:
+    def move(merge_commit: str) -> bool:
         _refuse_changed_task(context, project, slug, was)
-        return context.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=base)
+        return context.world.proofs.move_and_keep(order.repository, order.integration, new=merge_commit, old=base)
 
     most = context.setting("limits.failed_spawns")
-    made = finish(context, order, move=move, park=partial(_park_failed_merge, order, was, most))
-    facts = {"integration": order.integration, "made": made, "work": order.work, "base": base}
-    return record_merge(context, project, slug, commit=made, facts=facts)
+    merge_commit = finish(context, order, move=move, park=partial(_park_failed_merge, order, was, most))
+    facts = {"integration": order.integration, "made": merge_commit, "work": order.work, "base": base}
+    return record_merge(context, project, slug, commit=merge_commit, facts=facts)
 
 
 def _refuse_changed_task(context: Context, project: str, slug: str, was: TaskState) -> None:

@@ -32,12 +32,12 @@ def merge_in_tree(context: Context, order: Order, claim: Claim, *, verify: bool,
         if conflict is not None:
             retry = f"`fleet task retry {order.slug}` lets an agent bring it up to date"
             raise _refusal(order, f"conflict in {', '.join(conflict)}", advice or retry, "rebase")
-        made = _merge_commit(context, order, claim.name)
+        merge_commit = _merge_commit(context, order, claim.name)
         if verify:
-            _verify_merge(context, order, claim.name, made)
+            _verify_merge(context, order, claim.name, merge_commit)
     finally:
         lock.give()
-    return made
+    return merge_commit
 
 
 def _merge_commit(context: Context, order: Order, path: str) -> str:
@@ -45,18 +45,18 @@ def _merge_commit(context: Context, order: Order, path: str) -> str:
 
     Return the old tip when it already contains the task's commit.
     """
-    work, made = order.work, context.world.git.resolve_in(path, "HEAD")
-    if made is None:
+    work, merge_commit = order.work, context.world.git.resolve_in(path, "HEAD")
+    if merge_commit is None:
         raise errors.FleetError(what="git does not say what was merged")
-    nothing_new = made == order.base and context.world.git.is_in(order.repository, work, made) is True
-    if not nothing_new and context.world.proofs.parents(order.repository, made) != [order.base, work]:
+    nothing_new = merge_commit == order.base and context.world.git.is_in(order.repository, work, merge_commit) is True
+    if not nothing_new and context.world.proofs.parents(order.repository, merge_commit) != [order.base, work]:
         raise errors.FleetError(
-            what=f"{made[:12]} is not the merge of {work[:12]} into {(order.base or 'nothing')[:12]}"
+            what=f"{merge_commit[:12]} is not the merge of {work[:12]} into {(order.base or 'nothing')[:12]}"
         )
-    return made
+    return merge_commit
 
 
-def _verify_merge(context: Context, order: Order, path: str, made: str) -> None:
+def _verify_merge(context: Context, order: Order, path: str, merge_commit: str) -> None:
     """Run the verify command of the task or project on the merged files, if any; then kill the processes it left."""
     task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug or ""))
     command = (task and task.verify) or _project_verify_command(context, order)
@@ -65,7 +65,7 @@ def _verify_merge(context: Context, order: Order, path: str, made: str) -> None:
     before, processes = _tree_state(context, path), context.world.processes
     try:
         _run_verify(context, order, path, command)
-        _refuse_changed_tree(context, order, path, made, before)
+        _refuse_changed_tree(context, order, path, merge_commit, before)
     finally:
         processes.kill_all(processes.marked(order.dispatch))
 
@@ -111,9 +111,9 @@ def _digest(path: str) -> str:
         return "missing"
 
 
-def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, before: dict[str, str]) -> None:
+def _refuse_changed_tree(context: Context, order: Order, path: str, merge_commit: str, before: dict[str, str]) -> None:
     """Raise NotMergeable when the verify command changed the files: then it tested something other than the merge."""
-    why = _describe_tree_change(context, path, made, before)
+    why = _describe_tree_change(context, path, merge_commit, before)
     if why:
         advice = (
             "let the verify command leave HEAD and tracked files alone (or ignore what it writes), "
@@ -122,11 +122,11 @@ def _refuse_changed_tree(context: Context, order: Order, path: str, made: str, b
         raise _refusal(order, f"the verify command {why}", advice, "finisher")
 
 
-def _describe_tree_change(context: Context, path: str, made: str, before: dict[str, str]) -> str:
+def _describe_tree_change(context: Context, path: str, merge_commit: str, before: dict[str, str]) -> str:
     """Say how the verify command changed HEAD or tracked files; empty when it changed neither."""
-    if not context.world.proofs.is_detached_at(path, made):
+    if not context.world.proofs.is_detached_at(path, merge_commit):
         head = context.world.git.resolve_in(path, "HEAD") or "nothing"
-        return f"moved HEAD of the merged tree from {made[:12]} to {head[:12]}"
+        return f"moved HEAD of the merged tree from {merge_commit[:12]} to {head[:12]}"
     now = _tree_state(context, path)
     changed = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
     more = f" and {len(changed) - _FILES_SHOWN} more" if len(changed) > _FILES_SHOWN else ""

@@ -36,16 +36,16 @@ def open_pull_request(context: Context, project: str, slug: str) -> PullRequestV
     """Push a task's branch and open a pull request for it. A pull request that is open already stays as it is."""
     with context.world.project_gate(project, "pull"):
         task = _pullable_task(context, project, slug)
-        repository, remote, there = _remote_and_forge(context, project, slug)
+        repository, remote, program = _remote_and_forge(context, project, slug)
         _push_branch(context, project, slug, repository, remote)
         if task.pull_request:
             return _view(project, slug, task.pull_request, "open", changed=False)
         target = target_branch(context, project, repository)
         body = task.description or task.title
-        address = there.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
+        address = program.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
         if address is None:
             raise _refusal(
-                project, slug, f"{there.name} did not open it: {there.said}", "fix the cause, then try again"
+                project, slug, f"{program.name} did not open it: {program.said}", "fix the cause, then try again"
             )
         context.commit(_record_opened(project, slug, address))
         return _view(project, slug, address, "open", changed=True)
@@ -59,8 +59,8 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
     if not task.pull_request:
         raise _refusal(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
     before = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    repository, remote, there = _remote_and_forge(context, project, slug)
-    state = there.state(task.pull_request)
+    repository, remote, program = _remote_and_forge(context, project, slug)
+    state = program.state(task.pull_request)
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if now.attempted or not is_unchanged(now, before):  # an agent works on the task, or somebody has changed it
         return _view(project, slug, task.pull_request, state, changed=False)
@@ -173,11 +173,11 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
     if address is None:
         advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
         raise _refusal(project, slug, f"the repository has no remote {remote!r}", advice)
-    there = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
-    if there is None:
+    program = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
+    if program is None:
         advice = "install one of them, or name a program of your own in fleet.toml: pr.command"
         raise _refusal(project, slug, "neither gh nor glab is installed", advice)
-    return repository, remote, there
+    return repository, remote, program
 
 
 def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
@@ -191,18 +191,18 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
     elsewhere = work_outside_branch(context, project, slug, context.setting("integration", project))
     if elsewhere:
         raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
-    known = git.resolve(repository, remote_ref(remote, branch))
-    if known == tip:
+    last_pushed = git.resolve(repository, remote_ref(remote, branch))
+    if last_pushed == tip:
         return
-    now = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
-    if now is None:
+    remote_tip = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
+    if remote_tip is None:
         raise _refusal(project, slug, f"{remote} does not answer", "make sure that you can push there, then try again")
-    if now not in {"", tip, known} and not git.is_in(repository, now, tip):
+    if remote_tip not in {"", tip, last_pushed} and not git.is_in(repository, remote_tip, tip):
         advice = f"look at it with `git fetch {remote} {branch}`, and merge it or remove it"
         raise _refusal(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
-    if now != tip:
+    if remote_tip != tip:
         try:
-            context.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
+            context.world.remotes.push(repository, remote, branch, commit=tip, old=remote_tip, limit=LIMIT)
         except errors.FleetError as error:
             raise _refusal(project, slug, str(error), "make sure that you can push there, then try again") from error
     context.world.remotes.note_pushed(repository, remote, branch, tip)
@@ -216,24 +216,28 @@ def _finish_if_merged(context: Context, project: str, slug: str, repository: str
     """
     git = context.world.git
     target = target_branch(context, project, repository)
-    there = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
+    remote_tip = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have moved since the report
-    if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
+    if not merged and (remote_tip is None or work is None or git.is_in(repository, work, remote_tip) is not True):
         return False
-    if there is not None:
-        _fast_forward_integration(context, project, repository, there)
-    record_merge(context, project, slug, commit=there or work or "")
+    if remote_tip is not None:
+        _fast_forward_integration(context, project, repository, remote_tip)
+    record_merge(context, project, slug, commit=remote_tip or work or "")
     context.world.remotes.forget_pushed(repository, remote, task_branch(slug))
     return True
 
 
-def _fast_forward_integration(context: Context, project: str, repository: str, there: str) -> None:
+def _fast_forward_integration(context: Context, project: str, repository: str, remote_tip: str) -> None:
     """Fast-forward the integration branch to a commit of the remote, unless the branch is checked out."""
     git = context.world.git
     integration, old = integration_branch(context, project, repository)
-    if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
-        git.set_branch(repository, integration, new=there, old=old)
+    if (
+        old != remote_tip
+        and git.is_in(repository, old, remote_tip)
+        and not branch_in_hand(git, repository, integration)
+    ):
+        git.set_branch(repository, integration, new=remote_tip, old=old)
 
 
 def _record_opened(project: str, slug: str, address: str) -> Change[None]:

@@ -54,13 +54,13 @@ def _join_commits(context: Context, repository: str, integration: str, tip: str,
         return tip
     if git.is_in(repository, tip, commit):
         return commit
-    made = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
-    if made.conflicts:
-        what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(made.conflicts)}"
+    joined = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
+    if joined.conflicts:
+        what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(joined.conflicts)}"
         raise errors.Refused(
             what=f"{what}; check out {integration}, run `git merge {commit[:12]}` there and commit the result"
         )
-    return made.commit
+    return joined.commit
 
 
 def _record_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:

@@ -84,8 +84,8 @@ def _new_values(wanted: Edit) -> dict[str, object]:
         "verify": None if wanted.verify is None else texts.line("verify command", wanted.verify),
         "engine": None if wanted.engine is None else names.engine(wanted.engine),
     }
-    kept = {name: value for name, value in given.items() if value is not None}
-    return kept | {name: None for name in _CLEARABLE if name in wanted.clear}
+    values = {name: value for name, value in given.items() if value is not None}
+    return values | {name: None for name in _CLEARABLE if name in wanted.clear}
 
 
 def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:

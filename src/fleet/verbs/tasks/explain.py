@@ -41,13 +41,13 @@ def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocke
     """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each one is followed only once."""
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
-    for here, depth in queue:
-        for need in q.task_needs(rows, project=project, slug=here):
+    for waiting, depth in queue:
+        for need in q.task_needs(rows, project=project, slug=waiting):
             if need.status in SATISFIED or len(chain) >= MOST:
                 continue
             clause = _finished_work_clause(rows, project, need) or _state_clause(need, now)
-            sentence = f"{here} waits for {need.slug}, which {clause}"
-            chain.append(Blocker(slug=here, needs=need.slug, depth=depth, sentence=sentence))
+            sentence = f"{waiting} waits for {need.slug}, which {clause}"
+            chain.append(Blocker(slug=waiting, needs=need.slug, depth=depth, sentence=sentence))
             if need.slug not in seen:
                 seen.add(need.slug)
                 queue.append((need.slug, depth + 1))

@@ -32,6 +32,7 @@ def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
 
 
 def _all_nodes(rows: Rows, project: str, *, archived: bool) -> list[Node]:
+    """Return every task of a project as a node, read page by page."""
     check_project(rows, project)
     every = page = _page_of_nodes(rows, project, "", archived=archived)
     while len(page) == PAGE:
@@ -97,6 +98,7 @@ def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
 
 
 def _markdown_line(node: Node) -> str:
+    """Return the line of a task for the Markdown page."""
     after = f" — after {', '.join(f'`{each}`' for each in node.after)}" if node.after else ""
     tags = "".join(f" #{tag}" for tag in node.tags or ())
     who = f" ({node.assignee})" if node.status == "in_progress" else ""

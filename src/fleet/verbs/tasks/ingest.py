@@ -48,8 +48,8 @@ def ingest(
     def work(tx: Tx) -> Imported:
         tx.about(project)
         check_project(tx, project)
-        known = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
-        interchange.check_graph(reading, known | _archived_slugs(tx, project))
+        existing = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
+        interchange.check_graph(reading, existing | _archived_slugs(tx, project))
         if reading.findings:
             findings = interchange.sorted_findings(reading.findings)
             raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)

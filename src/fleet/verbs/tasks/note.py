@@ -19,29 +19,29 @@ def log(*, project: str, slug: str, message: str) -> Change[Logged]:
     """Return the change that adds a message to the log of a task."""
     names.project(project)
     names.slug(slug)
-    kept = texts.text("message", message)
+    text = texts.text("message", message)
 
     def work(tx: Tx) -> Logged:
         tx.about(project, slug)
         fence.check_agent(project, slug, tasks.state(tx, project, slug), tx.caller)
-        tasks.say(tx, project, slug, kept)
-        tx.note(message=kept)
-        return Logged(project=project, task=slug, logged=kept)
+        tasks.say(tx, project, slug, text)
+        tx.note(message=text)
+        return Logged(project=project, task=slug, logged=text)
 
-    return Change(f"log on {project}/{slug}", work, kept, returns=Logged)
+    return Change(f"log on {project}/{slug}", work, text, returns=Logged)
 
 
 def artifact(*, project: str, slug: str, path: str) -> Change[Registered]:
     """Return the change that registers a path or address as an artifact of a task."""
     names.project(project)
     names.slug(slug)
-    kept = texts.line("path", path)
+    artifact_path = texts.line("path", path)
 
     def work(tx: Tx) -> Registered:
         tx.about(project, slug)
         fence.check_agent(project, slug, tasks.state(tx, project, slug), tx.caller)
-        new = q.add_artifact(tx, project=project, slug=slug, path=kept, at=tx.at, actor=tx.caller.actor)
-        tx.note(artifact=kept)
-        return Registered(project=project, task=slug, artifact=kept, new=new == 1)
+        new = q.add_artifact(tx, project=project, slug=slug, path=artifact_path, at=tx.at, actor=tx.caller.actor)
+        tx.note(artifact=artifact_path)
+        return Registered(project=project, task=slug, artifact=artifact_path, new=new == 1)
 
-    return Change(f"register {kept} as artifact of {project}/{slug}", work, returns=Registered)
+    return Change(f"register {artifact_path} as artifact of {project}/{slug}", work, returns=Registered)

@@ -72,13 +72,13 @@ def _report_change(
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         caller = tx.caller.without_task() if planner else tx.caller
-        attempt, kept = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
+        attempt, report = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
         if last_words is not None:  # also when the report is repeated: a message only adds
             tasks.say(tx, project, slug, last_words)
             tx.note(message=last_words)
-        if attempt is not None and kept is not None:
-            changed = _record_report(tx, attempt, kept, why, commit)
-            return result(f"reported {kept}", [], changed=changed)
+        if attempt is not None and report is not None:
+            changed = _record_report(tx, attempt, report, why, commit)
+            return result(f"reported {report}", [], changed=changed)
         if fence.is_repeated(project, slug, was, event, caller):
             tx.note(repeated=True)
             return result(was.status, [], changed=False)
@@ -107,17 +107,17 @@ def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: 
     return row if row is not None and is_unfinished(row) else None
 
 
-def _record_report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, commit: str | None) -> bool:
+def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str | None, commit: str | None) -> bool:
     """Record an agent's report with its reason and commit.
 
     Return False when the same report was recorded before. The dispatch does not end by this: the agent may still be
     writing. A different second report raises Superseded.
     """
     if attempt.report is None:
-        q.report_dispatch(tx, id=attempt.id, report=kept, reason=reason, work=commit, at=tx.at)
-        tx.note(report=kept, reason=reason, commit=commit)
+        q.report_dispatch(tx, id=attempt.id, report=report, reason=reason, work=commit, at=tx.at)
+        tx.note(report=report, reason=reason, commit=commit)
         return True
-    if attempt.report != kept:
+    if attempt.report != report:
         now = f"it was reported {attempt.report} before"
         raise errors.Superseded(who=f"dispatch {attempt.id}", project=attempt.project, slug=attempt.slug, now=now)
     tx.note(repeated=True)

@@ -58,21 +58,21 @@ def record_verdict(
     if verdict == SEND_BACK and not text:
         raise errors.BadInput(what="to send work back, say what is to be done: --comments TEXT")
     status, stage = _STATUS_AND_STAGE[verdict]
-    judged = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
+    outcome = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
     def write(tx: Tx) -> VerdictView:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         reviewer = _speaking_reviewer(tx, project, slug, was)
-        if was.stage == stage and _is_repeated(tx, judged, text):
+        if was.stage == stage and _is_repeated(tx, outcome, text):
             tx.note(repeated=True)
-            return judged.replaced(changed=False)
+            return outcome.replaced(changed=False)
         _refuse_not_in_review(project, slug, was, tx)
-        _write_verdict(tx, judged, text, was, work)
+        _write_verdict(tx, outcome, text, was, work)
         if reviewer is not None:
             q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
         tx.note(verdict=verdict, comments=text, status=status, stage=stage, commit=work)
-        return judged
+        return outcome
 
     return Change(f"{verdict} {project}/{slug}", write, text, returns=VerdictView)
 
@@ -89,13 +89,13 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
     return row
 
 
-def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
+def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
     """Whether the last verdict on the task has the same actor, verdict and comments."""
-    before = q.verdicts_of(tx, project=judged.project, slug=judged.task)
+    before = q.verdicts_of(tx, project=outcome.project, slug=outcome.task)
     if not before:
         return False
     last = before[-1]
-    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, judged.verdict, text)
+    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, outcome.verdict, text)
 
 
 def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
@@ -111,16 +111,16 @@ def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> No
         )
 
 
-def _write_verdict(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
+def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work: str | None) -> None:
     """Move the task to its next status and stage, and add the verdict to its verdicts and its log."""
-    project, slug, actor = judged.project, judged.task, tx.caller.actor
+    project, slug, actor = outcome.project, outcome.task, tx.caller.actor
     q.judge_task(
         tx,
         project=project,
         slug=slug,
-        status=judged.status,
-        stage=judged.stage,
-        reason=text if judged.verdict == SEND_BACK else None,
+        status=outcome.status,
+        stage=outcome.stage,
+        reason=text if outcome.verdict == SEND_BACK else None,
         was=was.status,
         assignee=was.assignee,
         actor=actor,
@@ -134,8 +134,8 @@ def _write_verdict(tx: Tx, judged: VerdictView, text: str, was: TaskState, work:
         seq=tx.seq,
         at=tx.at,
         actor=actor,
-        verdict=judged.verdict,
+        verdict=outcome.verdict,
         comments=text,
         work=work,
     )
-    tasks.say(tx, project, slug, f"{_LOGGED[judged.verdict]}{f': {text}' if text else ''}")
+    tasks.say(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")

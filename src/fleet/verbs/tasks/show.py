@@ -70,18 +70,18 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
-    here = {"project": project, "slug": slug}
+    key = {"project": project, "slug": slug}
     return TaskDetails.made_of(
         view(row, now),
         description=row.description,
         verify=row.verify,
         started_at=iso_or_none(row.started_at),
         ended_at=iso_or_none(row.ended_at),
-        after=[need.slug for need in q.task_needs(rows, **here)],
-        dependents=[each.slug for each in q.task_dependents(rows, **here)],
-        tags=[each.tag for each in q.task_tags(rows, **here)],
-        log=[log_entry(each) for each in q.task_log(rows, **here)],
-        artifacts=[artifact(each) for each in q.task_artifacts(rows, **here)],
+        after=[need.slug for need in q.task_needs(rows, **key)],
+        dependents=[row.slug for row in q.task_dependents(rows, **key)],
+        tags=[row.tag for row in q.task_tags(rows, **key)],
+        log=[log_entry(row) for row in q.task_log(rows, **key)],
+        artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
     )
 
 
@@ -104,17 +104,19 @@ def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:
     """Yield the tasks that match the filters. Each page of tasks is read in its own short snapshot."""
     store.read(lambda rows: check_project(rows, project))
-    last, left = "", EVERYTHING if filters.limit is None else filters.limit
-    while left > 0:
-        page, last = store.read(lambda rows: _matching_page(rows, project, filters, last, left))  # noqa: B023
-        yield from (view(row, now) for row in page[:left])
-        left = left - len(page) if last else 0
+    last, remaining = "", EVERYTHING if filters.limit is None else filters.limit
+    while remaining > 0:
+        page, last = store.read(lambda rows: _matching_page(rows, project, filters, last, remaining))  # noqa: B023
+        yield from (view(row, now) for row in page[:remaining])
+        remaining = remaining - len(page) if last else 0
 
 
-def _matching_page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> tuple[list[ListedTask], str]:
+def _matching_page(
+    rows: Rows, project: str, filters: Filters, last: str, remaining: int
+) -> tuple[list[ListedTask], str]:
     """Return the matching tasks of one page, and the slug after which the next page starts; "" after the last page."""
     exact = filters.text is None or filters.text.isascii()
-    most = min(PAGE, left) if exact else PAGE
+    most = min(PAGE, remaining) if exact else PAGE
     page = q.listed_tasks(
         rows,
         project=project,

@@ -40,14 +40,14 @@ def overview(rows: Rows, now: int) -> ProjectsOverview:
 
 def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
     """Return a project with the counts of its tasks and dispatches."""
-    shown = {each.status: each.n for each in counts if not each.archived}
+    shown = {count.status: count.n for count in counts if not count.archived}
     return ProjectView(
         name=row.name,
         path=row.path,
         added_at=iso(row.added_at),
         ready=ready,
-        archived=sum(each.n for each in counts if each.archived),
-        finished=sum(each.n for each in counts if each.status == "done"),
+        archived=sum(count.n for count in counts if count.archived),
+        finished=sum(count.n for count in counts if count.status == "done"),
         tasks=Counts(**{status: shown.get(status, 0) for status in STATUSES}),
         dispatches=DispatchCounts(
             active=int(dispatches.active) if dispatches else 0,

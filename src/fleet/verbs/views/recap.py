@@ -22,7 +22,7 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
     """Return what was merged, what waits, failed, was blocked or interrupted, and what the agents cost, since a time."""
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
     settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
-    blocked = [each for each in settled if each.exec_state == "blocked"]
+    blocked = [dispatch for dispatch in settled if dispatch.exec_state == "blocked"]
     return Recap(
         since=iso(since),
         until=iso(now),
@@ -32,9 +32,9 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
         ],
         review=review.waiting(rows, project),
         asked=questions(rows, project),
-        failed=[each for each in settled if each.exec_state == "failed"],
-        blocked=[each for each in blocked if not _is_interrupted(each)],
-        interrupted=[each for each in blocked if _is_interrupted(each)],
+        failed=[dispatch for dispatch in settled if dispatch.exec_state == "failed"],
+        blocked=[dispatch for dispatch in blocked if not _is_interrupted(dispatch)],
+        interrupted=[dispatch for dispatch in blocked if _is_interrupted(dispatch)],
         spent=_total_cost(rows, since, project),
     )
 
@@ -61,7 +61,7 @@ def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
     for row in q.archived_since(rows, since=since, project=project):
         facts = facts_of(row.what)
         costs.append((facts.get("cost"), facts.get("tokens")))
-    reported = [each for each in costs if each != (None, None)]
+    reported = [pair for pair in costs if pair != (None, None)]
     return Spent(
         agents=len(reported),
         tokens=sum(tokens or 0 for _cost, tokens in reported),

@@ -66,7 +66,7 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
     now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
-    known = overview(rows, now)
+    counts = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
     return Overview(
@@ -84,8 +84,8 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
-        projects=known.projects,
-        reclaim=known.reclaim,
+        projects=counts.projects,
+        reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )
 
@@ -121,11 +121,11 @@ def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
 def _attempts(in_progress: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
     """Return what is being worked on: all agents, coordinators included, then tasks that a person claimed."""
     titles = {(row.project, row.slug): row.title for row in in_progress}
-    taken = {(agent.project, agent.task) for agent in agents}
+    with_agent = {(agent.project, agent.task) for agent in agents}
     claimed = [
         row
         for row in in_progress
-        if (row.project, row.slug) not in taken and (row.attempted or row.stage not in {"review", "finisher"})
+        if (row.project, row.slug) not in with_agent and (row.attempted or row.stage not in {"review", "finisher"})
     ]
     return [
         *(_agent_attempt(agent, titles.get((agent.project, agent.task or "")), now) for agent in agents),
@@ -144,6 +144,7 @@ def _agent_attempt(agent: AgentView, title: str | None, now: str) -> Attempt:
 
 
 def _claimed_attempt(row: TaskOnHand) -> Attempt:
+    """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
         row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
