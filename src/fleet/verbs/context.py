@@ -96,6 +96,7 @@ class Request:
         return self._settings[project]
 
     def _read_settings(self, project: str | None) -> dict[str, SettingValue]:
+        """Read the settings of the home, or of the home and a project, from their files."""
         from fleet.world.home.settings import settings_of, trusted_settings
 
         if project is None:

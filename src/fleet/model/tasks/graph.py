@@ -57,7 +57,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
 
 
 def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
-    """Return the tasks that are on a cycle or wait for one: all tasks that no order of work can reach."""
+    """Return the tasks that are on a cycle or wait for a cycle, and so can never become ready."""
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():

@@ -367,7 +367,7 @@ def _time_field(given: Given, name: str) -> int | None:
 def check_graph(reading: Reading, existing: set[str]) -> None:
     """Add findings about all tasks together: duplicate slugs, unknown dependencies, a cycle.
 
-    `known` are existing slugs.
+    `existing` are known slugs.
     """
     lines: dict[str, int] = {}
     for node in reading.nodes:

@@ -53,7 +53,7 @@ def kept_worktrees(context: Context) -> list[KeptTree]:
 
 
 def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
-    """Return the claims on such worktrees, each with the reason to keep the worktree."""
+    """Return the claims on worktrees of archived tasks that have to be kept, each with the reason."""
     claims = map(Claim.of, context.store.read(q.lone_claims))
     verdicts = ((claim, verdict(context, claim)) for claim in claims if is_own(context, claim))
     return [(claim, kept) for claim, kept in verdicts if isinstance(kept, Keep)]

@@ -72,10 +72,10 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
 
 
 def start_pull_request_check(context: Context, project: str) -> list[str]:
-    """Start `fleet pr --check` in the background if a pull request is due.
+    """Start `fleet pr --check` in the background.
 
-    Return what was started, in words. The check runs in its own process because the server of the pull requests may be
-    slow.
+    Return that in words; empty when no pull request is due. The check runs in its own process because the server of the
+    pull requests may be slow.
     """
     due = _due_tasks(context, project, _last_checks(context, project))
     if not due:

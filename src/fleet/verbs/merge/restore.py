@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def restore_merges(context: Context, project: str) -> MergesRestored:
-    """Put every missing merge back onto the integration branch. Commits on the branch are kept."""
+    """Put every missing merge back onto the integration branch. Commits that are on the branch stay there."""
     with context.world.project_gate(project, "merge"):
         missing = missing_merges(context, project)
         if not missing:

@@ -35,7 +35,7 @@ class NewTask(NamedTuple):
     def request_fields(self) -> NewTask:
         """The fields that are the same when a request is repeated.
 
-        Leaves out a time that was computed from "in 2 hours".
+        Leaves out a time given relative to now ("in 2 hours").
         """
         return self if self.not_before_said is None else self._replace(not_before=None)
 

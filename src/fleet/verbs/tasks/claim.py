@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
     """Return the change that claims a task for the caller.
 
-    Of many callers at once one succeeds; others get TaskHeld. With `override`, the task is taken from its current
+    Only one of several callers succeeds; the others get TaskHeld. With `override`, the task is taken from its current
     assignee.
     """
     names.project(project)

@@ -46,8 +46,8 @@ class Edit(NamedTuple):
 def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
-    An edit of the orders or dependencies of a task that somebody else works on reopens the task and supersedes that
-    agent or person, unless the finished work waits for review or merge.
+    When somebody else works on the task, a change of its dependencies, title, description, verify command or engine
+    reopens the task and supersedes that agent or person. Work that waits for review or merge stays as it is.
     """
     fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
@@ -69,7 +69,7 @@ def edit(wanted: Edit) -> Change[Edited]:
 
 
 def _request_fields(wanted: Edit) -> tuple[object, ...]:
-    """Return the fields that are the same when a request is repeated, without a time computed from "in 2 hours"."""
+    """Return the fields that are the same when a request is repeated. Leaves out a time relative to now ("in 2 hours")."""
     asked = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
     return *asked._replace(clear=frozenset()), *sorted(wanted.clear)
 

@@ -120,7 +120,7 @@ def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
 
 
 def _time_or(at: int | None, otherwise: int | None) -> int | None:
-    """Return the time, or the other one when the file does not give it."""
+    """Return the time `at`, or `otherwise` when the file gives no time."""
     return otherwise if at is None else at
 
 

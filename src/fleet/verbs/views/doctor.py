@@ -113,7 +113,7 @@ def _check_project(home: str, project: Project) -> Finding:
 
 
 def _check_merges(context: Context, project: Project) -> Iterator[Finding]:
-    """Yield a finding when recorded merges of a project are missing, or when git cannot say."""
+    """Yield a finding when recorded merges of a project are missing, or when git cannot look for them."""
     try:
         refuse_missing(context, project.name)
     except errors.FleetError as error:
