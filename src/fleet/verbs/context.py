@@ -1,4 +1,4 @@
-"""What verbs are given: who asks, the store, the world, and the projects and settings as they were when they were first read."""
+"""The context that a verb gets: who asks, the store, the world, and the projects and settings, each read once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Committer:
-    """Commits changes in the name of one actor, and of the dispatch that it is, if it is one."""
+    """Commits changes in the name of one actor; `dispatch` is set when that actor is an agent."""
 
     __slots__ = ("actor", "clock", "dispatch", "ids", "refusal", "store")
 
@@ -33,30 +33,30 @@ class Committer:
         self.dispatch = dispatch
         self.clock = clock
         self.ids = ids
-        # Why nothing is committed: the home was moved or copied.
+        # Why nothing may be committed (the home was moved or copied); None when commits are allowed.
         self.refusal: errors.FleetError | None = None
 
     def caller(self, key: str | None = None) -> Caller:
-        """A request by this actor, now; under a new key if none is given."""
-        made = self.ids.key() if key is None else names.key(key)
-        return Caller(actor=self.actor, at=self.clock.now(), key=made, dispatch=self.dispatch)
+        """Return the Caller of a request that this actor makes now; make an idempotency key if `key` is None."""
+        request_key = self.ids.key() if key is None else names.key(key)
+        return Caller(actor=self.actor, at=self.clock.now(), key=request_key, dispatch=self.dispatch)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change. A home that was moved changes nothing before it is repaired."""
+        """Commit a change and return its result. Raise `refusal` when the home was moved or copied."""
         if self.refusal is not None:
             raise self.refusal
         return self.commit_anyway(change, key)
 
     def commit_anyway(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change in a home that was moved too: for what only changes rows and is needed before a repair."""
+        """Commit a change even in a home that was moved. Only for changes of rows that a repair needs first."""
         result = self.store.transact(change.why, change.work, self.caller(key), *change.request)
         if change.returns is None or isinstance(result, Value):
             return result
-        return change.returns.from_json(result)  # it was committed before, under the same key
+        return change.returns.from_json(result)  # the stored result: this key was committed before
 
 
 class Request:
-    """One request at one home. It reads the projects once, and the settings of each project once."""
+    """One request at one fleet home. Reads the list of projects once, and the settings of each project once."""
 
     __slots__ = ("_projects", "_settings", "by", "home", "store")
 
@@ -68,34 +68,35 @@ class Request:
         self._settings: dict[str | None, dict[str, SettingValue]] = {}
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change in the name of whoever asks."""
+        """Commit a change in the name of the actor of this request."""
         return self.by.commit(change, key)
 
     def forget(self) -> None:
-        """Read projects and settings anew from now on: for each round of a request that runs for long."""
+        """Forget the projects and settings read so far, so that the next round of a long request reads them again."""
         self._projects = {}
         self._settings = {}
 
     def projects(self) -> dict[str, Project]:
-        """Every project by its name."""
+        """Return all registered projects by name."""
         if not self._projects:
             self._projects = {row.name: row for row in self.store.read(q.all_projects)}
         return self._projects
 
     def project(self, name: str) -> Project:
-        """A registered project."""
+        """Return a registered project. Raise NoSuchProject when the name is not registered."""
         names.project(name)
         if name not in self.projects():
             raise errors.NoSuchProject(project=name)
         return self._projects[name]
 
     def settings(self, project: str | None = None) -> dict[str, SettingValue]:
-        """Every setting as it counts and where it comes from; a project's own too if one is named."""
+        """Return every setting with its value and source; include the project's own settings when a project is named."""
         if project not in self._settings:
             self._settings[project] = self._read_settings(project)
         return self._settings[project]
 
     def _read_settings(self, project: str | None) -> dict[str, SettingValue]:
+        """Read the settings of the home, or of the home and a project, from their files."""
         from fleet.world.home.settings import settings_of, trusted_settings
 
         if project is None:
@@ -103,14 +104,14 @@ class Request:
         return trusted_settings(self.home, project, self.project(project).path)
 
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
-        """One setting as it counts. A command that nobody has trusted is refused, never taken for one that is not set."""
+        """Return the value of one setting. Raise NotTrusted for a command that no person has trusted yet."""
         setting = self.settings(project)[name]
         if setting.untrusted == "runs":
             raise errors.NotTrusted(project=project, settings=name)
         return setting.value
 
     def dispatch(self, ident: str) -> Dispatch:
-        """The journal of a dispatch that is in the tables."""
+        """Return the row of a dispatch. Raise NoSuchDispatch when the store has none, for example after archiving."""
         row = self.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
         if row is None:
             raise errors.NoSuchDispatch(dispatch=ident)
@@ -118,7 +119,7 @@ class Request:
 
 
 class Context(Request):
-    """A request with everything outside."""
+    """A request that may also use the world: processes, git, tmux, files, clock."""
 
     __slots__ = ("world",)
 
@@ -129,10 +130,10 @@ class Context(Request):
 
 
 class RowsOnly(Context):
-    """A request that only changes rows, and does so in a home that was moved too."""
+    """A request that changes rows only, and may therefore commit in a home that was moved."""
 
     __slots__ = ()
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change, whatever speaks against the home."""
+        """Commit a change even when the home was moved or copied."""
         return self.by.commit_anyway(change, key)

@@ -41,7 +41,7 @@ FINDINGS = {
     "a slug taken by an archived task": (b'{"slug": "shelved", "title": "Mine"}', "already has a task 'shelved'"),
     "an unknown dependency": (
         b'{"slug": "a", "title": "A", "after": ["nope"]}',
-        "'a' waits for 'nope', which is nowhere",
+        "'a' waits for 'nope', which does not exist",
     ),
     "a cycle of one": (b'{"slug": "a", "title": "A", "after": ["a"]}', "a cycle: a \u2192 a"),
 }

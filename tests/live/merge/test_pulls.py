@@ -266,7 +266,7 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
         assert [each.state for each in fleet.merge.tend_pulls(project="p")] == ["open"]
         calls = len(forge.asked())
         assert fleet.merge.tend_pulls(project="p") == []
-        assert pull_requests.nudge(fleet.context, "p") == []
+        assert pull_requests.start_pull_request_check(fleet.context, "p") == []
         assert len(forge.asked()) == calls, "nobody is asked twice within a minute"
         forge.says("merged")
         forge.merges()
@@ -280,7 +280,7 @@ def test_a_tick_lets_a_process_of_its_own_do_it_and_does_not_wait(either):
     with either.fleet() as fleet:
         Forge(either)
         worked(either, fleet)
-        assert pull_requests.nudge(fleet.context, "p") == ["looking at the pull requests of t"]
+        assert pull_requests.start_pull_request_check(fleet.context, "p") == ["looking at the pull requests of t"]
         until(lambda: fleet.views.status().merging[0].pull_request == ADDRESS)
 
 

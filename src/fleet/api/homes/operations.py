@@ -28,7 +28,7 @@ class Operations(Part):
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """Yield the newest operations that fit the filter, archived ones included, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
-        old = [operations.document(row) for row in archived if which.wants(row)]
+        old = [operations.operation_view(row) for row in archived if which.wants(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
     def newest(self) -> int:

@@ -28,12 +28,12 @@ class Sweep(Part):
 
     def kept_trees(self) -> list[KeptTree]:
         """Return the worktrees of archived tasks that are kept because of what is in them."""
-        return keep_uncommitted.dirty(self._by.context)
+        return keep_uncommitted.kept_worktrees(self._by.context)
 
     def keep(self, *, project: str, slug: str) -> KeptWork:
         """Commit the uncommitted work of an archived task's worktree to a ref, and release the worktree."""
         self._by.may("sweep.keep")
-        return keep_uncommitted.keep(self._by.context, project, slug)
+        return keep_uncommitted.commit_kept_work(self._by.context, project, slug)
 
     def prune_archive(self, *, older_than: str | None = None) -> Pruned:
         """Remove old journals from the archive. Their dispatch ids are never used again."""

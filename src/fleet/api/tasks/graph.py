@@ -53,7 +53,7 @@ class Graph(Part):
         refuse_running(self._by.may("graph.add_list", project=project), "graph.add_list", fields)
         like = new_task(self._by, project, "", fields)
         if dry:
-            planned = self._by.store.read(lambda rows: add_list.planned(rows, items, like))
+            planned = self._by.store.read(lambda rows: add_list.planned_tasks(rows, items, like))
             return AddedMany(project=project, tasks=planned, dry_run=True)
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 

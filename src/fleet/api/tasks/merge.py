@@ -66,14 +66,14 @@ class Merge(Part):
         self._by.may("merge.open_pull")
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return pull_requests.pull(context, project, slug)
+        return pull_requests.open_pull_request(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
         """Return the state of a task's pull request. When it is merged, the task becomes done."""
         self._by.may("merge.check_pull", project=project)
-        return pull_requests.check(self._by.context, project, slug)
+        return pull_requests.check_pull_request(self._by.context, project, slug)
 
     def tend_pulls(self, *, project: str) -> list[PullRequestView]:
         """Open the pull requests of a project that are due and check the open ones. Returns the state of each."""
         self._by.may("merge.tend_pulls", project=project)
-        return pull_requests.tend(self._by.context, project)
+        return pull_requests.update_pull_requests(self._by.context, project)

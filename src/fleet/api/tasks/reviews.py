@@ -10,7 +10,7 @@ from fleet.api.actor import Part
 from fleet.api.tasks.tasks import Tasks
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
-from fleet.model.tasks.comments import with_lines
+from fleet.model.tasks.comments import quote_lines
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import named_commit, rehearse
 from fleet.verbs.tasks import review, show
@@ -71,8 +71,10 @@ class Reviews(Part):
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
-        text = with_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
-        return context.commit(review.judge(project=project, slug=slug, verdict=verdict, comments=text, work=work), key)
+        text = quote_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
+        return context.commit(
+            review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work), key
+        )
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:

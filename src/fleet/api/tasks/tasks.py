@@ -61,7 +61,7 @@ class Tasks(Part):
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
 
-        why = self._by.store.read(lambda rows: explain.why(rows, project, slug, self._by.clock.now()))
+        why = self._by.store.read(lambda rows: explain.explain_task(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
         kept = settle.why_worktree_busy(self._by.view, attempt.id) if attempt is not None else None
         return why if kept is None else why.replaced(sentences=[kept.spoken, *why.sentences])

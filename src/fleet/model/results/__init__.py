@@ -1,1 +1,1 @@
-"""What the methods of `Fleet` return, and `--json` prints; docs/reference/json.md is made of these classes."""
+"""The values that methods of `Fleet` return and `--json` prints. docs/reference/json.md is generated from them."""

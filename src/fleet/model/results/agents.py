@@ -1,4 +1,4 @@
-"""Agents: what they do, show and ask."""
+"""Agents: their states, screens, questions and messages."""
 
 from __future__ import annotations
 
@@ -14,76 +14,78 @@ class AgentView(Value):
     id: str
     kind: DispatchKind
     project: str
-    task: str | None  # its slug
+    task: str | None  # the task's slug; null for a coordinator or a job
     engine: str | None
-    autonomy: str | None  # what it may do unasked
-    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session), silent, retrying, dialog, finished, exited, interrupted (with the machine), unknown, or `reported …`
-    source: str  # where that was learnt: store, process, report, hook, session file or screen
-    state_at: Time | None  # since when that is known
-    detail: str  # the question it asks, or why it is so
-    session: str
+    autonomy: str | None  # what the agent may do without asking
+    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session has ended), silent, retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
+    source: str  # where the state comes from: store, process, report, hook, session file or screen
+    state_at: Time | None  # since when the state is known
+    detail: str  # the agent's question, or the reason for the state
+    session: str  # the tmux session
     host: str
-    process: str | None  # null until it is launched
+    process: str | None  # null until the agent is launched
     started_at: Time
     launched_at: Time | None
-    heartbeat_at: Time | None  # when its hooks were last heard
-    context: int | None  # how full its context is, in percent
-    tokens: int | None  # in its context
-    cost: float | None  # so far, in dollars, as its engine reckons
-    conversation: str | None  # the engine's own name of it
-    report: Report | None  # done, failed or blocked
-    asked_for: AskedFor | None  # stop, kill or superseded, when it was asked to exit
+    heartbeat_at: Time | None  # when the agent last called a hook
+    context: int | None  # how full the agent's context is, in percent
+    tokens: int | None  # tokens in the agent's context
+    cost: float | None  # dollars so far, as the engine reports them
+    conversation: str | None  # the engine's own name of the conversation
+    report: Report | None  # done, failed or blocked; null when the agent has not reported
+    asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
 
 
 class Question(Value):
-    id: str | None  # null when it is only on its screen
-    agent: str  # who asks
+    """A question of an agent that waits for a person."""
+
+    id: str | None  # null when the question is only on the agent's screen
+    agent: str  # the agent that asks
     project: str
     task: str | None
     kind: str  # permission, question, or screen
     text: str
-    command: str | None  # what it wants to run, or the whole input of the tool
-    choices: list[Choice]  # one for each question it asks at once
+    command: str | None  # the command that the agent wants to run, or the whole input of the tool
+    choices: list[Choice]  # one for each question that is asked at once
     asked_at: Time | None
-    answerable: bool  # false: only at its terminal
+    answerable: bool  # false: the question can be answered only at the agent's terminal
 
 
 class Choice(Value):
     question: str  # empty for a permission
     options: list[str]
-    many: bool  # several may be chosen
+    many: bool  # several options may be chosen
 
 
 class Answered(Value):
-    id: str  # the question's
+    id: str  # the question's id
     agent: str
     project: str
     task: str | None
-    text: str  # what was asked
+    text: str  # the question
     answer: str
-    taken: bool  # the agent has it
+    taken: bool  # the agent has received the answer
 
 
 class Sent(Value):
-    id: str  # the message's
+    id: str  # the message's id
     agent: str
     project: str
     task: str | None
-    delivered: bool  # it was handed to the agent
-    how: str  # how, or why it waits
+    delivered: bool  # the agent has received the message
+    how: str  # how the message was delivered, or why it waits
 
 
 class Screen(Value):
     id: str
-    screen: str  # what it shows
+    screen: str  # what the agent's screen shows now
 
 
 class Output(Value):
     id: str
-    output: str  # all that it showed
+    output: str  # everything that the agent's screen has shown
 
 
 class Difference(Value):
     project: str
-    task: str  # its slug
-    diff: str  # as git writes it
+    task: str  # the task's slug
+    diff: str  # in git's format

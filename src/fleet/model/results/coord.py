@@ -13,46 +13,48 @@ if TYPE_CHECKING:
 
 
 class Seated(Dispatched):
-    """The new coordinator. Its task and branch are null, its worktree is your repository."""
+    """A new coordinator. Its task and branch are null, its worktree is your repository."""
 
-    replaces: Said[str] = None  # the one before it; only of a Replace
-    epoch: Said[int] = None  # the seat's new epoch; only of a Replace
-    warnings: list[str]  # what did not come off, though the coordinator works
+    replaces: Said[str] = None  # the coordinator before it; only when one was replaced
+    epoch: Said[int] = None  # the seat's new epoch; only when one was replaced
+    warnings: list[str]  # what failed, although the coordinator works
 
 
 class SeatView(Value):
     project: str
-    holder: str | None  # who coordinates
+    holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has changed
     state: str  # none, starting, alive, dead, `dead before it started`, unknown or ended
-    candidate: str | None  # who has to prove itself to be next
-    deadline: Time | None  # until when
-    retiring: list[str]  # coordinators out of the seat that have not ended yet
-    stale_proofs: list[StaleProof]  # new coordinators that never proved themselves
+    candidate: str | None  # the next coordinator, until it has proved that it works
+    deadline: Time | None  # until when the candidate has to prove it
+    retiring: list[str]  # former coordinators that have not ended yet
+    stale_proofs: list[StaleProof]  # candidates that never proved that they work
 
 
 class StaleProof(Value):
     dispatch: str
-    minted_at: Time
+    minted_at: Time  # when the secret for the candidate's proof was created
 
 
 class Ticked(Value):
+    """What one tick of a coordinator did, and what the coordinator has to know next."""
+
     project: str
-    holder: str  # who ticked
+    holder: str  # the coordinator that called the tick
     epoch: int
-    done: list[str]  # what was done, a line each
-    troubles: list[str]  # what could not be done
-    next: Briefing  # what the coordinator needs to know
-    messages: list[Received]  # what waits for the coordinator until it says `--ack ID`; each id is to be applied once
+    done: list[str]  # what was done, one line each
+    troubles: list[str]  # what could not be done, one line each
+    next: Briefing  # what the coordinator needs to know now
+    messages: list[Received]  # messages for the coordinator, repeated until it calls `--ack ID`; apply each id once
 
 
 class Briefing(Value):
     working: list[AtWork]
-    ready: list[str]  # tasks that could be started
+    ready: list[str]  # tasks that could be started now
     to_review: list[str]  # tasks that wait for a verdict
     to_merge: list[str]  # tasks that wait to be merged
     trouble: list[Trouble]  # tasks that failed or are blocked
-    handoffs: list[str]  # agents whose handoff waits
+    handoffs: list[str]  # agents that wait to be handed off
 
 
 class AtWork(Value):
@@ -64,29 +66,33 @@ class AtWork(Value):
 class Trouble(Value):
     task: str
     status: TaskStatus
-    reason: str  # its beginning
+    reason: str  # the beginning of the reason
 
 
 class Unseated(Value):
+    """The result of stopping a coordinator."""
+
     project: str
-    id: str  # the coordinator
-    stopped: bool  # it has ended, and the seat is empty
-    why: str  # why not
+    id: str  # the coordinator's id
+    stopped: bool  # the coordinator has ended, and the seat is empty
+    why: str  # why the coordinator was not stopped
 
 
 class HandoffView(Value):
+    """A handoff: an agent is to be replaced by a successor that gets its document."""
+
     id: str
-    dispatch: str  # the agent that is handed off
+    dispatch: str  # the agent that is to be replaced
     project: str
     slug: str | None  # null for a coordinator
     reason: str
-    document: str  # the file in the fleet home
+    document: str  # the path of the document in the fleet home
     asked_by: str
-    state: HandoffState  # queued, done, or dropped: it ended by itself
-    deferred: str | None  # why it was put off the last time
+    state: HandoffState  # queued, done, or dropped (the agent ended by itself)
+    deferred: str | None  # why the handoff was postponed the last time
     successor: str | None
     at: Time
     done_at: Time | None
-    changed: Said[bool] = None  # by `fleet handoff`: it was not queued before
-    warnings: Said[list[str]] = None  # by `fleet handoff`
-    text: Said[str] = None  # by `fleet handoffs show`: the document
+    changed: Said[bool] = None  # only from `fleet handoff`: the handoff was not queued before
+    warnings: Said[list[str]] = None  # only from `fleet handoff`
+    text: Said[str] = None  # only from `fleet handoffs show`: the text of the document

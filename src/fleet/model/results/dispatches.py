@@ -1,4 +1,4 @@
-"""Dispatches and what they hold."""
+"""Dispatches and their claims."""
 
 from __future__ import annotations
 
@@ -13,56 +13,60 @@ if TYPE_CHECKING:
 
 
 class Dispatched(Value):
+    """A dispatch that was started."""
+
     id: str  # the dispatch's id, which is also the agent's
     project: str
-    task: str | None  # its slug; null for a coordinator or a job
+    task: str | None  # the task's slug; null for a coordinator or a job
     kind: DispatchKind  # worker, reviewer, finisher, fix, rebase or coord
     engine: str
     session: str  # the tmux session
-    worktree: str  # the directory it works in
+    worktree: str  # the directory that the agent works in
     branch: str | None
 
 
 class Ended(Value):
+    """The result of ending a dispatch."""
+
     id: str
-    settled: bool  # false: it was asked to exit, but its death is not proven yet
-    why: Said[str] = None  # why it is not settled
-    strangers: Said[str] = (
-        None  # processes in its worktree that nobody can attribute, and that keep it from being settled
-    )
-    way: Said[str] = None  # what a person can do about them
+    settled: bool  # false: the agent was asked to exit, but is not proven dead yet
+    why: Said[str] = None  # why the dispatch is not settled
+    strangers: Said[str] = None  # unknown processes in the worktree, which keep the dispatch from being settled
+    way: Said[str] = None  # what a person can do about these processes
     exec_state: Said[ExecState] = None  # done, blocked or failed
     left: Said[list[str]] = None  # what could not be released yet
 
 
 class Resumed(Dispatched):
-    """Of a job: as `fleet job run` prints it."""
+    """A dispatch that continues the work of another one. For a job, what `fleet job run` prints."""
 
-    predecessor: str  # the agent whose work it goes on with
-    conversation: bool  # whether it goes on in that one's conversation, or starts again from what it left
-    stopped: str | None  # whose resume was stopped by --force
+    predecessor: str  # the dispatch whose work is continued
+    conversation: bool  # whether the predecessor's conversation continues; else a new one starts from the work
+    stopped: str | None  # the process whose resume --force stopped
 
 
 class Resumable(Value):
+    """A dispatch or job that can be resumed."""
+
     id: str
     project: str
-    task: str | None  # its slug; null for a coordinator or a job
-    kind: str  # that of the dispatch, or job
+    task: str | None  # the task's slug; null for a coordinator or a job
+    kind: str  # the kind of the dispatch, or `job`
     engine: str | None
     ended_at: Time | None
-    reason: str  # why it ended
-    interrupted: bool  # it was lost, and `--all` brings it back; what was stopped is resumed by its id
-    conversation: bool  # whether it would go on in its conversation
+    reason: str  # why the dispatch ended
+    interrupted: bool  # the dispatch was lost, and `--all` resumes it; one that was stopped is resumed only by its id
+    conversation: bool  # whether the conversation would be continued
 
 
 class ResumedMany(Value):
     resumed: list[Resumed]
     waiting: list[Unresumed]
-    jobs: list[str]  # jobs that go on, each with a runner in the background
+    jobs: list[str]  # jobs that continue, each with a runner in the background
 
 
 class Unresumed(Resumable):
-    why: str  # why it could not be resumed now
+    why: str  # why the dispatch could not be resumed now
 
 
 class _Attempt(Value):
@@ -85,36 +89,38 @@ class _Attempt(Value):
 
 
 class DispatchView(_Attempt):
-    claims: int  # how many are not released
+    claims: int  # how many claims are not released
 
 
 class Journal(_Attempt):
+    """Everything that is recorded about a dispatch."""
+
     host: str
-    host_id: str  # the same
-    home: str | None  # the id of the home that made it; null when it was made before homes had ids
+    host_id: str  # the same as host
+    home: str | None  # the id of the fleet home that made the dispatch; null when it was made before homes had ids
     tmux_socket: str
     schema: int
     report_reason: str | None
-    reported_commit: str | None  # where the task's branch was when its agent reported
-    settled_commit: str | None  # where it was when the dispatch was settled
-    descendants: str  # processes that descended from the agent, as a JSON list
+    reported_commit: str | None  # the commit of the task's branch when the agent reported
+    settled_commit: str | None  # the commit of the task's branch when the dispatch was settled
+    descendants: str  # child processes of the agent and their children, as a JSON list
     asked_for: AskedFor | None
     asked_reason: str | None
     exit_status: int | None
-    predecessor: str | None  # the dispatch whose work it went on with
+    predecessor: str | None  # the dispatch whose work this one continued
     autonomy: str | None
     model: str | None
-    command: str | None  # its words, as JSON
-    base: str | None  # the commit it began from
-    spawner: str | None  # the process that dispatched it
-    process: str | None  # its own
-    server: str | None  # its tmux server's
-    handoffs: int  # how many handoffs led to it
-    successor: str | None  # the dispatch that it was handed off to
-    resumes: Resumes | None  # of a resume: `conversation` or `again`
-    claims: list[JournalClaim]  # of a live one the bundle that it owns too
-    adoptions: list[AdoptionView]  # who had the task's worktree, oldest first
-    archived: Said[bool] = None  # it was read from the archive
+    command: str | None  # the words of the command, as JSON
+    base: str | None  # the commit that the agent started from
+    spawner: str | None  # the process that started the dispatch
+    process: str | None  # the agent's process
+    server: str | None  # the process of the tmux server
+    handoffs: int  # how many handoffs led to this dispatch
+    successor: str | None  # the dispatch that this one was handed off to
+    resumes: Resumes | None  # `conversation` or `again`, when this dispatch resumed another one
+    claims: list[JournalClaim]  # for a live dispatch with the claims of the bundle that it owns
+    adoptions: list[AdoptionView]  # the dispatches that have had the task's worktree, oldest first
+    archived: Said[bool] = None  # true when the journal was read from the archive
 
 
 class JournalClaim(Value):
@@ -122,7 +128,7 @@ class JournalClaim(Value):
     kind: str
     state: str
     data: dict[str, Any]
-    look: str | None = None  # of a live one: ours, absent, foreign or unknown, looked at just now
+    look: str | None = None  # only for a live dispatch: ours, absent, foreign or unknown, checked just now
 
 
 class AdoptionView(Value):
@@ -135,23 +141,25 @@ class AdoptionView(Value):
 
 class ClaimView(Value):
     class_: str
-    id: Said[str] = None  # a row of the store that counts as a claim has neither id, actor, failures nor data
+    id: Said[str] = None  # a row of the store that counts as a claim has no id, actor, failures or data
     kind: str
     name: str
     state: str  # allocating, live, releasing, releasing_blocked or failed_alloc
-    dispatch: str | None  # its owner; null for a task's bundle and for what a job's runner started
-    project: str | None = None  # whose bundle, or whose job
+    dispatch: str | None  # the owner; null for a task's bundle and for a process that a job's runner started
+    project: str | None = None  # the project of the bundle or the job
     slug: str | None = None
-    job: str | None = None  # the job whose runner started it
+    job: str | None = None  # the job whose runner started the process
     host: str
-    actor: Said[str] = None  # the process that makes or removes it
-    failures: Said[int] = None  # how often its release failed
+    actor: Said[str] = None  # the process that creates or removes the thing
+    failures: Said[int] = None  # how often the release failed
     data: Said[dict[str, Any]] = None
 
 
 class Excused(Value):
+    """A dispatch, and the processes that a person has declared not to belong to its agent."""
+
     id: str
-    not_ours: list[str]  # processes that were said now not to be the agent's, as host/boot/pid/start
+    not_ours: list[str]  # the processes that were declared now, as host/boot/pid/start
 
 
 class SettledDispatchView(Excused):
@@ -160,17 +168,19 @@ class SettledDispatchView(Excused):
 
 
 class DisownedDispatch(Value):
+    """A dispatch or job of a fleet home that no longer exists, after a person gave it up."""
+
     id: str
-    exec_state: str  # how it has ended; of a job its state
+    exec_state: str  # how the dispatch ended; for a job the state of the job
     was: str  # the home and host that it belonged to, in words
-    claims: list[str]  # what was given up as rows, or freed
+    claims: list[str]  # the claims that were given up or released
     left: list[str]  # what could not be released yet, and why
 
 
 class PromptOutcome(Value):
-    """What the commands print that programs call to publish and release prompts."""
+    """What the commands print that other programs call to publish and release prompts."""
 
-    outcome: str  # acquired, released, rewritten, each perhaps with already_ before it, inspected or disowned
+    outcome: str  # acquired, released or rewritten, each also with already_ before it; inspected or disowned
     dispatch_id: str
     kind: str | None
     path: str | None

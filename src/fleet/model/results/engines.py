@@ -12,70 +12,76 @@ if TYPE_CHECKING:
 
 class HooksInstalled(Value):
     engine: str
-    file: str  # your own settings
+    file: str  # your own settings file of the engine
     installed: bool
     changed: bool
 
 
 class HooksOf(Value):
+    """The hooks of an engine."""
+
     engine: str
-    injected: bool  # agents that fleet starts are given them
-    file: str | None  # your own settings, where the engine has such
-    installed: bool  # they are in there
-    current: bool  # and are what this fleet would write
+    injected: bool  # fleet gives the hooks to every agent that it starts
+    file: str | None  # your own settings file of the engine; null when the engine has none
+    installed: bool  # the hooks are in that file
+    current: bool  # the hooks in that file are the ones that this version of fleet would write
 
 
 class Limits(Value):
-    holds: list[HeldEngine]  # engines that are held back
-    quotas: list[QuotaView]  # how much of their windows is used
+    holds: list[HeldEngine]  # engines on which no agent is started now
+    quotas: list[QuotaView]  # how much of each quota is used
 
 
 class HeldEngine(Value):
+    """An engine on which no agent is started, because of a limit or a missing login."""
+
     engine: str
     kind: HoldKind  # limit or login
     reason: str
     since: Time
     until: Time | None  # when a limit is reset
-    trial: str | None  # who tries whether it is over
-    tried_at: Time | None  # since when
+    trial: str | None  # the dispatch that tries whether the limit is over
+    tried_at: Time | None  # when that dispatch started
 
 
 class QuotaView(Value):
     engine: str
-    span: str  # the window, as the engine calls it
-    percent: int
+    span: str  # the time window of the quota, as the engine calls it
+    percent: int  # how much is used
     resets_at: Time | None
-    at: Time  # when an agent told it
+    at: Time  # when an agent reported it
 
 
 class Lifted(Value):
     engine: str
-    lifted: bool  # false when it was not held back
+    lifted: bool  # false when the engine was not held
 
 
 class EngineView(Value):
     name: str
     summary: str
-    program: str  # empty when it is given with each dispatch
-    source: str  # its file
+    program: str  # empty when every dispatch names its own program
+    source: str  # the file that describes the engine
     installed: bool
-    autonomy: list[str]  # what it can be given
-    interactive: bool  # it does not exit by itself
+    autonomy: list[str]  # the levels that the engine offers
+    interactive: bool  # the engine does not exit by itself
 
 
 class Readiness(Value):
+    """Whether an engine works on this machine."""
+
     engine: str
     ok: bool
-    program: Said[str] = None  # its path
-    why: Said[str] = None  # what is in the way here
+    program: Said[str] = None  # the path of the program
+    why: Said[str] = None  # why the engine does not work here
     advice: Said[str] = None
-    trials: list[Trial]  # one for each autonomy that was tried
+    trials: list[Trial]  # one for each level of autonomy that was tried
 
 
 class Trial(Value):
     autonomy: str | None  # null when the engine has none
-    verdict: TrialVerdict  # proven, asks (a person, before it does it), broken, refused (by fleet, before it starts) or unproven
-    detail: str  # what it asks, what failed, or why it could not be tried
-    committed: bool = False  # its commit arrived
-    logged: bool = False  # its `fleet log` arrived
-    reported: bool = False  # its `fleet done` arrived
+    verdict: TrialVerdict  # proven, asks (a person first), broken, refused (by fleet, before the start) or unproven
+    detail: str  # what the agent asks, what failed, or why the trial was not possible
+    committed: bool = False  # the agent made its commit
+    logged: bool = False  # the agent called `fleet log`
+    reported: bool = False  # the agent called `fleet done`

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class JobChanged(Value):
-    event: str = "job"  # job
+    event: str = "job"  # always `job`
     job: str  # the job's id
     name: str
     state: JobState  # running, paused, failed, done or cancelled
@@ -22,41 +22,41 @@ class JobChanged(Value):
 
 
 class ItemChanged(Value):
-    event: str = "item"  # item
+    event: str = "item"  # always `item`
     job: str
     item: str  # the item's id
     label: str  # the item in a few words
-    state: ItemState  # running, merging, done, waiting (to be tried again), dead, skipped or parked
+    state: ItemState  # running, merging, done, waiting (for another attempt), dead, skipped or parked
     attempt: int
-    reason: str | None  # its first line
+    reason: str | None  # the first line of the reason
 
 
 class ItemCounts(Value):
     waiting: int
     running: int
-    merging: int  # done, and to be merged
+    merging: int  # done, and waiting to be merged
     done: int
     dead: int  # in the dead-letter queue
-    skipped: int  # given up, dropped, or gone from the input
-    parked: int  # could not be merged, or was stopped by a person
+    skipped: int  # given up, dropped, or no longer in the input
+    parked: int  # not mergeable, or stopped by a person
     total: int
 
     @property
     def ended(self) -> int:
-        """How many items nothing more is done about."""
+        """How many items have ended: done, dead, skipped or parked."""
         return self.done + self.dead + self.skipped + self.parked
 
     def in_words(self, states: Iterable[ItemState]) -> list[str]:
-        """How many items are in each of these states, without the states that have none."""
+        """Return "COUNT STATE" for each of the states that has items."""
         counts = self.as_json()
         return [f"{counts[state]} {state}" for state in states if counts[state]]
 
 
 class JobProgress(ItemCounts):
-    event: str = "progress"  # progress
+    event: str = "progress"  # always `progress`
     job: str
-    rate: float  # items ended a second, since the runner began
-    eta: int | None  # seconds left, if the rate stays
+    rate: float  # items that ended per second since the runner started
+    eta: int | None  # seconds left at this rate
 
 
 class _JobSummary(Value):
@@ -67,19 +67,21 @@ class _JobSummary(Value):
     phase: JobPhase
     reason: str | None  # why it is paused, failed or cancelled
     items: ItemCounts
-    branch: str  # where finished items are merged
+    branch: str  # the branch that finished items are merged into
 
 
 class JobEnded(_JobSummary):
-    event: str = "end"  # end
-    left: list[str]  # what could not be let go, and why
+    event: str = "end"  # always `end`
+    left: list[str]  # what could not be released, and why
     stopped: Said[str] = None  # the runner that --force stopped
 
 
 class JobPlan(Value):
+    """A job as its document describes it, before it runs."""
+
     name: str
     project: str
-    parameters: dict[str, str]  # what `{env.NAME}` stands for; `…` for what does not stand in the document
+    parameters: dict[str, str]  # the value of each `{env.NAME}`; `…` for a value that is not in the document
     steps: dict[str, list[str]]  # the titles of the steps of setup, map and reduce
     source: str  # list, file, command or glob
     max_parallel: int
@@ -90,54 +92,54 @@ class JobPlan(Value):
 
 class JobView(_JobSummary):
     added_at: Time
-    begun_at: Time  # when its last runner began
+    begun_at: Time  # when the last runner started
     ended_at: Time | None
-    actor: str  # who ran it first
-    runs: bool  # whether a runner has it in hand now
+    actor: str  # who started the job first
+    runs: bool  # whether a runner works on the job now
 
 
 class JobDetails(JobView):
     parameters: dict[str, str]  # as in JobPlan
     report: JobReport
-    processes: list[JobProcess]  # what a runner of it started itself and runs now
+    processes: list[JobProcess]  # processes that a runner of the job started itself and that run now
 
 
 class JobProcess(Value):
     pid: int
-    item: str | None  # the item it works on; input for the command of the input; null when it does not say
+    item: str | None  # the item it works on; `input` for the command that lists the items; null when unknown
     runner: str  # whether the runner that started it is alive, dead or unknown
 
 
 class JobReport(Value):
-    html: str | None  # its path
-    md: str | None
+    html: str | None  # the path of the report
+    md: str | None  # the path of the report
 
 
 class JobCancelled(_JobSummary):
-    left: list[str]  # what could not be let go, and why
-    runner: str | None  # who is ending it, when a runner has it in hand
+    left: list[str]  # what could not be released, and why
+    runner: str | None  # the runner that is ending the job, when one works on it
 
 
 class ItemView(Value):
-    id: str  # made from its content
-    number: int  # its place in the input; below 0 when it is gone from there
+    id: str  # computed from the item's content
+    number: int  # the item's place in the input; below 0 when the input no longer has it
     state: ItemState
     attempts: int
-    dispatch: str | None  # of its last attempt
+    dispatch: str | None  # the dispatch of the last attempt
     reason: str | None
-    signature: str | None  # what failures of the same kind share
-    not_before: Time | None  # when it is tried again
+    signature: str | None  # the same text for failures of the same kind
+    not_before: Time | None  # when the next attempt may start
     started_at: Time | None
     ended_at: Time | None
     label: str
-    item: object  # its content
-    commit: str | None  # the commit of the job's branch that has its work
+    item: object  # the item's content
+    commit: str | None  # the commit of the job's branch that contains the item's work
 
 
 class ItemDetails(ItemView):
     job: str
     history: list[ItemFailure]  # oldest first
-    steps: list[StepDone]  # of every attempt
+    steps: list[StepDone]  # the steps of every attempt
 
 
 class ItemFailure(Value):
@@ -145,8 +147,8 @@ class ItemFailure(Value):
     dispatch: str | None
     started_at: Time | None
     ended_at: Time | None
-    where: str  # the step, or what else failed
-    reason: str  # with the end of what it printed
+    where: str  # the step that failed, or what else failed
+    reason: str  # with the end of the step's output
     signature: str
 
 
@@ -154,7 +156,7 @@ class StepDone(Value):
     attempt: int
     number: int
     title: str
-    status: int | None  # its exit status; none when it was ended or never started
+    status: int | None  # the exit status; null when the step was killed or never started
     reason: str | None
     started_at: Time
     ended_at: Time
@@ -167,12 +169,16 @@ class StepOutput(Value):
 
 
 class ItemsRevived(Value):
+    """Items of a job that were taken out of the dead-letter queue to be tried again."""
+
     job: str
     items: list[str]
-    state: JobState  # of the job: running when a runner takes them up, else paused
+    state: JobState  # the state of the job: running when a runner takes the items, else paused
 
 
 class ItemsDropped(Value):
+    """Items of a job that were removed from the dead-letter queue."""
+
     job: str
     items: list[str]
     left: list[str]

@@ -12,44 +12,50 @@ if TYPE_CHECKING:
 
 
 class Merged(OfTask):
-    commit: str  # the integration branch after it
-    changed: bool  # `false`: there was nothing that was not merged
+    commit: str  # the commit of the integration branch after the merge
+    changed: bool  # `false`: all work was merged before
     left: list[str]  # what could not be released yet
-    aside: list[str]  # ignored files of its worktree that were put into the trash: how many, where, until when
+    aside: list[str]  # ignored files of the worktree that were moved into the trash: how many, where, until when
 
 
 class Landing(Value):
+    """What has landed on the target branch, or would land there."""
+
     project: str
     target: str  # your branch
     integration: str  # the branch that work is merged into
-    commits: int  # how many the target does not have
+    commits: int  # how many commits of the integration branch the target does not have
     moved: bool
-    run: str | None  # the command that lands it, when somebody has the target in hand; the exit code is 14 then
-    why: str | None  # why it was not touched
-    diverged: bool  # the target has commits of its own: to land is to merge
-    titles: list[str]  # of these commits
+    run: str | None  # the command that lands the work, when the target is checked out; the exit code is 14 then
+    why: str | None  # why the target was not moved
+    diverged: bool  # the target has its own commits, so that landing needs a merge
+    titles: list[str]  # the titles of these commits
 
 
 class PullRequestView(OfTask):
     address: str | None
     state: PullRequestState  # open, merged, closed or unknown
-    changed: bool  # it was opened, or the task moved on
-    why: str | None = None  # why its state is unknown
+    changed: bool  # the pull request was opened, or the task changed
+    why: str | None = None  # why the state is unknown
 
 
 class Waiting(Value):
+    """A task that waits for a review."""
+
     project: str
     slug: str
     title: str
-    status: TaskStatus  # in_progress; blocked when an agent's review came to nothing
-    assignee: str | None  # whose work it is
-    fixes: int  # how often it was sent back
+    status: TaskStatus  # in_progress; blocked when the reviewer ended without a verdict
+    assignee: str | None  # who did the work
+    fixes: int  # how often the task was sent back
     reason: str | None
     priority: int
     changed_at: Time  # since when it waits
 
 
 class Work(Value):
+    """The work of a task as a reviewer sees it."""
+
     project: str
     slug: str
     title: str
@@ -60,53 +66,57 @@ class Work(Value):
     log: list[LogEntry]
     artifacts: list[ArtifactView]
     verdicts: list[Judgement]  # oldest first
-    commit: str | None  # the commit that is shown: where the task's branch is; null without a branch
-    reported: str | None  # the commit that was reported, or accepted since
-    moved: bool  # whether the branch is elsewhere than it was reported
-    commits: list[str]  # their first lines, newest first
-    stat: str  # which files, and how much
-    diff: str  # against the integration branch
-    since: WorkSince | None  # what is new since the last verdict, or since the report if the branch moved
-    verify: Tried | None  # with --verify: whether it merges and passes
+    commit: str | None  # the shown commit: the tip of the task's branch; null when there is no branch
+    reported: str | None  # the commit that was reported, or accepted later
+    moved: bool  # the branch is not at the reported commit
+    commits: list[str]  # the first line of each commit, newest first
+    stat: str  # the changed files, and how much of each
+    diff: str  # the difference to the integration branch
+    since: WorkSince | None  # what is new since the last verdict, or since the report when the branch moved
+    verify: Tried | None  # only with --verify: whether the work merges and passes the verify command
 
 
 class WorkSince(Value):
-    commit: str  # what it is compared with
-    stat: str  # which files, and how much
-    diff: str  # the difference alone, without what came in from the integration branch
+    commit: str  # the earlier commit that the work is compared with
+    stat: str  # the changed files, and how much of each
+    diff: str  # the difference, without changes that came from the integration branch
 
 
 class Judgement(Value):
+    """One verdict of a review."""
+
     at: Time
     actor: str
     verdict: ReviewVerdict  # accept, or send back
     comments: str
-    work: str | None  # the commit that it speaks of
+    work: str | None  # the commit that the verdict is about
 
 
 class Tried(Value):
-    ok: bool  # it merges, and the verify command passes on the merged tree
+    """The result of a rehearsed merge."""
+
+    ok: bool  # the work merges, and the verify command passes on the merged files
     says: str  # what happened
     commit: str | None  # the commit that was tried
 
 
 class MergeView(Value):
-    task: str  # its slug
+    task: str  # the task's slug
     at: Time
-    state: MergeState  # contained, missing, or acknowledged as gone
+    state: MergeState  # contained, missing, or acknowledged as missing
     by: str | None  # who acknowledged it
     project: str
-    integration: str  # the branch
+    integration: str  # the branch that the work was merged into
     made: str  # the merge commit
     work: str  # the task's commit
-    base: str  # the branch before the merge
-    reason: str | None  # why it is meant to be gone
+    base: str  # the commit of that branch before the merge
+    reason: str | None  # why the merge is missing on purpose
 
 
 class MergesRestored(Value):
     project: str
     restored: list[str]  # tasks whose merges were missing
-    commit: str | None  # where the integration branch is now
+    commit: str | None  # the commit of the integration branch now
     changed: bool
 
 

@@ -15,15 +15,15 @@ class ProjectView(Value):
     path: str  # the top of its main checkout
     added_at: Time
     ready: int  # tasks that could be started now
-    archived: int  # tasks out of sight
+    archived: int  # tasks that are archived
     finished: int  # tasks that are done, archived or not
-    tasks: Counts  # the others
-    dispatches: DispatchCounts  # of this project
+    tasks: Counts  # tasks that are not archived, by status
+    dispatches: DispatchCounts  # the dispatches of this project
 
 
 class DispatchCounts(Value):
-    active: int  # agents that are starting or at work
-    blocked_reclaim: int  # ended ones that still hold something which could not be released
+    active: int  # agents that are starting or working
+    blocked_reclaim: int  # ended dispatches with a claim that could not be released
 
 
 class Counts(Value):
@@ -42,16 +42,18 @@ class Registration(Value):
 
 
 class Begun(Value):
+    """The result of `fleet up`."""
+
     project: str
     path: str
     new: bool = False  # false when it was registered before
     settings: Chosen
-    written: list[str]  # those that were written into fleet.toml now
-    coordinator: str  # its id
-    started: bool  # false when it was there already
-    resumed: list[str]  # agents that were interrupted and whose work goes on
-    left: list[str]  # those whose work does not
-    warnings: list[str]  # what would stop an agent from being started
+    written: list[str]  # the settings that were written into fleet.toml now
+    coordinator: str  # the coordinator's id
+    started: bool  # false when the coordinator was already running
+    resumed: list[str]  # interrupted agents whose work continues
+    left: list[str]  # interrupted agents whose work does not continue
+    warnings: list[str]  # what would prevent an agent from starting
 
 
 class Chosen(Value):
@@ -62,36 +64,36 @@ class Chosen(Value):
 
 class RemoteControlView(Value):
     project: str
-    remote_control: RemoteControl | None  # up, down, or nothing said yet
+    remote_control: RemoteControl | None  # up, down, or null when nobody has chosen yet
     changed: Said[bool] = None
 
 
 class Removed(Value):
     name: str
     path: str
-    tasks: int  # how many went with it
-    kept: str | None  # the file that its tasks were exported into
+    tasks: int  # how many tasks were removed with the project
+    kept: str | None  # the file that the tasks were exported to
 
 
 class Setting(Value):
     name: str
-    value: object  # what counts
+    value: object  # the value that counts
     source: str  # file:line, or default
     help: str
-    trusted: bool  # false: a repository's `fleet.toml` says something else, and no person has trusted that
-    written: object  # what the file says
+    trusted: bool  # false: the repository's `fleet.toml` has another value, which no person has trusted
+    written: object  # the value in the file
 
 
 class Trusted(Value):
     project: str
-    file: str  # the settings' file
-    hash: str  # of the values that are trusted now
+    file: str  # the settings file
+    hash: str  # the hash of the values that are trusted now
     changed: bool
-    changes: list[TrustChange]  # what waited
+    changes: list[TrustChange]  # the values that waited for trust
 
 
 class TrustChange(Value):
-    name: str  # the setting
-    was: object  # what was trusted before; null when it was not set
-    now: object  # what the file says; null when it does not set it any more
-    runs: bool  # whether it is a command that fleet runs
+    name: str  # the name of the setting
+    was: object  # the value that was trusted before; null when it was not set
+    now: object  # the value in the file; null when the file no longer sets it
+    runs: bool  # the setting is a command that fleet runs

@@ -1,4 +1,4 @@
-"""What agents say of their tasks, and what they are told."""
+"""Reports of agents about their tasks, and messages to agents."""
 
 from __future__ import annotations
 
@@ -8,24 +8,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import MessageKind, TaskStatus
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from fleet.model.states import MessageKind
-
 
 class Logged(OfTask):
     logged: str  # the message
 
 
 class Registered(OfTask):
-    artifact: str  # the path
+    artifact: str  # the path or address
     new: bool  # false when it was registered before
 
 
 class Claimed(OfTask):
     status: TaskStatus  # in_progress
-    assignee: str  # you
-    attempts: int  # how often it was claimed so far
+    assignee: str  # your name, or your dispatch id
+    attempts: int  # how often the task has been claimed so far
     changed: bool
 
 
@@ -35,12 +31,10 @@ class Unclaimed(OfTask):
 
 
 class Report(OfTask):
-    status: (
-        str  # what it is now; `reported done`, `reported failed` or `reported blocked` by an agent that fleet started
-    )
+    status: str  # the task's status; from a running agent `reported done`, `reported failed` or `reported blocked`
     changed: bool
-    logged: str | None  # the message that came with it, now in the log
-    ready: list[str]  # slugs that can be started now, because this one ended; 50 at most
+    logged: str | None  # the message of the report, which is now in the log
+    ready: list[str]  # slugs of tasks that can be started now because this task ended; at most 50
 
 
 class Received(Value):

@@ -1,4 +1,4 @@
-"""Tasks, their graph, and changes of tasks."""
+"""Tasks, their dependencies, and the results of changing them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ class GraphNode(Value):
     slug: str  # the task's name in its project
     title: str  # one line
     status: TaskStatus  # open, in_progress, blocked, done, failed or abandoned
-    state: ShownStatus  # the status; but of an open task: ready or waiting
-    priority: int  # higher goes first
-    assignee: str | None  # who works on it, or ended it
+    state: ShownStatus  # the status; for an open task `ready` or `waiting` instead
+    priority: int  # tasks with a higher number are started first
+    assignee: str | None  # who works on the task, or ended it
 
 
 class TaskView(GraphNode):
     project: str  # the project's name
-    stage: str  # how far it is in its pipeline: worker, review, finisher, fix or rebase
-    paused: bool  # held back by a person
-    archived: bool  # out of sight
-    not_before: Time | None  # it waits until then
-    engine: str | None  # the engine that should do it
-    attempts: int  # how often it was claimed
-    reason: str | None  # why it failed or is blocked
+    stage: str  # the stage in the pipeline: worker, review, finisher, fix or rebase
+    paused: bool  # a person has paused the task
+    archived: bool  # lists leave the task out
+    not_before: Time | None  # the task waits until then
+    engine: str | None  # the engine that should run the task
+    attempts: int  # how often the task was claimed
+    reason: str | None  # why the task failed or is blocked
     open_blockers: int  # how many dependencies are neither done nor abandoned
     added_at: Time
     changed_at: Time
@@ -38,9 +38,9 @@ class TaskDetails(TaskView):
     description: str  # empty when there is none
     verify: str | None  # the command that has to pass on the merged work
     started_at: Time | None  # when the last attempt began
-    ended_at: Time | None  # when it was reported
-    after: list[str]  # slugs it waits for
-    dependents: list[str]  # slugs that wait for it
+    ended_at: Time | None  # when the task was reported
+    after: list[str]  # slugs of tasks that this task waits for
+    dependents: list[str]  # slugs of tasks that wait for this task
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
@@ -48,7 +48,7 @@ class TaskDetails(TaskView):
 
 class LogEntry(Value):
     at: Time
-    actor: str  # who said it: a dispatch id, a name, or user@host
+    actor: str  # who wrote it: a dispatch id, a name, or user@host
     message: str
 
 
@@ -59,18 +59,22 @@ class ArtifactView(Value):
 
 
 class Explanation(Value):
+    """Why a task is not being worked on."""
+
     project: str
     slug: str
     status: TaskStatus
-    ready: bool  # it could be started now
-    sentences: list[str]  # the task's own state first, then one a blocker
-    chain: list[Blocker]  # what it waits for, near first
+    ready: bool  # the task could be started now
+    sentences: list[str]  # the task's own state first, then one sentence for each blocker
+    chain: list[Blocker]  # the tasks that it waits for, nearest first
 
 
 class Blocker(Value):
-    slug: str  # this one waits
-    needs: str  # for this one
-    depth: int  # 0: the task itself waits for it; 1: for what it waits for; and so on
+    """One dependency that keeps a task from starting."""
+
+    slug: str  # the task that waits
+    needs: str  # the task that it waits for
+    depth: int  # 0: the asked task waits for it; 1: a task that the asked task waits for does; and so on
     sentence: str
 
 
@@ -81,17 +85,17 @@ class Graph(Value):
 
 
 class EdgeView(Value):
-    slug: str  # this one waits
-    needs: str  # for this one
+    slug: str  # the task that waits
+    needs: str  # the task that it waits for
 
 
 class Node(Value):
-    """What `fleet task export` writes and `fleet task import` reads. Only `slug` and `title` have to be there."""
+    """A task as `fleet task export` writes and `fleet task import` reads it. Only `slug` and `title` are required."""
 
     slug: str
     title: str
     description: Said[str] = None
-    status: TaskStatus  # open when it is missing
+    status: TaskStatus  # `open` when the key is missing
     priority: Said[int] = None
     not_before: Said[Time] = None
     verify: Said[str] = None
@@ -101,18 +105,18 @@ class Node(Value):
     reason: Said[str] = None
     paused: Said[bool] = None
     archived: Said[bool] = None
-    added_at: Time  # now when it is missing
-    changed_at: Time  # now when it is missing
+    added_at: Time  # the time of the import when the key is missing
+    changed_at: Time  # the time of the import when the key is missing
     started_at: Said[Time] = None
     ended_at: Said[Time] = None
-    after: Said[list[str]] = None  # slugs it waits for
+    after: Said[list[str]] = None  # slugs of tasks that this task waits for
     tags: Said[list[str]] = None
     log: Said[list[LogEntry]] = None
     artifacts: Said[list[ArtifactView]] = None
 
 
 class Added(OfTask):
-    slug: str  # the same; made from the title when none was given
+    slug: str  # the same as task; made from the title when none was given
     title: str
     after: list[str]
     status: TaskStatus = "open"  # open
@@ -121,18 +125,18 @@ class Added(OfTask):
 class AddedMany(Value):
     project: str
     tasks: list[Added]  # in the order of the list
-    left_out: int = 0  # lines of the list that are ticked, or no items
-    dry_run: bool = False  # nothing was added
+    left_out: int = 0  # lines of the list that are ticked, or not items
+    dry_run: bool = False  # true: nothing was added
 
 
 class Edited(OfTask):
-    slug: str  # the same
+    slug: str  # the same as task
     changed: bool
-    fields: list[str]  # the fields that were named
+    fields: list[str]  # the fields that the request named
 
 
 class Reopened(Unclaimed):
-    was: TaskStatus  # what it was before
+    was: TaskStatus  # the status before
 
 
 class Paused(OfTask):
@@ -147,11 +151,11 @@ class Archived(OfTask):
 
 class ArchivedMany(Value):
     project: str
-    archived: int  # how many
+    archived: int  # how many tasks
 
 
 class Imported(Value):
     project: str
-    tasks: int  # how many were added
-    edges: int  # their dependencies
-    left_out: int  # lines that were no tasks
+    tasks: int  # how many tasks were added
+    edges: int  # how many dependencies were added
+    left_out: int  # lines that were not tasks

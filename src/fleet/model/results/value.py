@@ -1,11 +1,11 @@
-"""Typed values: what queries and `Fleet` return. A class lists its fields, and there is one way into JSON and one back.
+"""Value: the base class of what queries and `Fleet` return. A class lists its fields; JSON is made from them.
 
     class Logged(Value):
         project: str
         task: str  # its slug
         logged: Said[str] = None  # the message
 
-The comments behind the fields are what docs/reference/json.md says of them.
+docs/reference/json.md prints the comment behind each field.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar, Optional, Self, TypeVar, dataclass_transform
 
     T = TypeVar("T")
-    # What JSON leaves out when it is None; any other None is null there.
+    # A field that JSON leaves out when it is None; any other None becomes null.
     Said = Optional[T]  # noqa: UP045 - an alias with a parameter
-    # A time as JSON has it: 2026-11-15T18:00:00.000Z.
+    # A time in JSON: 2026-11-15T18:00:00.000Z.
     Time = str
 
     @dataclass_transform(kw_only_default=True)
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
 
     class _Fields(type):
-        """Makes the fields of a class from its annotations: neither `typing` nor `dataclasses` is imported for it."""
+        """Make the fields of a class from its annotations, like `dataclasses`, whose import would be slow."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
             every = space.get("__annotations__", {})
@@ -45,7 +45,7 @@ else:
 
 
 class Value(metaclass=_Fields):
-    """Fields with names. Two values are equal when they are of one class and all their fields are."""
+    """A value with named fields. Two values are equal when they have the same class and equal fields."""
 
     __hash__ = None  # type: ignore[assignment]
     _names: ClassVar[tuple[str, ...]]
@@ -62,23 +62,23 @@ class Value(metaclass=_Fields):
                 setattr(self, name, value)
 
     def as_json(self) -> dict[str, object]:
-        """The fields by name, without those of `Said` that are None."""
+        """Return the fields by name, without fields of type `Said` that are None."""
         fields = ((name, getattr(self, name)) for name in self._names)
         return {name.removesuffix("_"): each for name, each in fields if each is not None or name not in self._said}
 
     @classmethod
     def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made
-        """The value that `as_json` was asked of, after a way through JSON."""
+        """Return the value that `as_json` was called on, from its JSON."""
         return cls(**{name: cls._from_json(name, given.get(name.removesuffix("_"))) for name in cls._names})
 
     @classmethod
     def made_of(cls, value: Value, **more: object) -> Self:
-        """A value with the fields that another value has too, and more."""
+        """Return a value of this class with the fields it shares with another value, and with the fields in `more`."""
         same = {name: getattr(value, name) for name in value._names if name in cls._names}
         return cls(**{**same, **more})
 
     def replaced(self, **changes: object) -> Self:
-        """The same value with some fields changed."""
+        """Return a copy of this value with some fields changed."""
         return type(self)(**{**{name: getattr(self, name) for name in self._names}, **changes})
 
     def __eq__(self, other: object) -> bool:
@@ -89,7 +89,7 @@ class Value(metaclass=_Fields):
 
     @classmethod
     def _from_json(cls, name: str, given: Any) -> Any:  # noqa: ANN401
-        """A field's value; other values in it, alone or in a list, are made anew too."""
+        """Return a field's value from its JSON; values inside it, alone or in a list, are rebuilt too."""
         kind = cls._kinds.get(name, "").removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
         inner = getattr(sys.modules[cls.__module__], kind, None)
         if not isinstance(inner, type) or not issubclass(inner, Value) or given is None:
@@ -98,7 +98,7 @@ class Value(metaclass=_Fields):
 
 
 class OfTask(Value):
-    """What all answers about one task begin with."""
+    """The fields that all answers about one task start with."""
 
     project: str
-    task: str  # its slug
+    task: str  # the task's slug

@@ -1,4 +1,4 @@
-"""Status and recap."""
+"""The pages of `fleet status` and `fleet recap`."""
 
 from __future__ import annotations
 
@@ -13,34 +13,38 @@ if TYPE_CHECKING:
 
 
 class Overview(Value):
-    needs_you: list[NeedView]  # questions oldest first, then agents that wait without one
-    in_the_way: list[Hindrance]  # why ready work of a project is not begun
+    """The page of `fleet status`."""
+
+    needs_you: list[NeedView]  # questions, oldest first; then agents that wait without a question
+    in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
     review: list[Waiting]  # most urgent first
     failed: list[Failure]  # newest first, 200 at most
     parked: list[Parked]  # newest first, 200 at most
-    holds: list[HoldView]  # engines that are held back for the whole fleet
+    holds: list[HoldView]  # engines on which no agent is started
     merging: list[Merging]
-    working: list[Attempt]  # agents, coordinators too, and what somebody claimed by name
+    working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
-    reclaim: list[str]  # what is still held although nobody needs it, in words
-    elsewhere: list[str]  # claims that only another host or tmux socket can answer for, in words
+    reclaim: list[str]  # what is not released although nobody needs it, in words
+    elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 
 
-class Hindrance(Value):
+class Obstacle(Value):
     project: str
-    text: str  # what is in the way, and what to do about it
+    text: str  # the obstacle, and what to do about it
 
 
 class NeedView(Value):
+    """Something that waits for a person."""
+
     project: str
     slug: str | None  # null for a coordinator
     dispatch: str
-    kind: str  # permission or question; or the state of an agent that put none
+    kind: str  # permission or question; else the state of the agent that waits
     text: str  # the question
-    command: str | None  # what it wants to run
-    question: str | None  # its id
+    command: str | None  # the command that the agent wants to run
+    question: str | None  # the question's id
     since: Time
-    source: str  # hook or screen
+    source: str  # where this is known from, for example hook or screen
 
 
 class Failure(Value):
@@ -52,13 +56,15 @@ class Failure(Value):
 
 
 class Parked(Value):
+    """A task that is blocked, or that waits for a time."""
+
     project: str
     slug: str
     title: str
-    status: TaskStatus  # blocked, or open when it waits for a time
-    stage: str  # fix and rebase are taken up by the coordinator
+    status: TaskStatus  # blocked; open when the task waits for a time
+    stage: str  # the coordinator continues tasks at the stages fix and rebase
     reason: str | None
-    not_before: Time | None  # until then
+    not_before: Time | None  # the time that the task waits for
     changed_at: Time
 
 
@@ -67,37 +73,43 @@ class HoldView(Value):
     kind: HoldKind  # limit or login
     reason: str
     since: Time
-    until: Time | None  # null: until somebody mends it
+    until: Time | None  # null: until somebody solves it
 
 
 class Merging(Value):
+    """A task whose work waits to be merged."""
+
     project: str
     slug: str
     title: str
-    pull_request: str | None  # its address
+    pull_request: str | None  # the address of the pull request
     since: Time
 
 
 class Attempt(Value):
+    """Something that is being worked on."""
+
     project: str
     slug: str | None  # null for a coordinator
     title: str
-    who: str  # the agent's id, or a name
-    kind: str | None  # null when it is no agent
+    who: str  # the agent's id, or the name of a person
+    kind: str | None  # the kind of the dispatch; null for a task that a person has claimed
     state: str
-    source: str  # where that was learnt
+    source: str  # where the state comes from
     detail: str
-    since: Time  # when that was learnt
+    since: Time  # since when the state is known
     started_at: Time
 
 
 class Recap(Value):
+    """What has happened since a time."""
+
     since: Time
     until: Time  # now
     merged: list[MergedTaskView]  # oldest first
     review: list[Waiting]
     asked: list[Asked]  # oldest first
-    failed: list[SettledView]  # attempts, oldest first
+    failed: list[SettledView]  # dispatches, oldest first
     blocked: list[SettledView]
     interrupted: list[SettledView]
     spent: Spent
@@ -107,12 +119,14 @@ class MergedTaskView(Value):
     project: str
     slug: str
     title: str
-    merged: str  # the commit
+    merged: str  # the merge commit
     merged_at: Time
 
 
 class Asked(Value):
-    id: str  # the question's
+    """A question of an agent that waits for a person."""
+
+    id: str  # the question's id
     dispatch: str
     project: str
     slug: str | None
@@ -123,6 +137,8 @@ class Asked(Value):
 
 
 class SettledView(Value):
+    """A dispatch that has ended."""
+
     project: str
     slug: str | None
     dispatch: str
@@ -132,6 +148,6 @@ class SettledView(Value):
 
 
 class Spent(Value):
-    agents: int  # those whose engine reports what they cost
+    agents: int  # agents whose engine reports their cost
     tokens: int
     dollars: float

@@ -1,1 +1,1 @@
-"""Tasks: their steps, their graph, and their forms as text."""
+"""Tasks: their statuses, their graph of dependencies, and their forms as text."""

@@ -1,4 +1,4 @@
-"""What a reviewer writes: free text, and lines of the form `FILE:LINE text` about one line of the work."""
+"""Review comments: free text, with lines of the form `FILE:LINE text` about one line of the work."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8}):?\s+\S.*")
 
 
-def with_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
-    """The comments, each about a line followed by that line as it is now: numbers are wrong as soon as somebody mends something."""
+def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
+    """Return the comments, with the code quoted under each comment of the form `FILE:LINE text`.
+
+    The quote keeps the comment clear after an edit has changed the line numbers.
+    """
     shown = []
     for line in comments.splitlines():
         shown.append(line)

@@ -1,7 +1,7 @@
-"""Who may change a task. Decided here, without acting; the queries compare once more.
+"""The fence: who may change a task.
 
-An agent's word counts only while the task is its own. A person may always speak, but takes a task away from a living
-attempt only by saying so.
+Only decides; the queries check the same conditions again when they write. An agent may report only while the task is
+assigned to it. A person may always report, but needs `override` to take a task from a running agent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Ending = Literal["done", "fail", "block", "abandon"]
 
     class Waits(Protocol):
-        """A row of a task, as far as readiness goes."""
+        """The columns of a task that decide whether it is ready."""
 
         @property
         def paused(self) -> int: ...
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         def not_before(self) -> int | None: ...
 
     class State(Waits, Protocol):
-        """A row of a task, as far as the fence goes."""
+        """The columns of a task that decide who may change it."""
 
         @property
         def status(self) -> TaskStatus: ...
@@ -42,40 +42,40 @@ if TYPE_CHECKING:
         def attempted(self) -> int: ...
 
 
-# What a task is after each report.
+# The status of a task after each report.
 OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": "blocked", "abandon": "abandoned"}
 
 
 def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
-    """Refuse a dispatch that is no longer the task's."""
+    """Raise Superseded when the calling dispatch is not the assignee of the task any more."""
     if caller.dispatch is not None and state.assignee != caller.dispatch:
-        raise _superseded(project, slug, state, caller)
+        raise _superseded_error(project, slug, state, caller)
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Whether this report was made before. Another one by the same agent is refused: the first counts."""
+    """Whether the task already has the status that this report gives. Raise Superseded for a different second report."""
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:
         return True
     if caller.dispatch is not None and state.status != "in_progress":
-        raise _superseded(project, slug, state, caller)
+        raise _superseded_error(project, slug, state, caller)
     return False
 
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
-    """Refuse a person who would change a task under somebody's hands without saying so."""
+    """Raise NeedsOverride when a task that somebody else works on would be changed without `override`."""
     held = state.status == "in_progress" and state.assignee != caller.actor and not is_waiting(state)
     if held and not override:
         raise errors.NeedsOverride(project=project, slug=slug, holder=state.assignee)
 
 
 def is_waiting(state: State) -> bool:
-    """Whether its work is done and waits for a verdict or a merge, in nobody's hands."""
+    """Whether the work of a task is finished and waits for a verdict or a merge, and no agent works on the task."""
     return state.stage in {"review", "finisher"} and not state.attempted
 
 
 def why_not_ready(state: Waits, *, now: int) -> str:
-    """What an open task waits for, in a few words; empty when it is ready."""
+    """Return what an open task waits for, in a few words; empty when the task is ready."""
     if state.paused:
         return "it is paused"
     if state.open_blockers:
@@ -87,15 +87,18 @@ def why_not_ready(state: Waits, *, now: int) -> str:
 
 
 def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
-    """The status after the event, by the table of steps."""
+    """Return the status of a task after an event. Raise IllegalStep when the table of steps does not allow the event."""
     return steps.step(project, slug, state.status, event)
 
 
-def _superseded(project: str, slug: str, state: State, caller: Caller) -> errors.Superseded:
-    return errors.Superseded(who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_now(state, caller))
+def _superseded_error(project: str, slug: str, state: State, caller: Caller) -> errors.Superseded:
+    return errors.Superseded(
+        who=f"dispatch {caller.dispatch}", project=project, slug=slug, now=_describe_assignee(state, caller)
+    )
 
 
-def _now(state: State, caller: Caller) -> str:
+def _describe_assignee(state: State, caller: Caller) -> str:
+    """Say what status the task has now and who has the task instead of the caller."""
     if state.assignee == caller.dispatch:
         return f"it was reported {state.status} before"
     if state.assignee is None:

@@ -1,4 +1,4 @@
-"""Dependencies as a graph: cycles, and the order that people read."""
+"""Dependencies of tasks as a graph: paths and cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 20
 
 
 def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
-    """Each task with what it waits for."""
+    """Return for each task the list of tasks that it waits for."""
     needs: Needs = {}
     for slug, needed in edges:
         needs.setdefault(slug, []).append(needed)
@@ -20,53 +20,52 @@ def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
 
 
 def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[str] | None:
-    """A shortest chain of dependencies from start to goal, if there is one."""
-    came: dict[str, str] = {start: ""}
+    """Return a shortest chain of dependencies from task `start` to task `goal`; None when there is no chain."""
+    previous: dict[str, str] = {start: ""}
     queue = [start]
-    for here in queue:
-        if here == goal:
-            return _walked(came, goal)
-        for there in needs.get(here, ()):
-            if there not in came:
-                came[there] = here
-                queue.append(there)
+    for slug in queue:
+        if slug == goal:
+            return _path_from_start(previous, goal)
+        for needed in needs.get(slug, ()):
+            if needed not in previous:
+                previous[needed] = slug
+                queue.append(needed)
     return None
 
 
-def _walked(came: Mapping[str, str], goal: str) -> list[str]:
+def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
+    """Return the path to `goal`, from the map of each task to the task before it on the path."""
     path = [goal]
-    while came[path[-1]]:
-        path.append(came[path[-1]])
+    while previous[path[-1]]:
+        path.append(previous[path[-1]])
     return path[::-1]
 
 
 def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
-    """A cycle, as the slugs along it with the first one repeated; None when there is none.
-
-    Whatever is left when nothing more can be taken away in order lies on a cycle or waits for one.
-    """
-    left = _stuck(needs)
-    if not left:
+    """Return the slugs along one cycle, with the first slug repeated at the end; None when there is no cycle."""
+    unorderable = _unorderable_tasks(needs)
+    if not unorderable:
         return None
-    here = min(left)
+    slug = min(unorderable)
     seen: dict[str, int] = {}
     path: list[str] = []
-    while here not in seen:
-        seen[here] = len(path)
-        path.append(here)
-        here = next(there for there in needs[here] if there in left)
-    return [*path[seen[here] :], here]
+    while slug not in seen:
+        seen[slug] = len(path)
+        path.append(slug)
+        slug = next(needed for needed in needs[slug] if needed in unorderable)
+    return [*path[seen[slug] :], slug]
 
 
-def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
+def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
+    """Return the tasks that are on a cycle or wait for a cycle, and so can never become ready."""
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():
-        for each in set(needed):
-            wanted_by.setdefault(each, []).append(slug)
+        for need in set(needed):
+            wanted_by.setdefault(need, []).append(slug)
     queue = [slug for slug in wanted_by if slug not in waiting]
-    for here in queue:
-        for slug in wanted_by.get(here, ()):
+    for done_slug in queue:
+        for slug in wanted_by.get(done_slug, ()):
             waiting[slug] -= 1
             if waiting[slug] == 0:
                 del waiting[slug]
@@ -75,7 +74,7 @@ def _stuck(needs: Mapping[str, list[str]]) -> set[str]:
 
 
 def cycle_text(cycle: list[str]) -> str:
-    """A → b → a; of a long cycle its beginning and its end, and how many are between."""
+    """Return a cycle as text, for example "a → b → a". The middle of a long cycle is replaced by a count."""
     if len(cycle) <= _SHOWN:
         return " → ".join(cycle)
     half = _SHOWN // 2

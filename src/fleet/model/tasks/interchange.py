@@ -1,6 +1,6 @@
-"""Graphs as JSON Lines: fleet's own form, workgraph's graph.jsonl and beads' issues.jsonl, known by their fields.
+"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl), recognised by their fields.
 
-Everything becomes a `Node` of fleet's own form. Nothing is guessed: what cannot be read is a finding with its line.
+Every line becomes a `Node`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fleet.model.states import TaskStatus
 
-    # A line as some tool wrote it: anything may be in it.
+    # A line as another tool wrote it: it may contain anything.
     Given = dict[str, Any]
 
 FINDINGS_SHOWN = 20
@@ -52,7 +52,7 @@ _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
 class Message(NamedTuple):
-    """A message of a task's log; `at` is None when the file does not say it."""
+    """A message of a task's log; `at` is None when the file gives no time."""
 
     at: int | None
     actor: str
@@ -60,7 +60,7 @@ class Message(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """Something that a task made; `at` is None when the file does not say it."""
+    """A path or address that a task has produced; `at` is None when the file gives no time."""
 
     path: str
     at: int | None
@@ -69,7 +69,7 @@ class Artifact(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """One task, and the line it came from."""
+    """A task read from a file, and the number of its line."""
 
     line: int
     slug: str
@@ -100,7 +100,7 @@ FIELDS = [each.name for each in fields(Node) if each.name != "line"]
 
 @dataclass(slots=True)
 class Reading:
-    """What a file said: its nodes, and what is wrong with it."""
+    """The content of a file: its tasks, the findings, the count of lines left out, and the slugs deleted in beads."""
 
     nodes: list[Node] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -108,12 +108,12 @@ class Reading:
     deleted: set[str] = field(default_factory=set)
 
 
-class _Unusable(Exception):
-    """A line that is no task as it stands."""
+class _UnusableLine(Exception):
+    """Raised for a line that cannot be read as a task; the message is the finding."""
 
 
 def read_lines(lines: Iterable[bytes]) -> Reading:
-    """Read a whole file."""
+    """Read a whole file and return its tasks and findings. Dependencies on tasks deleted in beads are dropped."""
     reading = Reading()
     for number, raw in enumerate(lines, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
@@ -125,12 +125,13 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
 
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
+    """Read one line and add its task, its finding, or one more line left out to the reading."""
     try:
-        given = _object(raw)
+        given = _parse_object(raw)
         if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
             reading.deleted.add(str(given["id"]).lower())
-        node = _node(number, given)
-    except (_Unusable, errors.FleetError) as error:
+        node = _parse_node(number, given)
+    except (_UnusableLine, errors.FleetError) as error:
         reading.findings.append(f"line {number}: {error}")
         return
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -142,29 +143,34 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         reading.nodes.append(node)
 
 
-def _object(raw: bytes) -> Given:
+def _parse_object(raw: bytes) -> Given:
+    """Return the JSON object of a line. Raise _UnusableLine when the line is no UTF-8, no JSON or no object."""
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise _Unusable(f"not UTF-8 (byte {error.start + 1})") from None
+        raise _UnusableLine(f"not UTF-8 (byte {error.start + 1})") from None
     except (ValueError, RecursionError) as error:
-        raise _Unusable(f"not JSON ({error})") from None
+        raise _UnusableLine(f"not JSON ({error})") from None
     if not isinstance(given, dict):
-        raise _Unusable("not a JSON object")
+        raise _UnusableLine("not a JSON object")
     return given
 
 
-def _node(line: int, given: Given) -> Node | None:
+def _parse_node(line: int, given: Given) -> Node | None:
+    """Return the task of a line, in any of the three formats; None for a line that is no task or a deleted issue."""
     if "slug" in given:
-        return _checked(line, given)
+        return _checked_node(line, given)
     if "id" in given and "kind" in given:
-        return _checked(line, _from_workgraph(given)) if given["kind"] == "task" else None
+        return _checked_node(line, _from_workgraph(given)) if given["kind"] == "task" else None
     if "id" in given and ("issue_type" in given or "dependencies" in given or "priority" in given or "title" in given):
-        return None if given.get("status") == "tombstone" else _checked(line, _from_beads(given))
-    raise _Unusable('neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")')
+        return None if given.get("status") == "tombstone" else _checked_node(line, _from_beads(given))
+    raise _UnusableLine(
+        'neither a fleet task ("slug"), nor a node of workgraph ("kind", "id") or beads ("id", "title")'
+    )
 
 
 def _from_workgraph(given: Given) -> Given:
+    """Return a node of workgraph with fleet's field names."""
     node = {
         "slug": str(given["id"]).lower(),
         "title": given.get("title") or given["id"],
@@ -188,10 +194,11 @@ def _from_workgraph(given: Given) -> Given:
         "started_at": given.get("started_at"),
         "ended_at": given.get("completed_at"),
     }
-    return _with_assignee(node)
+    return _release_in_progress(node)
 
 
 def _from_beads(given: Given) -> Given:
+    """Return an issue of beads with fleet's field names."""
     links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
@@ -219,16 +226,17 @@ def _from_beads(given: Given) -> Given:
         "changed_at": given.get("updated_at"),
         "ended_at": given.get("closed_at"),
     }
-    return _with_assignee(node)
+    return _release_in_progress(node)
 
 
 def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
+    """Return a comment of another tool as a log message of fleet; `at`, `actors` and `text` name the tool's fields."""
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
-def _with_assignee(node: Given) -> Given:
-    """Work that another tool had in progress is open here: its agent is not ours."""
+def _release_in_progress(node: Given) -> Given:
+    """Change a task in progress in another tool to open without an assignee: that agent does not run in fleet."""
     if node["status"] == "in_progress":
         node["status"] = "open"
     if node["status"] == "open":
@@ -238,126 +246,141 @@ def _with_assignee(node: Given) -> Given:
     return node
 
 
-def _checked(line: int, given: Given) -> Node:
+def _checked_node(line: int, given: Given) -> Node:
+    """Return the node of a line. Refuse unknown fields and fields that contradict each other."""
     strange = sorted(set(given) - set(FIELDS))
     if strange:
-        raise _Unusable(f"unknown field {strange[0]!r}")
-    node = _built(line, given)
+        raise _UnusableLine(f"unknown field {strange[0]!r}")
+    node = _build_node(line, given)
     if node.status == "in_progress" and not node.assignee:
-        raise _Unusable("a task in progress has an assignee")
+        raise _UnusableLine("a task in progress has an assignee")
     if node.archived and node.status not in steps.TERMINAL:
-        raise _Unusable(f"an archived task has ended, this one is {node.status}")
+        raise _UnusableLine(f"an archived task has ended, this one is {node.status}")
     return node
 
 
-def _built(line: int, given: Given) -> Node:
+def _build_node(line: int, given: Given) -> Node:
+    """Return the node of a line after checking each field."""
     return Node(
         line=line,
-        slug=names.slug(_text(given, "slug")),
-        title=texts.title(_text(given, "title")),
-        description=texts.maybe("description", _text(given, "description", "")),
-        status=_status(given),
-        priority=_number(given, "priority", _PRIORITIES),
-        after=[names.slug(each) for each in _strings(given, "after")],
-        tags=[names.tag(each) for each in _strings(given, "tags")],
-        verify=_line(given, "verify"),
-        engine=_line(given, "engine"),
-        assignee=_line(given, "assignee"),
-        attempts=_number(given, "attempts", range(1_000_000)),
-        reason=None if given.get("reason") is None else texts.text("reason", _text(given, "reason")),
-        paused=_flag(given, "paused"),
-        archived=_flag(given, "archived"),
-        log=[_message(each) for each in _objects(given, "log")],
-        artifacts=[_artifact(each) for each in _objects(given, "artifacts")],
-        **{name: _time(given, name) for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")},
+        slug=names.slug(_text_field(given, "slug")),
+        title=texts.title(_text_field(given, "title")),
+        description=texts.maybe("description", _text_field(given, "description", "")),
+        status=_status_field(given),
+        priority=_number_field(given, "priority", _PRIORITIES),
+        after=[names.slug(each) for each in _strings_field(given, "after")],
+        tags=[names.tag(each) for each in _strings_field(given, "tags")],
+        verify=_line_field(given, "verify"),
+        engine=_line_field(given, "engine"),
+        assignee=_line_field(given, "assignee"),
+        attempts=_number_field(given, "attempts", range(1_000_000)),
+        reason=None if given.get("reason") is None else texts.text("reason", _text_field(given, "reason")),
+        paused=_flag_field(given, "paused"),
+        archived=_flag_field(given, "archived"),
+        log=[_read_message(each) for each in _objects_field(given, "log")],
+        artifacts=[_read_artifact(each) for each in _objects_field(given, "artifacts")],
+        **{
+            name: _time_field(given, name)
+            for name in ("not_before", "added_at", "changed_at", "started_at", "ended_at")
+        },
     )
 
 
-def _text(given: Given, name: str, missing: str | None = None) -> str:
+def _text_field(given: Given, name: str, missing: str | None = None) -> str:
+    """Return a required text field; `missing` is the value of an absent one."""
     value = given.get(name, missing)
     if not isinstance(value, str):
-        raise _Unusable(f"{name} is missing" if value is None else f"{name} is not a text")
+        raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
     return value
 
 
-def _line(given: Given, name: str) -> str | None:
-    return None if given.get(name) is None else texts.line(name, _text(given, name))
+def _line_field(given: Given, name: str) -> str | None:
+    """Return an optional text field of one line; None when it is absent."""
+    return None if given.get(name) is None else texts.line(name, _text_field(given, name))
 
 
-def _status(given: Given) -> TaskStatus:
-    word = _text(given, "status", "open")
+def _status_field(given: Given) -> TaskStatus:
+    word = _text_field(given, "status", "open")
     for status in steps.STATUSES:
         if status == word:
             return status
-    raise _Unusable(f"status {word!r} is none of {', '.join(steps.STATUSES)}")
+    raise _UnusableLine(f"status {word!r} is none of {', '.join(steps.STATUSES)}")
 
 
-def _number(given: Given, name: str, allowed: range) -> int:
+def _number_field(given: Given, name: str, allowed: range) -> int:
+    """Return a whole number in the allowed range; 0 when the field is absent."""
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
-        raise _Unusable(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
+        raise _UnusableLine(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
     return value
 
 
-def _flag(given: Given, name: str) -> bool:
+def _flag_field(given: Given, name: str) -> bool:
+    """Return a boolean field; False when it is absent."""
     value = given.get(name, False)
     if not isinstance(value, bool):
-        raise _Unusable(f"{name} is neither true nor false")
+        raise _UnusableLine(f"{name} is neither true nor false")
     return value
 
 
-def _strings(given: Given, name: str) -> list[str]:
+def _strings_field(given: Given, name: str) -> list[str]:
+    """Return a list of texts without duplicates; empty when the field is absent."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _Unusable(f"{name} is not a list of texts")
+        raise _UnusableLine(f"{name} is not a list of texts")
     return list(dict.fromkeys(value))
 
 
-def _objects(given: Given, name: str) -> Iterator[Given]:
+def _objects_field(given: Given, name: str) -> Iterator[Given]:
+    """Yield the objects of a list; none when the field is absent."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise _Unusable(f"{name} is not a list of objects")
+        raise _UnusableLine(f"{name} is not a list of objects")
     yield from value
 
 
-def _message(each: Given) -> Message:
-    message = texts.text("log message", _text(each, "message"))
-    return Message(at=_time(each, "at"), actor=texts.line("actor", _text(each, "actor")), message=message)
+def _read_message(each: Given) -> Message:
+    message = texts.text("log message", _text_field(each, "message"))
+    return Message(at=_time_field(each, "at"), actor=texts.line("actor", _text_field(each, "actor")), message=message)
 
 
-def _artifact(each: Given) -> Artifact:
-    actor = texts.line("actor", _text(each, "actor", "unknown"))
-    return Artifact(path=texts.line("path", _text(each, "path")), at=_time(each, "at"), actor=actor)
+def _read_artifact(each: Given) -> Artifact:
+    actor = texts.line("actor", _text_field(each, "actor", "unknown"))
+    return Artifact(path=texts.line("path", _text_field(each, "path")), at=_time_field(each, "at"), actor=actor)
 
 
-def _time(given: Given, name: str) -> int | None:
+def _time_field(given: Given, name: str) -> int | None:
+    """Return an ISO time as milliseconds since 1970; None when the field is absent. A time without a zone is UTC."""
     value = given.get(name)
     if value is None:
         return None
     try:
         stamp = datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        raise _Unusable(f"{name} is not a time like 2026-11-15T18:00:00Z") from None
+        raise _UnusableLine(f"{name} is not a time like 2026-11-15T18:00:00Z") from None
     at = round((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp() * SECOND)
     if not 0 <= at <= LAST:
-        raise _Unusable(f"{name} is not a time between 1970 and 9999")
+        raise _UnusableLine(f"{name} is not a time between 1970 and 9999")
     return at
 
 
-def check_graph(reading: Reading, known: set[str]) -> None:
-    """Add findings about the nodes together: slugs given twice, dependencies that are nowhere, cycles."""
+def check_graph(reading: Reading, existing: set[str]) -> None:
+    """Add findings about all tasks together: duplicate slugs, unknown dependencies, a cycle.
+
+    `existing` are known slugs.
+    """
     lines: dict[str, int] = {}
     for node in reading.nodes:
         if node.slug in lines:
             reading.findings.append(f"line {node.line}: slug {node.slug!r} was given on line {lines[node.slug]}")
-        elif node.slug in known:
+        elif node.slug in existing:
             reading.findings.append(f"line {node.line}: the project already has a task {node.slug!r}")
         lines.setdefault(node.slug, node.line)
     for node in reading.nodes:
         reading.findings.extend(
-            f"line {node.line}: {node.slug!r} waits for {needed!r}, which is nowhere"
+            f"line {node.line}: {node.slug!r} waits for {needed!r}, which does not exist"
             for needed in node.after
-            if needed not in lines and needed not in known
+            if needed not in lines and needed not in existing
         )
     cycle = graph.find_cycle({node.slug: node.after for node in reading.nodes if node.after})
     if cycle:
@@ -365,13 +388,13 @@ def check_graph(reading: Reading, known: set[str]) -> None:
 
 
 def findings_text(findings: list[str]) -> str:
-    """The findings in one text."""
+    """Return the first findings as one text, followed by the count of the others."""
     more = len(findings) - FINDINGS_SHOWN
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
-def in_order(findings: list[str]) -> list[str]:
-    """The findings by their lines."""
+def sorted_findings(findings: list[str]) -> list[str]:
+    """Return the findings sorted by line number."""
     return sorted(findings, key=_line_number)
 
 

@@ -1,6 +1,6 @@
-"""A Markdown list as people write their plans: an item is a task, an indented item comes after the one above it.
+"""Read a Markdown list as tasks: each item is a task, and an indented item waits for the item it is indented under.
 
-Text below an item is its description. Items that are ticked are done, and left out; so are headings and text around the list.
+Text below an item is its description. Ticked items are done and left out, as are headings and text around the list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TAB = 4
 
 @dataclass(slots=True, kw_only=True)
 class Item:
-    """One item, and the item (by its place in the list) that it is indented under."""
+    """An item of the list; `parent` is the index of the item that it is indented under, None at the top level."""
 
     line: int
     title: str
@@ -28,8 +28,8 @@ class Item:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Open:
-    """An item whose text may go on: how far it is indented, where it stands in the list (None: left out), its text."""
+class _OpenItem:
+    """An item that may get more text: its indent, its index in the list (None when ticked), its parent, its text."""
 
     indent: int
     place: int | None
@@ -39,42 +39,43 @@ class _Open:
 
 @dataclass(slots=True)
 class Reading:
-    """What a list says: its items, and how many lines and ticked items were left out."""
+    """The items of a list, and how many lines and ticked items were left out."""
 
     items: list[Item] = field(default_factory=list)
     left_out: int = 0
 
 
 class _Reader:
-    """Goes through the lines once."""
+    """Reads a list line by line."""
 
     def __init__(self) -> None:
         self.reading = Reading()
-        self._stack: list[_Open] = []
+        self._stack: list[_OpenItem] = []
         self._fence = ""
         self._blank = False
 
     def line(self, number: int, text: str) -> None:
-        """One more line."""
+        """Read the next line: a new item, text of the current item, or text outside of the list."""
         item = None if self._fence else _ITEM.fullmatch(text)
         if item:
-            self._begin(number, item)
-        elif self._stack and self._is_below(text):
+            self._begin_item(number, item)
+        elif self._stack and self._belongs_to_item(text):
             self._stack[-1].text.append(text)
             self._toggle_fence(text)
         elif text.strip():
-            self._close()
+            self._close_items()
             self._toggle_fence(text)
             self.reading.left_out += 1
         self._blank = not text.strip()
 
-    def _is_below(self, text: str) -> bool:
-        """Indented, empty, inside a fence, or the rest of a paragraph that goes on at the margin."""
+    def _belongs_to_item(self, text: str) -> bool:
+        """Whether a line continues the current item: indented, empty, in a code fence, or in the same paragraph."""
         if self._fence or not text.strip() or text[0].isspace():
             return True
         return not self._blank and not text.startswith("#")
 
     def _toggle_fence(self, text: str) -> None:
+        """Note whether a code fence opens or closes at this line."""
         fence = _FENCE.match(text)
         if not fence:
             return
@@ -83,43 +84,45 @@ class _Reader:
         elif text.strip().startswith(self._fence) and not text.strip().strip(self._fence[0]):
             self._fence = ""
 
-    def _begin(self, number: int, item: re.Match[str]) -> None:
+    def _begin_item(self, number: int, item: re.Match[str]) -> None:
+        """Begin a new item, and close all open items that it is not indented under."""
         indent = len(item["lead"])
         while self._stack and self._stack[-1].indent >= indent:
-            self._end(self._stack.pop())
+            self._set_description(self._stack.pop())
         above = self._stack[-1] if self._stack else None
         parent = None if above is None else above.above if above.place is None else above.place
         if item["tick"] in {"x", "X"}:
             self.reading.left_out += 1
-            self._stack.append(_Open(indent=indent, place=None, above=parent))
+            self._stack.append(_OpenItem(indent=indent, place=None, above=parent))
             return
-        self._stack.append(_Open(indent=indent, place=len(self.reading.items), above=parent))
+        self._stack.append(_OpenItem(indent=indent, place=len(self.reading.items), above=parent))
         self.reading.items.append(Item(line=number, title=item["title"].strip(), parent=parent))
 
-    def _end(self, closed: _Open) -> None:
+    def _set_description(self, closed: _OpenItem) -> None:
+        """Give a closed item the text below it as its description."""
         if closed.place is not None:
-            self.reading.items[closed.place].description = _text(closed.text)
+            self.reading.items[closed.place].description = _dedent(closed.text)
 
-    def _close(self) -> None:
+    def _close_items(self) -> None:
         while self._stack:
-            self._end(self._stack.pop())
+            self._set_description(self._stack.pop())
 
     def end(self) -> Reading:
-        """All that was read."""
-        self._close()
+        """Close all open items and return the reading."""
+        self._close_items()
         return self.reading
 
 
 def read_list(lines: Iterable[str]) -> Reading:
-    """Read a whole list."""
+    """Read a whole list and return its items."""
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         reader.line(number, line.rstrip().expandtabs(_TAB))
     return reader.end()
 
 
-def _text(lines: list[str]) -> str:
-    """Without the indentation of its first line."""
+def _dedent(lines: list[str]) -> str:
+    """Return the lines as one text, without the indent of the first line."""
     first = next((line for line in lines if line.strip()), "")
     width = len(first) - len(first.lstrip())
     return "\n".join(line[:width].lstrip() + line[width:] for line in lines).strip("\n")

@@ -1,9 +1,9 @@
-"""The pipeline: which stage of a task follows which, and who works at it. Pure.
+"""The pipeline: which stage of a task follows which, and which kind of dispatch works at each stage.
 
 worker ──done──▶ review ──accept──▶ finisher ──merged──▶ done
                    │ send back         │ red verify   │ conflict
                    ▼                   ▼              ▼
-                  fix                 fix           rebase        each then goes on as a worker does: its commit is a new one
+                  fix                 fix           rebase        fix and rebase then continue like worker, with a new commit
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import DispatchKind
 
-# Who works at a stage. The finisher is fleet itself.
+# The kind of dispatch that works at each stage. The finisher is fleet itself, not an agent.
 KIND_AT: dict[str, DispatchKind] = {
     "worker": "worker",
     "review": "reviewer",
@@ -22,10 +22,10 @@ KIND_AT: dict[str, DispatchKind] = {
 }
 STAGE_OF: dict[str, str] = {kind: stage for stage, kind in KIND_AT.items()}
 MENDING = frozenset({"fix", "rebase"})
-# Dispatches whose commits are the task's work.
+# The kinds of dispatches whose commits are the work of the task.
 WORKING = frozenset({"worker", "fix", "rebase"})
 
 
 def after_work(kind: str, review: str | None) -> str:
-    """The stage that follows when a worker, fix or rebase is done."""
+    """Return the stage after a dispatch of this kind is done: `review` or `finisher`. `review` is the setting's value."""
     return "review" if kind in WORKING and review in {"person", "agent"} else "finisher"

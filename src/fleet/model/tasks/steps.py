@@ -1,6 +1,6 @@
-"""The life of a task: its statuses and the table of legal steps.
+"""The statuses of a task, and the table of the steps between them.
 
-Ready and waiting are computed, archived is a flag; neither is a status.
+Ready and waiting are computed, and archived is a flag: these three are not statuses.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from fleet.model.states import TaskStatus
 
     Event = Literal["claim", "unclaim", "done", "fail", "block", "retry", "abandon"]
-    # go_on: the next stage, a mend, or a successor takes over. park: it cannot be merged. The last four: a job's item moved on.
+    # go_on: the next stage, a fix, or a successor takes over. park: the task cannot be merged. The last four: a job's item changed.
     OwnEvent = Literal["go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"]
 
 STATUSES: tuple[TaskStatus, ...] = ("open", "in_progress", "blocked", "done", "failed", "abandoned")
 EVENTS: tuple[Event, ...] = ("claim", "unclaim", "done", "fail", "block", "retry", "abandon")
 
-# What fleet itself does to a task.
+# Events that fleet itself causes.
 OWN_EVENTS: tuple[OwnEvent, ...] = (
     "go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"
 )  # fmt: skip
 
-# A dependency in one of these no longer holds anybody back.
+# A dependency with one of these statuses blocks no task.
 SATISFIED: frozenset[str] = frozenset({"done", "abandoned"})
 TERMINAL: frozenset[str] = frozenset({"done", "failed", "abandoned"})
 
@@ -58,7 +58,7 @@ STEPS: dict[tuple[str, str], TaskStatus] = {
     ("blocked", "park"): "blocked",
     ("done", "park"): "blocked",
 }
-# Git says that it is merged, or its item has moved on: from wherever the task was.
+# Allowed from every status: git has the work (merge), or the task's item in a job has changed.
 STEPS |= {(status, "merge"): "done" for status in STATUSES}
 STEPS |= {(status, "item_started"): "open" for status in STATUSES}
 STEPS |= {(status, "item_done"): "done" for status in STATUSES}
@@ -73,7 +73,7 @@ _ADVICE = {
 
 
 def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
-    """The status after the event, or IllegalStep."""
+    """Return the status of a task after an event. Raise IllegalStep when the table does not allow the event."""
     after = STEPS.get((status, event))
     if after is None:
         advice = _ADVICE.get(event, "`fleet task retry` opens it again")
@@ -82,5 +82,5 @@ def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
 
 
 def blockers_change(before: str, after: str) -> int:
-    """By how much the dependents' count of open blockers changes with this step."""
+    """Return by how much a task's change of status changes its dependents' counts of open blockers: -1, 0 or 1."""
     return (before in SATISFIED) - (after in SATISFIED)

@@ -97,7 +97,7 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
     steps.run("context", lambda: guard_contexts(context, project))
     steps.run("handoffs", lambda: _drain_handoffs(context, project))
-    steps.run("pull requests", lambda: pull_requests.nudge(context, project))
+    steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps

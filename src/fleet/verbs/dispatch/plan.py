@@ -142,7 +142,7 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
     """Return the integration branch, the commit to start at, and whether the task's branch exists."""
     if wanted.slug is None:
         return "", None, False
-    return branches.of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
+    return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
 def _order(

@@ -1,1 +1,1 @@
-"""From a task's branch to the integration branch and on to the target."""
+"""Merge a task's branch into the integration branch, and land the integration branch on the target."""

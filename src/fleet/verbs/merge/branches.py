@@ -1,7 +1,7 @@
 """The branches of a project: the target that work lands on, and the integration branch that agents start from.
 
-The integration branch follows the target that it was made from, by fast-forward, as long as all of its own work has landed, nobody
-merges and nobody has it checked out: so agents start from what people put on the target.
+The integration branch is fast-forwarded to its target as long as all of its own work has landed, no merge is running and it is not
+checked out. So agents start from the newest commit that people put on the target.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 
 def integration_branch(context: Context, project: str, repository: str) -> tuple[str, str]:
-    """The project's integration branch and its commit; made from the target if it is missing and nothing was merged into it.
+    """Return the name and the commit of the integration branch.
 
-    MergesMissing: it was deleted, and work that was merged into it is nowhere else.
+    Create the branch from the target if it does not exist. Raise MergesMissing when the branch was deleted together
+    with recorded merges that are on no other branch.
     """
     name = context.setting("integration", project)
     commit = context.world.git.resolve(repository, head_ref(name))
     if commit is not None:
         return name, commit
     refuse_missing(context, project)
-    target = _target_before(context, project, repository) or target_branch(context, project, repository)
+    target = _earlier_target(context, project, repository) or target_branch(context, project, repository)
     start = context.world.git.resolve(repository, head_ref(target))
     if start is None:
         raise errors.GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
@@ -37,23 +38,23 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
         if context.world.git.resolve(repository, head_ref(name)) is None:
             context.world.git.note_followed(repository, target)
             context.world.git.set_branch(repository, name, new=start, old="")
-        made = context.world.git.resolve(repository, head_ref(name))
+        created = context.world.git.resolve(repository, head_ref(name))
     finally:
         gate.give()
-    if made is None:
+    if created is None:
         why = context.world.git.why_not_made(repository, name) or "it is not there"
         raise errors.GitRefused(what=f"make the branch {name}", why=why)
-    return name, made
+    return name, created
 
 
-def _target_before(context: Context, project: str, repository: str) -> str:
-    """Return the branch that the integration branch was made from before, if it is still there; else empty."""
-    known = _followed(context, project, repository)
+def _earlier_target(context: Context, project: str, repository: str) -> str:
+    """Return the branch that the integration branch was created from earlier; empty when that branch does not exist."""
+    known = _followed_branch(context, project, repository)
     return known if known and known in context.world.git.branches(repository, known) else ""
 
 
 def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
-    """Refuse to move a branch that somebody has in hand: checked out, or in the middle of a rebase or a bisect."""
+    """Refuse to move a branch that is checked out in a worktree, or that a rebase or bisect uses there."""
     if context.world.git.worktrees(repository) is None:
         raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = branch_in_hand(context.world.git, repository, branch)
@@ -62,22 +63,24 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
-    """The branch that the user lands work on."""
+    """Return the branch that finished work lands on: the setting `target`, else the branch of the user's HEAD."""
     name = context.setting("target", project) or context.world.git.head_branch(repository)
     if not name:
-        raise errors.GitRefused(what="tell the target branch", why="HEAD is detached; set target in fleet.toml")
+        raise errors.GitRefused(what="find the target branch", why="HEAD is detached; set target in fleet.toml")
     return str(name)
 
 
-def of_task(
+def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
-    """The branch that a task begins at, its commit, and whether the task's own branch exists; git is asked once."""
+    """Return the branch that a task starts from, its commit, and whether the task already has its own branch."""
     name, mine = onto or context.setting("integration", project), task_branch(slug)
-    target = "" if onto else _followed(context, project, repository)
+    target = "" if onto else _followed_branch(context, project, repository)
     commits = context.world.git.branches(repository, name, mine, *filter(None, [target]))
     if not onto:
-        refuse_missing(context, project)  # an agent would build on a branch without merged work
+        refuse_missing(
+            context, project
+        )  # without this check an agent would start from a branch that has lost merged work
     base = commits.get(name) or integration_branch(context, project, repository)[1]
     if target and commits.get(target, base) != base:
         base = _follow_unless_merging(context, project, repository)
@@ -85,6 +88,7 @@ def of_task(
 
 
 def _follow_unless_merging(context: Context, project: str, repository: str) -> str:
+    """Fast-forward the integration branch to its target, unless a merge is running; return its commit."""
     gate = context.world.project_gate(project, "merge")
     try:
         gate.take()
@@ -97,9 +101,12 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
 
 
 def follow(context: Context, project: str, repository: str) -> str:
-    """Fast-forward the integration branch to its target where that is possible, and return its commit. Needs the merge gate."""
+    """Fast-forward the integration branch to its target if possible; return its commit.
+
+    The caller holds the merge gate.
+    """
     name, commit = integration_branch(context, project, repository)
-    git, target = context.world.git, _followed(context, project, repository)
+    git, target = context.world.git, _followed_branch(context, project, repository)
     tip = git.branches(repository, target).get(target) if target else None
     if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
         return commit
@@ -107,5 +114,6 @@ def follow(context: Context, project: str, repository: str) -> str:
     return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
 
 
-def _followed(context: Context, project: str, repository: str) -> str:
+def _followed_branch(context: Context, project: str, repository: str) -> str:
+    """Return the target that the integration branch follows; empty when none is set or recorded."""
     return str(context.setting("target", project) or context.world.git.followed(repository))

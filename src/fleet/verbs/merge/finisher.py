@@ -1,7 +1,7 @@
-"""Finisher: merge a commit into a branch, in a worktree of fleet's own. Merge, rehearsal and jobs all go this one way.
+"""Run a finisher: merge a commit into a branch, in a worktree of fleet's own.
 
-A finisher is a dispatch like any other, but its process is this one. Killed anywhere, it is settled by whoever finds it, and its tree
-is released; git says whether it had moved the branch.
+Merges, rehearsals and jobs all use it. A finisher is a dispatch, but it runs in the current process. When the process
+is killed, a later command settles the finisher and releases its worktree, and asks git whether the branch was moved.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def order_for(context: Context, project: str, slug: str, *, integration: str, base: str, work: str) -> Order:
-    """Return what a finisher needs made for it: it merges the commit `work` into the branch `integration`, which is at `base`."""
+    """Return the order for a finisher that merges the commit `work` into the branch `integration`, now at `base`."""
     return Order(
         dispatch=context.world.ids.dispatch(),
         kind="finisher",
@@ -59,35 +59,35 @@ def finish(
     verify: bool = True,
     advice: str = "",
 ) -> str:
-    """Merge and verify the order's commit, move the branch, release the tree. Return the commit that the merge made.
+    """Merge and verify the order's commit, move the branch, release the worktree. Return the merge commit.
 
-    `move` moves the branch to that commit, and returns False when the branch was not at the order's base any more. None is for a
-    rehearsal: nothing is moved, and the finisher is done also when the work turns out to be NotMergeable.
-    `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage at which it did.
-    `advice` is what to do about a conflict, where an agent cannot be sent to resolve it.
+    `move` moves the branch to the merge commit, and returns False when the branch has left the order's base. None is for a
+    rehearsal: no branch is moved, and NotMergeable is a result, so the finisher still ends as done.
+    `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage or None.
+    `advice` tells a person how to resolve a conflict, where no agent can be started for it.
     """
     claim = intent(context, KINDS["merge_tree"], order)
-    _begin(context, order, claim)
+    _begin_finisher(context, order, claim)
     try:
         acquire(context, [claim], order)
-        made = merge_in_tree(context, order, claim, verify=verify, advice=advice)
-        if move is not None and not move(made):
+        merge_commit = merge_in_tree(context, order, claim, verify=verify, advice=advice)
+        if move is not None and not move(merge_commit):
             raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        _end(context, order, "failed", errors.FleetError(what="interrupted"))
+        _end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
         raise
     except (errors.FleetError, OSError) as error:
         if move is None and isinstance(error, errors.NotMergeable):
-            _end(context, order, "done")
+            _end_finisher(context, order, "done")
         else:
-            _end(context, order, "failed", error, park)
+            _end_finisher(context, order, "failed", error, park)
         raise
-    _end(context, order, "done")
-    return made
+    _end_finisher(context, order, "done")
+    return merge_commit
 
 
-def _begin(context: Context, order: Order, claim: Claim) -> None:
-    """Write the finisher's journal and the intent of its tree: in flight at once, because its process is this one."""
+def _begin_finisher(context: Context, order: Order, claim: Claim) -> None:
+    """Record the finisher's dispatch as in_flight, and the claim on its worktree as allocating."""
     world, me = context.world, str(context.world.processes.me())
 
     def work(tx: Tx) -> None:
@@ -113,7 +113,7 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
         )
         if not written:
             raise errors.Refused(
-                what=f"{order.project}/{order.slug} has an agent at work; merge it when that has ended"
+                what=f"{order.project}/{order.slug} has an agent at work; merge it when that agent has ended"
             )
         q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         bundles.add_claim(tx, claim)
@@ -122,9 +122,11 @@ def _begin(context: Context, order: Order, claim: Claim) -> None:
     context.commit(Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work))
 
 
-def _end(context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None) -> None:
-    """End the finisher, park its task in the same transaction, and release its tree."""
-    reason, stepped = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
+def _end_finisher(
+    context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
+) -> None:
+    """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree."""
+    reason, step = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
 
     def work(tx: Tx) -> None:
         tx.about(order.project, order.slug)
@@ -133,8 +135,8 @@ def _end(context: Context, order: Order, state: str, error: Exception | None = N
             tx,
             id=order.dispatch,
             at=tx.at,
-            before=stepped["before"],
-            after=stepped["after"],
+            before=step["before"],
+            after=step["after"],
             reason=reason,
             work=order.work,
             report=None,

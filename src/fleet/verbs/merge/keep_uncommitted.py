@@ -1,4 +1,4 @@
-"""Keep: uncommitted work in a worktree that nobody needs any more. It is never deleted; a person may have it committed to a ref."""
+"""Uncommitted work of archived tasks: list the worktrees that are kept for it, and commit such work to a ref."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WAIT = 10.0
 
 
 class KeptTree(OfTask):
-    """The worktree of an archived task that is kept, why, and whether what it has can be committed to a ref."""
+    """A worktree of an archived task that is kept, the reason, and whether its content can be committed to a ref."""
 
     path: str
     why: str
@@ -31,15 +31,15 @@ class KeptTree(OfTask):
 
 
 class KeptWork(OfTask):
-    """The ref that uncommitted work was committed to, what could not be released yet, and what went into the trash."""
+    """The ref with the committed work, the claims that could not be released yet, and what was moved into the trash."""
 
     ref: str
     left: list[str]
     aside: list[str]
 
 
-def dirty(context: Context) -> list[KeptTree]:
-    """Worktrees of archived tasks that are kept because of what is in them."""
+def kept_worktrees(context: Context) -> list[KeptTree]:
+    """Return the worktrees of archived tasks that are not deleted because they contain uncommitted work."""
     return [
         KeptTree(
             project=claim.project or "",
@@ -53,24 +53,31 @@ def dirty(context: Context) -> list[KeptTree]:
 
 
 def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
+    """Return the claims on worktrees of archived tasks that have to be kept, each with the reason."""
     claims = map(Claim.of, context.store.read(q.lone_claims))
-    judged = ((claim, verdict(context, claim)) for claim in claims if is_own(context, claim))
-    return [(claim, kept) for claim, kept in judged if isinstance(kept, Keep)]
+    verdicts = ((claim, verdict(context, claim)) for claim in claims if is_own(context, claim))
+    return [(claim, kept) for claim, kept in verdicts if isinstance(kept, Keep)]
 
 
 def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -> str:
-    mine = [each for each in _kept_claims(context) if (each[0].project, each[0].slug) == (project, slug)]
-    if not mine or not is_bundle_releasable(context, project, slug):
+    """Commit the uncommitted work of an archived task to a ref and return the ref. Raise Absent when there is none."""
+    kept_here = [pair for pair in _kept_claims(context) if (pair[0].project, pair[0].slug) == (project, slug)]
+    if not kept_here or not is_bundle_releasable(context, project, slug):
         raise errors.Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
-    claim, kept = mine[0]
+    claim, kept = kept_here[0]
     if not kept.committable:
         raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
-    half_removed.restore(claim, context.world)  # undo an interrupted removal: what it deleted is nobody's change
+    half_removed.restore(
+        claim, context.world
+    )  # an interrupted removal may have deleted files: that is no change of the task
     return context.world.git.keep_dirty(repository, claim.name, slug)
 
 
-def keep(context: Context, project: str, slug: str) -> KeptWork:
-    """Commit the work to refs/fleet/kept/<slug>/<n>, and release the bundle. No agent can be started in it meanwhile."""
+def commit_kept_work(context: Context, project: str, slug: str) -> KeptWork:
+    """Commit the uncommitted work of an archived task to refs/fleet/kept/<slug>/<n>, then release its worktree.
+
+    No agent can start in the worktree meanwhile: the work lock of the task is held.
+    """
     repository = context.project(project).path
     work, gate = cleanup_gate_of_task(context, project, slug), context.world.git_gate(repository)
     work.take(wait=_WAIT)

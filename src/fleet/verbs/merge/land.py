@@ -1,4 +1,4 @@
-"""Land: move the target branch to the integration branch, by fast-forward, when a person says so."""
+"""Land: fast-forward the target branch to the integration branch when a person asks for it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Landing:
-    """Move the target to the integration branch, by fast-forward.
+    """Fast-forward the target branch to the integration branch.
 
-    A target that somebody has in hand is moved only in the checkout that the person who asks is in (here), and only when git
-    overwrites nothing of theirs. Else nothing is touched: why says why, and run is the command that lands it.
+    With `dry`, only return what would land. A target that is checked out is moved only in the checkout at `here`, where
+    the person is, and only when git overwrites no change there. Otherwise nothing is changed: `why` says the reason,
+    and `run` is the command that lands the work.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_missing(context, project)
@@ -46,12 +47,12 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     )
     if not commits or dry:
         return landing
-    held = holders(git, repository, target)
-    if held is None:
+    checkouts = holders(git, repository, target)
+    if checkouts is None:
         what = f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
         raise errors.Refused(what=what)
-    if held:
-        return _land_in_hand(context, held, landing, tip, here=here)
+    if checkouts:
+        return _land_in_checkout(context, checkouts, landing, tip, here=here)
     if landing.diverged:
         what = f"{target} has commits of its own that {integration} does not have"
         raise errors.Refused(what=f"{what}: check out {target} and run `git merge {integration}`")
@@ -60,10 +61,12 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     return landing.replaced(moved=True)
 
 
-def _land_in_hand(context: Context, held: list[Holder], landing: Landing, tip: str, *, here: str | None) -> Landing:
-    """Fast-forward in the person's own checkout if that is allowed; else say why not, and what to run."""
-    holder = held[0]
-    why = _why_not_moved(context, held, landing, here=here)
+def _land_in_checkout(
+    context: Context, checkouts: list[Holder], landing: Landing, tip: str, *, here: str | None
+) -> Landing:
+    """Fast-forward the target in the person's own checkout; if that is not allowed, return the reason and the command."""
+    holder = checkouts[0]
+    why = _why_not_moved(context, checkouts, landing, here=here)
     if not why:
         refused = context.world.git.fast_forward(holder.path, tip)
         why = f"git refused: {refused}" if refused else ""
@@ -73,13 +76,20 @@ def _land_in_hand(context: Context, held: list[Holder], landing: Landing, tip: s
     return landing.replaced(run=f"git -C {shlex.quote(holder.path)} merge {flag}{landing.integration}", why=why)
 
 
-def _why_not_moved(context: Context, held: list[Holder], landing: Landing, *, here: str | None) -> str:
-    """Why a target that somebody has in hand is not moved; empty when it may be moved in the one checkout that has it."""
-    target, busy = landing.target, next((each for each in held if each.operation or each.called_bare), None)
+def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
+    """Return why a checked-out target may not be moved; empty when it may be moved in its only checkout."""
+    target, busy = (
+        landing.target,
+        next((checkout for checkout in checkouts if checkout.operation or checkout.called_bare), None),
+    )
     if busy is not None and busy.operation:
         return f"{target} is in use: {busy}; finish that first"
     if busy is not None:
-        return f"{target} is {busy}; mend that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
-    if here is None or len(held) > 1 or top_of(context.world.programs, here) != os.path.realpath(held[0].path):
-        return f"{target} is {held[0]}"
+        return f"{target} is {busy}; repair that first: `git -C {shlex.quote(busy.path)} config core.bare false`"
+    if (
+        here is None
+        or len(checkouts) > 1
+        or top_of(context.world.programs, here) != os.path.realpath(checkouts[0].path)
+    ):
+        return f"{target} is {checkouts[0]}"
     return f"{target} has commits of its own" if landing.diverged else ""

@@ -1,7 +1,7 @@
-"""Merge: bring a task's work into the integration branch, one task at a time.
+"""Merge a task's work into the integration branch, one task at a time in each project.
 
-The branch is moved by compare-and-set, and a task counts as merged only when git says so; killed anywhere, the next merge or sweep
-reads git and goes on.
+The branch is moved by compare-and-set. A task counts as merged only when git says so. When the process is killed, the next merge
+or sweep asks git how far the merge came, and continues.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-_LISTED = 5
+_FILES_SHOWN = 5
 
 
 def merge(context: Context, project: str, slug: str) -> Merged:
-    """Merge the commit that a task's report and review speak of. A conflict or a red verify parks the task with the reason."""
+    """Merge the reported and accepted commit of a task. On a conflict or a failed verify, park the task and raise."""
     with context.world.project_gate(project, "merge"):
         repository, git = context.project(project).path, context.world.git
         refuse_foreign_bundle(context, project, slug)
@@ -48,19 +48,20 @@ def merge(context: Context, project: str, slug: str) -> Merged:
         if state.merged and state.archived:
             return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
         refuse_checked_out(context, repository, integration)
-        park_moved(context, project, slug, state, tip)
+        park_if_moved(context, project, slug, state, tip)
         if tip is None:
             _refuse_without_branch(context, project, slug, state)
         if not git.contains(repository, integration, tip):
             order = order_for(context, project, slug, integration=integration, base=base, work=tip)
-            return _merge_work(context, order, state)
-        elsewhere = _work_elsewhere(context, project, slug)
+            return _run_merge(context, order, state)
+        elsewhere = _describe_work_elsewhere(context, project, slug)
         if elsewhere:
             _park_and_refuse(context, project, slug, state, elsewhere)
-        return _record_found(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
+        return _record_existing_merge(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
 
 
 def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
+    """Raise IllegalStep unless the task's work is finished and may be merged."""
     if is_finished(state):
         return
     waits = state.status == "in_progress" and state.stage == "review"
@@ -69,23 +70,23 @@ def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
 
 
 def is_finished(state: TaskState) -> bool:
-    """Whether a task is at its last stage, or a person called it done."""
+    """Whether a task is at the stage `finisher`, or a person has marked the task as done."""
     return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 
-def park_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
-    """Send a task whose branch is not at its named commit back to review: nobody has looked at what is there now."""
+def park_if_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
+    """Send a task back to review and raise WorkMoved when its branch has left the reported or accepted commit."""
     try:
         refuse_moved(context, project, slug, state, tip)
     except errors.WorkMoved as error:
-        _park(context, project, slug, state, str(error), stage="review")
+        _park_task(context, project, slug, state, str(error), stage="review")
         raise
 
 
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
-    """Refuse a task whose branch is missing. It is parked, unless it is over and nothing says that it had work."""
+    """Refuse to merge a task that has no branch. Park the task too, unless it is archived, or done without any work."""
     missing = f"there is no branch {task_branch(slug)}"
-    elsewhere = _deleted_branch(slug, state) or _work_elsewhere(context, project, slug)
+    elsewhere = _describe_deleted_branch(slug, state) or _describe_work_elsewhere(context, project, slug)
     if state.archived or (state.status == "done" and not elsewhere):
         advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
         raise errors.NotMergeable(project=project, slug=slug, why=missing, advice=advice, stage="finisher")
@@ -93,45 +94,47 @@ def _refuse_without_branch(context: Context, project: str, slug: str, state: Tas
 
 
 def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, why: str) -> NoReturn:
-    _park(context, project, slug, state, why, stage="finisher")
+    """Park the task at the stage `finisher` and raise NotMergeable with the reason."""
+    _park_task(context, project, slug, state, why, stage="finisher")
     advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
     raise errors.NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
 
 
-def _park(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
-    """Block a task with the reason, at the stage that can go on with it, so that the next one can be merged."""
+def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
+    """Block a task with a reason, at the stage that can continue it, unless somebody has changed the task meanwhile."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
-        same = is_as(tasks.state(tx, project, slug), was)
-        if same:
+        if is_unchanged(tasks.state(tx, project, slug), was):
             tasks.park(tx, project, slug, was.status, stage=stage, reason=why, message=f"not merged: {why}")
         tx.note(reason=why)
 
     context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
 
-def is_as(now: TaskState, was: TaskState) -> bool:
-    """Whether nobody has decided about a task meanwhile."""
+def is_unchanged(now: TaskState, was: TaskState) -> bool:
+    """Whether a task still has the status, stage, assignee and commit that it had before."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 
-def _deleted_branch(slug: str, state: TaskState) -> str:
-    """Say where the work of a task is whose branch somebody deleted; empty when no commit of it is known."""
+def _describe_deleted_branch(slug: str, state: TaskState) -> str:
+    """Say at which commit the work of a task with a deleted branch is; empty when no commit is recorded."""
     if state.work is None or state.archived:
         return ""
     branch, work = task_branch(slug), state.work[:12]
     return f"{branch} is gone; its work is at {work}: `git branch {branch} {work}` puts it back"
 
 
-def _work_elsewhere(context: Context, project: str, slug: str) -> str:
-    """Say where a task has work that its branch does not have; empty when there is none."""
+def _describe_work_elsewhere(context: Context, project: str, slug: str) -> str:
+    """Say which work of a task is not on its branch, committed or not; empty when all work is on the branch."""
     integration = context.setting("integration", project)
-    return work_outside_branch(context, project, slug, integration) or _uncommitted_work(context, project, slug)
+    return work_outside_branch(context, project, slug, integration) or _describe_uncommitted_work(
+        context, project, slug
+    )
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
-    """Say where the task's agent has committed, when that is neither its branch nor the integration branch; else empty."""
+    """Say where the agent committed when its worktree is not on the task's branch; empty when no such commit exists."""
     repository, git = context.project(project).path, context.world.git
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
     trees = git.worktrees(repository)
@@ -149,8 +152,8 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
     return ""
 
 
-def _uncommitted_work(context: Context, project: str, slug: str) -> str:
-    """Name the uncommitted files in the worktree of a task that has committed nothing; empty when there are none."""
+def _describe_uncommitted_work(context: Context, project: str, slug: str) -> str:
+    """Name the uncommitted files in the worktree of a task; empty when the worktree is clean or missing."""
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return ""
@@ -159,38 +162,41 @@ def _uncommitted_work(context: Context, project: str, slug: str) -> str:
     files = context.world.git.uncommitted(path)
     if not files:
         return ""
-    more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
-    listed = ", ".join(line[3:] for line in files[:_LISTED]) + more
+    more = f" and {len(files) - _FILES_SHOWN} more" if len(files) > _FILES_SHOWN else ""
+    listed = ", ".join(line[3:] for line in files[:_FILES_SHOWN]) + more
     return f"nothing new is committed on {task_branch(slug)}, but its worktree has uncommitted work: {listed}"
 
 
-def _merge_work(context: Context, order: Order, was: TaskState) -> Merged:
+def _run_merge(context: Context, order: Order, was: TaskState) -> Merged:
+    """Run a finisher for the order, move the integration branch, and record the merge."""
     project, slug, base = order.project, order.slug or "", order.base or ""
 
-    def move(made: str) -> bool:
-        _refuse_changed(context, project, slug, was)
-        return context.world.proofs.move_and_keep(order.repository, order.integration, new=made, old=base)
+    def move(merge_commit: str) -> bool:
+        _refuse_changed_task(context, project, slug, was)
+        return context.world.proofs.move_and_keep(order.repository, order.integration, new=merge_commit, old=base)
 
     most = context.setting("limits.failed_spawns")
-    made = finish(context, order, move=move, park=partial(_park_failed, order, was, most))
-    facts = {"integration": order.integration, "made": made, "work": order.work, "base": base}
-    return note_merged(context, project, slug, commit=made, facts=facts)
+    merge_commit = finish(context, order, move=move, park=partial(_park_failed_merge, order, was, most))
+    facts = {"integration": order.integration, "made": merge_commit, "work": order.work, "base": base}
+    return record_merge(context, project, slug, commit=merge_commit, facts=facts)
 
 
-def _refuse_changed(context: Context, project: str, slug: str, was: TaskState) -> None:
-    """What somebody decided about the task while it was being merged counts."""
+def _refuse_changed_task(context: Context, project: str, slug: str, was: TaskState) -> None:
+    """Refuse the merge when somebody has changed the task while the merge was running."""
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if not is_as(now, was):
+    if not is_unchanged(now, was):
         raise errors.Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
 
 
-def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
-    """Park the task for the stage that can mend it, or for a person when merging failed too often. Return that stage, if any.
+def _park_failed_merge(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
+    """Park the task after a failed merge.
 
-    A task that is not as it was is not parked: somebody has decided about it meanwhile.
+    Return the stage at which the task is parked, None when it is not parked. A conflict or a failed verify parks the
+    task at the stage that can repair it. Any other error parks the task for a person, but only after `most` failures in
+    an hour. A task that somebody has changed meanwhile is left as it is.
     """
     project, slug, why = order.project, order.slug or "", str(error)
-    if not is_as(tasks.state(tx, project, slug), was):
+    if not is_unchanged(tasks.state(tx, project, slug), was):
         return None
     if isinstance(error, errors.NotMergeable):
         stage = str(error.facts["stage"])
@@ -204,7 +210,7 @@ def _park_failed(order: Order, was: TaskState, most: int, tx: Tx, error: Excepti
 
 
 def finish_dead_merge(context: Context, row: Dispatch) -> None:
-    """Record the merge of a finisher that died after it had moved the branch."""
+    """Record the merge of a finisher that died after it moved the integration branch. Do nothing for other dispatches."""
     if row.kind != "finisher" or row.slug is None:
         return
     project, slug = row.project, row.slug
@@ -215,23 +221,24 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
         return
     if not work_outside_branch(context, project, slug, integration):
         _name, tip = integration_branch(context, project, repository)
-        _record_found(context, project, slug, work=work, base=row.base or "", tip=tip)
+        _record_existing_merge(context, project, slug, work=work, base=row.base or "", tip=tip)
 
 
-def _record_found(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
-    """Record work that git finds on the integration branch: merged by a person, or by a finisher that died before it said so."""
+def _record_existing_merge(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
+    """Record a merge that is already on the integration branch, made by a person or by a finisher that died."""
     integration = context.setting("integration", project)
     context.world.proofs.keep(context.project(project).path, integration, tip)
     facts = {"integration": integration, "made": work, "work": work, "base": base}
-    return note_merged(context, project, slug, commit=tip, facts=facts)
+    return record_merge(context, project, slug, commit=tip, facts=facts)
 
 
-def note_merged(
+def record_merge(
     context: Context, project: str, slug: str, *, commit: str, facts: dict[str, str] | None = None
 ) -> Merged:
-    """Record that git has a task's work, as `commit`; archive the task, let its worktree go.
+    """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
 
-    `facts` are what `merges` keeps of a merge into the integration branch, where it has to stay; None for work that was merged elsewhere.
+    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
+    that was merged by a pull request.
     """
 
     def work(tx: Tx) -> None:

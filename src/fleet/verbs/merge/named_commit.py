@@ -1,4 +1,4 @@
-"""Named work: the commit that a task's report, review and merge speak of."""
+"""The named commit of a task: the commit that its report, its review and its merge are about."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refuse_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
-    """Raise WorkMoved when a task's branch is not at the commit that was reported, or accepted since."""
+    """Raise WorkMoved when a task's branch is not at the commit that was last reported or accepted."""
     work = state.work
     if tip is None or work is None or work == tip or state.archived:
         return
@@ -32,9 +32,10 @@ def refuse_moved(context: Context, project: str, slug: str, state: TaskState, ti
 
 
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
-    """Return the commit that a verdict speaks of. WorkMoved: the branch is not at what was looked at, or not at what was reported.
+    """Return the commit that a verdict is about; None when the task has no branch.
 
-    `seen` is what the reviewer says to have looked at; without it, what was reported. None when there is no branch.
+    `seen` is the commit that the reviewer looked at. Raise WorkMoved when the branch is not at `seen`. Without `seen`,
+    an acceptance is refused when the branch is not at the reported commit.
     """
     repository = context.project(project).path
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
@@ -54,9 +55,9 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
 
 
 def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement], verify: Tried | None) -> Work:
-    """Return what a reviewer looks at: the task, its commit, whether that moved since it was reported, and its diff.
+    """Return what a reviewer sees: the task, its commit, whether the branch moved since the report, and the diff.
 
-    `since` is the difference to the commit of the last verdict, or to the reported one when the branch moved.
+    `since` is the difference to the commit of the last verdict, or to the reported commit when the branch moved.
     """
     repository = context.project(task.project).path
     integration, onto = integration_branch(context, task.project, repository)
@@ -74,13 +75,13 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
         commits=context.world.git.titles(repository, ref, tip) if tip else [],
         stat=proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
         diff=proofs.work_diff(repository, ref, tip) if tip else "",
-        since=_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
+        since=_work_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
         verify=verify,
     )
 
 
-def _since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
-    """The difference between two commits of the work; None when the old one is gone from the repository."""
+def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
+    """Return what changed between an old and a new commit of a task; None when the old commit no longer exists."""
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:
         return None

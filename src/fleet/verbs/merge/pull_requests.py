@@ -1,7 +1,7 @@
-"""Pull requests: push a task's branch, open its request, and end the task when that is merged.
+"""Pull requests: push a task's branch, open its pull request, and end the task when the pull request is merged.
 
-Every step can be taken again: a branch that is there already is not pushed, a request that is open is not opened. The user's
-branches are not touched; what is fetched goes into refs/fleet/remote/.
+Every step can be repeated: a branch that is already pushed is not pushed again, an open pull request is not opened
+again. The user's branches are not touched; fleet fetches into refs/fleet/remote/.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
-from fleet.verbs.merge.merge import is_as, is_finished, note_merged, park_moved, work_outside_branch
+from fleet.verbs.merge.merge import is_finished, is_unchanged, park_if_moved, record_merge, work_outside_branch
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
@@ -29,87 +29,100 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.forge import GitHub, GitLab, Own
 
-AGAIN = 60 * SECOND
+CHECK_INTERVAL = 60 * SECOND
 
 
-def pull(context: Context, project: str, slug: str) -> PullRequestView:
-    """Push a task's branch and open its pull request. What is there already is not changed."""
+def open_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
+    """Push a task's branch and open a pull request for it. A pull request that is open already stays as it is."""
     with context.world.project_gate(project, "pull"):
-        task = _ready(context, project, slug)
-        repository, remote, there = _ways(context, project, slug)
-        _push(context, project, slug, repository, remote)
+        task = _pullable_task(context, project, slug)
+        repository, remote, program = _remote_and_forge(context, project, slug)
+        _push_branch(context, project, slug, repository, remote)
         if task.pull_request:
             return _view(project, slug, task.pull_request, "open", changed=False)
         target = target_branch(context, project, repository)
         body = task.description or task.title
-        address = there.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
+        address = program.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
         if address is None:
-            raise _refused(project, slug, f"{there.name} did not open it: {there.said}", "mend that, then say it again")
-        context.commit(_note_opened(project, slug, address))
+            raise _refusal(
+                project, slug, f"{program.name} did not open it: {program.said}", "fix the cause, then try again"
+            )
+        context.commit(_record_opened(project, slug, address))
         return _view(project, slug, address, "open", changed=True)
 
 
-def check(context: Context, project: str, slug: str) -> PullRequestView:
-    """How far a task's pull request is. Merged, the task is done; closed, it waits for somebody to mend it."""
-    task = _pull_request(context, project, slug)
+def check_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
+    """Return the state of a task's pull request. When it is merged, end the task; when it is closed, park the task."""
+    task = _pull_request_row(context, project, slug)
     if task.merged:
         return _view(project, slug, task.pull_request, "merged", changed=False)
     if not task.pull_request:
-        raise _refused(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
+        raise _refusal(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
     before = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    repository, remote, there = _ways(context, project, slug)
-    state = there.state(task.pull_request)
+    repository, remote, program = _remote_and_forge(context, project, slug)
+    state = program.state(task.pull_request)
     now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if now.attempted or not is_as(now, before):  # somebody works on it, or has decided about it meanwhile
+    if now.attempted or not is_unchanged(now, before):  # an agent works on the task, or somebody has changed it
         return _view(project, slug, task.pull_request, state, changed=False)
-    if state != "closed" and _follow(context, project, slug, repository, remote, merged=state == "merged"):
+    if state != "closed" and _finish_if_merged(context, project, slug, repository, remote, merged=state == "merged"):
         return _view(project, slug, task.pull_request, "merged", changed=True)
     if state == "closed":
-        context.commit(_note_closed(project, slug, task.pull_request))
+        context.commit(_record_closed(project, slug, task.pull_request))
     return _view(project, slug, task.pull_request, state, changed=state == "closed")
 
 
-def nudge(context: Context, project: str) -> list[str]:
-    """Let a process of its own open and look at pull requests, if any is due: others' servers may take their time."""
-    due = _due(context, project, _seen(context, project))
+def start_pull_request_check(context: Context, project: str) -> list[str]:
+    """Start `fleet pr --check` in the background.
+
+    Return that in words; empty when no pull request is due. The check runs in its own process because the server of the
+    pull requests may be slow.
+    """
+    due = _due_tasks(context, project, _last_checks(context, project))
     if not due:
         return []
     context.world.start_fleet("pr", "--check", "-p", project)
     return [f"looking at the pull requests of {', '.join(row.slug for row in due)}"]
 
 
-def tend(context: Context, project: str) -> list[PullRequestView]:
-    """Open what is to be opened and look at what is open, each at most once a minute. How far each is, or why it is not."""
+def update_pull_requests(context: Context, project: str) -> list[PullRequestView]:
+    """Open missing pull requests and check open ones, each at most once a minute.
+
+    Return the state of each. A pull request that could not be opened or checked has the state `unknown` and the reason
+    in `why`.
+    """
     views = []
     with context.world.project_gate(project, "pulls"):
-        seen = _seen(context, project)
-        for row in _due(context, project, seen):
-            _record_check_time(context, project, seen, row.slug)
+        last_checks = _last_checks(context, project)
+        for row in _due_tasks(context, project, last_checks):
+            _record_check_time(context, project, last_checks, row.slug)
             try:
-                views.append(_tended(context, project, row.slug, opened=bool(row.pull_request)))
+                views.append(_update_pull_request(context, project, row.slug, opened=bool(row.pull_request)))
             except (errors.Contested, errors.NotPulled, errors.WorkMoved) as error:
                 view = _view(project, row.slug, row.pull_request, "unknown", changed=False)
                 views.append(view.replaced(why=str(error)))
     return views
 
 
-def _due(context: Context, project: str, seen: dict[str, int]) -> list[TaskToPull]:
-    """What has a pull request, or is to get one, and was not looked at just now."""
+def _due_tasks(context: Context, project: str, last_checks: dict[str, int]) -> list[TaskToPull]:
+    """Return the tasks that have or need a pull request and were not checked within the last minute."""
     wanted, now = context.setting("merge", project) == "pr", context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.tasks_to_pull(snapshot, project=project))
-    return [row for row in rows if (wanted or row.pull_request) and now - seen.get(row.slug, 0) >= AGAIN]
+    return [
+        row for row in rows if (wanted or row.pull_request) and now - last_checks.get(row.slug, 0) >= CHECK_INTERVAL
+    ]
 
 
-def _tended(context: Context, project: str, slug: str, *, opened: bool) -> PullRequestView:
+def _update_pull_request(context: Context, project: str, slug: str, *, opened: bool) -> PullRequestView:
+    """Check the pull request of a task if it has one. If it is still open or missing, push the branch and open it."""
     if opened:
-        checked = check(context, project, slug)
+        checked = check_pull_request(context, project, slug)
         if checked.state != "open":
             return checked
-    return pull(context, project, slug)
+    return open_pull_request(context, project, slug)
 
 
-def _seen(context: Context, project: str) -> dict[str, int]:
-    """When each was looked at last. A hint: lost, they are looked at again."""
+def _last_checks(context: Context, project: str) -> dict[str, int]:
+    """Return when each task's pull request was last checked. Empty when the file is lost: then all are checked again."""
     try:
         times = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
@@ -117,15 +130,19 @@ def _seen(context: Context, project: str) -> dict[str, int]:
     return times if isinstance(times, dict) else {}
 
 
-def _record_check_time(context: Context, project: str, seen: dict[str, int], slug: str) -> None:
+def _record_check_time(context: Context, project: str, last_checks: dict[str, int], slug: str) -> None:
+    """Write to the file of check times that the pull request of this task is being checked now."""
     now = context.world.clock.now()
-    seen[slug] = now
-    recent = {each: at for each, at in seen.items() if now - at < AGAIN}
+    last_checks[slug] = now
+    recent = {task: at for task, at in last_checks.items() if now - at < CHECK_INTERVAL}
     context.world.files.publish(paths.pulls(project), json.dumps(recent).encode())
 
 
-def _ready(context: Context, project: str, slug: str) -> PullRequest:
-    """Refuse work that is not at its last stage or called done by a person, and work that an agent is at."""
+def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
+    """Return the task if a pull request may be opened for it.
+
+    Refuse unfinished work, and a task that an agent works on.
+    """
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_finished(state) or state.archived:
         waits = state.stage == "review"
@@ -137,84 +154,95 @@ def _ready(context: Context, project: str, slug: str) -> PullRequest:
         )
     if state.attempted:
         raise errors.Contested(what=f"{project}/{slug} has an agent at work; wait for it to end")
-    return _pull_request(context, project, slug)
+    return _pull_request_row(context, project, slug)
 
 
-def _pull_request(context: Context, project: str, slug: str) -> PullRequest:
+def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
+    """Return a task's row with its pull request. Raise NoSuchTask or NoSuchProject when the task does not exist."""
     row = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     if row is None:
         raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
     return row
 
 
-def _ways(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
-    """The repository, the remote, and the program that knows its pull requests."""
+def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
+    """Return the repository, the name of its remote, and the program that handles pull requests there."""
     repository = context.project(project).path
     remote = context.setting("pr.remote", project)
     address = context.world.remotes.address_of(repository, remote)
     if address is None:
         advice = f"add it with `git remote add {remote} ADDRESS`, or name another in fleet.toml: pr.remote"
-        raise _refused(project, slug, f"the repository has no remote {remote!r}", advice)
-    there = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
-    if there is None:
+        raise _refusal(project, slug, f"the repository has no remote {remote!r}", advice)
+    program = forge(context.world.programs, repository, command=context.setting("pr.command", project), remote=address)
+    if program is None:
         advice = "install one of them, or name a program of your own in fleet.toml: pr.command"
-        raise _refused(project, slug, "neither gh nor glab is installed", advice)
-    return repository, remote, there
+        raise _refusal(project, slug, "neither gh nor glab is installed", advice)
+    return repository, remote, program
 
 
-def _push(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
-    """Bring the branch there. Over there it is fleet's own: what somebody else has put on it is not overwritten."""
+def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
+    """Push the task's branch to the remote. Refuse when the remote branch has commits that fleet did not push."""
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
     if tip is None:
-        raise _refused(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
+        raise _refusal(project, slug, f"there is no branch {branch}", "was it dispatched by fleet?")
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    park_moved(context, project, slug, state, tip)
+    park_if_moved(context, project, slug, state, tip)
     elsewhere = work_outside_branch(context, project, slug, context.setting("integration", project))
     if elsewhere:
-        raise _refused(project, slug, elsewhere, f"bring its work onto {branch}, then say it again")
-    known = git.resolve(repository, remote_ref(remote, branch))
-    if known == tip:
+        raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
+    last_pushed = git.resolve(repository, remote_ref(remote, branch))
+    if last_pushed == tip:
         return
-    now = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
-    if now is None:
-        raise _refused(project, slug, f"{remote} does not answer", "see that you can push there, then say it again")
-    if now not in {"", tip, known} and not git.is_in(repository, now, tip):
+    remote_tip = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
+    if remote_tip is None:
+        raise _refusal(project, slug, f"{remote} does not answer", "make sure that you can push there, then try again")
+    if remote_tip not in {"", tip, last_pushed} and not git.is_in(repository, remote_tip, tip):
         advice = f"look at it with `git fetch {remote} {branch}`, and merge it or remove it"
-        raise _refused(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
-    if now != tip:
+        raise _refusal(project, slug, f"{branch} on {remote} has commits that are not fleet's", advice)
+    if remote_tip != tip:
         try:
-            context.world.remotes.push(repository, remote, branch, commit=tip, old=now, limit=LIMIT)
+            context.world.remotes.push(repository, remote, branch, commit=tip, old=remote_tip, limit=LIMIT)
         except errors.FleetError as error:
-            raise _refused(project, slug, str(error), "see that you can push there, then say it again") from error
+            raise _refusal(project, slug, str(error), "make sure that you can push there, then try again") from error
     context.world.remotes.note_pushed(repository, remote, branch, tip)
 
 
-def _follow(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
-    """When it is merged over there: let the integration branch follow, and end the task. Says whether it did."""
+def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
+    """Record the merge of a task that was merged by pull request.
+
+    Return False when its work is not merged yet. Fetches the target, and fast-forwards the integration branch to it.
+    Work that the fetched target contains counts as merged too.
+    """
     git = context.world.git
     target = target_branch(context, project, repository)
-    there = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
+    remote_tip = context.world.remotes.fetch(repository, remote, target, limit=LIMIT)
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have been moved
-    if not merged and (there is None or work is None or git.is_in(repository, work, there) is not True):
+    work = state.work or git.resolve(repository, task_ref(slug))  # the branch may have moved since the report
+    if not merged and (remote_tip is None or work is None or git.is_in(repository, work, remote_tip) is not True):
         return False
-    if there is not None:
-        _move_integration(context, project, repository, there)
-    note_merged(context, project, slug, commit=there or work or "")
+    if remote_tip is not None:
+        _fast_forward_integration(context, project, repository, remote_tip)
+    record_merge(context, project, slug, commit=remote_tip or work or "")
     context.world.remotes.forget_pushed(repository, remote, task_branch(slug))
     return True
 
 
-def _move_integration(context: Context, project: str, repository: str, there: str) -> None:
-    """By fast-forward only, and never under somebody's feet."""
+def _fast_forward_integration(context: Context, project: str, repository: str, remote_tip: str) -> None:
+    """Fast-forward the integration branch to a commit of the remote, unless the branch is checked out."""
     git = context.world.git
     integration, old = integration_branch(context, project, repository)
-    if old != there and git.is_in(repository, old, there) and not branch_in_hand(git, repository, integration):
-        git.set_branch(repository, integration, new=there, old=old)
+    if (
+        old != remote_tip
+        and git.is_in(repository, old, remote_tip)
+        and not branch_in_hand(git, repository, integration)
+    ):
+        git.set_branch(repository, integration, new=remote_tip, old=old)
 
 
-def _note_opened(project: str, slug: str, address: str) -> Change[None]:
+def _record_opened(project: str, slug: str, address: str) -> Change[None]:
+    """Return the change that records the address of a task's new pull request."""
+
     def work(tx: Tx) -> None:
         tx.about(project, slug)
         q.set_pull_request(tx, project=project, slug=slug, pull_request=address, was=None, at=tx.at)
@@ -223,8 +251,8 @@ def _note_opened(project: str, slug: str, address: str) -> Change[None]:
     return Change(f"open {address} for {project}/{slug}", work)
 
 
-def _note_closed(project: str, slug: str, address: str) -> Change[None]:
-    """Somebody did not want it as it is: it waits to be mended, and may get another request then."""
+def _record_closed(project: str, slug: str, address: str) -> Change[None]:
+    """Return the change that parks a task at the stage `fix` because its pull request was closed without a merge."""
     reason = f"its pull request {address} was closed without being merged"
 
     def work(tx: Tx) -> None:
@@ -237,7 +265,7 @@ def _note_closed(project: str, slug: str, address: str) -> Change[None]:
     return Change(f"{address} of {project}/{slug} was closed", work)
 
 
-def _refused(project: str, slug: str, why: str, advice: str) -> errors.NotPulled:
+def _refusal(project: str, slug: str, why: str, advice: str) -> errors.NotPulled:
     return errors.NotPulled(project=project, slug=slug, why=why, advice=advice)
 
 

@@ -1,7 +1,7 @@
 """Recorded merges: whether the integration or the target branch still contains every merge that fleet has recorded.
 
-A merge that is in neither is missing: somebody has rewound or deleted the branch. Nothing is merged or landed on top of that
-until a person has put the merges back, or has said that they are meant to be gone (after a squash or a reset, say).
+A merge that neither branch contains is missing: somebody has rewound or deleted the branch. Nothing is merged or landed
+until a person restores the missing merges, or acknowledges that they are gone on purpose (after a squash or a reset).
 """
 
 from __future__ import annotations
@@ -30,74 +30,74 @@ def missing_merges(context: Context, project: str) -> list[Merge]:
     if newest is None:
         return []
     if context.world.git.branches(repository, integration).get(integration) == newest.made:
-        return []  # the usual case: no process is started for it
-    heads = _heads(context, project, repository, integration)
+        return []  # the usual case, answered without starting git
+    heads = _existing_branches(context, project, repository, integration)
     if any(context.world.git.contains(repository, name, newest.made) is True for name in heads):
         return []
     recorded = context.store.read(lambda rows: q.recorded_merges(rows, project=project, integration=integration))
     refs = [head_ref(name) for name in heads]
-    gone = context.world.proofs.missing_from(repository, [row.made for row in recorded], refs)
-    return [row for row in recorded if row.made in gone]
+    missing = context.world.proofs.missing_from(repository, [row.made for row in recorded], refs)
+    return [row for row in recorded if row.made in missing]
 
 
-def _heads(context: Context, project: str, repository: str, integration: str) -> list[str]:
-    """Return those of the branches that exist: integration, and whatever work has landed or would land on."""
+def _existing_branches(context: Context, project: str, repository: str, integration: str) -> list[str]:
+    """Return the integration branch and all branches that work has landed or would land on, if they exist."""
     git = context.world.git
     targets = (context.setting("target", project), git.followed(repository), git.head_branch(repository))
     return list(git.branches(repository, *dict.fromkeys(name for name in (integration, *targets) if name)))
 
 
 def refuse_missing(context: Context, project: str) -> None:
-    """Raise MergesMissing when a recorded merge is missing."""
-    gone = missing_merges(context, project)
-    if gone:
-        raise _missing_error(gone)
+    """Raise MergesMissing when a recorded merge of the project is missing."""
+    missing = missing_merges(context, project)
+    if missing:
+        raise _missing_error(missing)
 
 
 def describe_missing(context: Context, project: str) -> str | None:
-    """Return the sentence that status and the tick say of missing merges; None when none is missing."""
+    """Return a sentence about the missing merges of a project; None when no merge is missing."""
     try:
-        gone = missing_merges(context, project)
+        missing = missing_merges(context, project)
     except errors.GitRefused as error:
         return f"its recorded merges cannot be looked for: {error}"
-    return _missing_error(gone).spoken if gone else None
+    return _missing_error(missing).spoken if missing else None
 
 
-def _missing_error(gone: list[Merge]) -> errors.MergesMissing:
-    newest = gone[0]
-    slugs = ", ".join(slugs_of(gone))
-    return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(gone), slugs=slugs)
+def _missing_error(missing: list[Merge]) -> errors.MergesMissing:
+    newest = missing[0]
+    slugs = ", ".join(slugs_of(missing))
+    return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(missing), slugs=slugs)
 
 
 def slugs_of(merges: list[Merge]) -> list[str]:
-    """The tasks of these merges, each once, oldest first."""
+    """Return the slugs of the merged tasks, each once, oldest merge first."""
     return list(dict.fromkeys(row.slug for row in reversed(merges)))
 
 
 def list_merges(context: Context, project: str) -> list[MergeView]:
-    """Return every recorded merge, newest first, and whether it is missing."""
+    """Return every recorded merge of a project, newest first, with its state: contained, missing or acknowledged."""
     integration = str(context.setting("integration", project))
-    gone = {row.seq for row in missing_merges(context, project)}
+    missing = {row.seq for row in missing_merges(context, project)}
     rows = context.store.read(lambda snapshot: q.all_merges(snapshot, project=project, integration=integration))
-    return [_view(row, missing=row.seq in gone) for row in rows]
+    return [_merge_view(row, missing=row.seq in missing) for row in rows]
 
 
-def _view(row: Merge, *, missing: bool) -> MergeView:
+def _merge_view(row: Merge, *, missing: bool) -> MergeView:
     state: MergeState = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
     return MergeView.made_of(row, task=row.slug, at=iso(row.at), state=state, by=row.acknowledged_by)
 
 
 def acknowledge_merges(context: Context, project: str, reason: str) -> MergesAcknowledged:
-    """Record that a person wants the missing merges to be gone."""
+    """Record that the missing merges of a project are gone on purpose, with the person's reason."""
     why = texts.text("reason", reason)
-    gone = missing_merges(context, project)
+    missing = missing_merges(context, project)
 
     def work(tx: Tx) -> MergesAcknowledged:
         tx.about(project)
-        by, slugs = tx.caller.actor, slugs_of(gone)
-        count = sum(q.acknowledge_merge(tx, seq=row.seq, by=by, reason=why, at=tx.at) for row in gone)
+        by, slugs = tx.caller.actor, slugs_of(missing)
+        count = sum(q.acknowledge_merge(tx, seq=row.seq, by=by, reason=why, at=tx.at) for row in missing)
         tx.note(acknowledged=slugs, reason=why)
         return MergesAcknowledged(project=project, acknowledged=slugs, changed=count > 0)
 
-    title = f"acknowledge that {len(gone)} merges of {project} are gone"
+    title = f"acknowledge that {len(missing)} merges of {project} are gone"
     return context.commit(Change(title, work, why, returns=MergesAcknowledged))

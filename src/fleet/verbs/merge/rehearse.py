@@ -1,4 +1,4 @@
-"""Rehearse: would a task's work merge, and pass its verify command? Tried in a worktree of fleet's own; no branch is moved."""
+"""Rehearse a merge: try in a worktree of fleet's own whether a task's work merges and verifies. No branch is moved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def rehearse(context: Context, project: str, slug: str) -> Tried:
-    """Merge and verify, as a merge would, and let all of it go again."""
+    """Merge and verify a task's branch without moving any branch. Return whether that worked, and why not."""
     with context.world.project_gate(project, "merge"):
         repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)

@@ -1,4 +1,4 @@
-"""Restore merges: put recorded merges that are on no branch any more back onto the integration branch."""
+"""Restore merges: put recorded merges that no branch contains back onto the integration branch."""
 
 from __future__ import annotations
 
@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 
 
 def restore_merges(context: Context, project: str) -> MergesRestored:
-    """Put every missing merge back onto the integration branch, from the recorded commits. Nothing on the branch is lost."""
+    """Put every missing merge back onto the integration branch. Commits that are on the branch stay there."""
     with context.world.project_gate(project, "merge"):
-        gone = missing_merges(context, project)
-        if not gone:
+        missing = missing_merges(context, project)
+        if not missing:
             return MergesRestored(project=project, restored=[], commit=None, changed=False)
-        repository, integration = context.project(project).path, gone[0].integration
+        repository, integration = context.project(project).path, missing[0].integration
         refuse_checked_out(context, repository, integration)
-        tip = _restore_branch(context, repository, integration, [row.made for row in gone])
-        restored = MergesRestored(project=project, restored=slugs_of(gone), commit=tip, changed=True)
-        return context.commit(_note_restored(restored, integration))
+        tip = _restore_branch(context, repository, integration, [row.made for row in missing])
+        restored = MergesRestored(project=project, restored=slugs_of(missing), commit=tip, changed=True)
+        return context.commit(_record_restored(restored, integration))
 
 
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
-    """Return the branch's new tip: the newest missing merge where the branch is behind it, else a merge of the two."""
+    """Move the integration branch so that it contains the given commits, and return its new commit.
+
+    Fast-forwards where possible, else makes a merge commit.
+    """
     git, proofs = context.world.git, context.world.proofs
     old = git.branches(repository, integration).get(integration)
     tip = old
     for commit in commits:
-        tip = commit if tip is None else _joined(context, repository, integration, tip, commit)
+        tip = commit if tip is None else _join_commits(context, repository, integration, tip, commit)
     if tip is None or not (
         proofs.create_and_keep(repository, integration, tip)
         if old is None
@@ -44,22 +47,25 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
     return tip
 
 
-def _joined(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
+def _join_commits(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
+    """Return a commit that contains both commits: one of the two, or a new merge commit. Refuse a conflict."""
     git = context.world.git
     if git.is_in(repository, commit, tip):
         return tip
     if git.is_in(repository, tip, commit):
         return commit
-    made = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
-    if made.conflicts:
-        what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(made.conflicts)}"
+    joined = context.world.proofs.join(repository, tip, commit, f"Restore merged work on {integration}")
+    if joined.conflicts:
+        what = f"{commit[:12]} does not merge into {integration} by itself: conflict in {', '.join(joined.conflicts)}"
         raise errors.Refused(
             what=f"{what}; check out {integration}, run `git merge {commit[:12]}` there and commit the result"
         )
-    return made.commit
+    return joined.commit
 
 
-def _note_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
+def _record_restored(restored: MergesRestored, integration: str) -> Change[MergesRestored]:
+    """Return the change that records which merges were restored."""
+
     def work(tx: Tx) -> MergesRestored:
         tx.about(restored.project)
         tx.note(integration=integration, commit=restored.commit, restored=restored.restored)

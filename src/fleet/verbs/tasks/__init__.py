@@ -1,1 +1,1 @@
-"""What is done to a task: one file a verb."""
+"""The verbs of tasks, one file for each: add, edit, claim, report, review, show and others."""

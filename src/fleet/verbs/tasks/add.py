@@ -1,4 +1,4 @@
-"""Add: a new task, with its dependencies."""
+"""Add a task with its dependencies and tags."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class NewTask(NamedTuple):
-    """What somebody wants done."""
+    """The fields of a task that is to be added."""
 
     project: str
     title: str
@@ -32,14 +32,17 @@ class NewTask(NamedTuple):
     not_before_said: str | None = None
 
     @property
-    def asked(self) -> NewTask:
-        """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
+    def request_fields(self) -> NewTask:
+        """The fields that are the same when a request is repeated.
+
+        Leaves out a time given relative to now ("in 2 hours").
+        """
         return self if self.not_before_said is None else self._replace(not_before=None)
 
 
 def add(new: NewTask) -> Change[Added]:
-    """A new open task; without a slug it gets one from its title."""
-    task = checked(new)
+    """Return the change that adds an open task. A task without a slug gets one made from its title."""
+    task = checked_task(new)
     after = [names.slug(each) for each in dict.fromkeys(new.after)]
     tags = sorted({names.tag(each) for each in new.tags})
 
@@ -56,11 +59,13 @@ def add(new: NewTask) -> Change[Added]:
         tx.note(title=task.title, after=after, tags=tags)
         return Added(project=new.project, task=slug, slug=slug, title=task.title, after=after)
 
-    return Change(f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.asked, returns=Added)
+    return Change(
+        f"add {new.project}/{new.slug or slugs.slug_from(task.title)}", work, *new.request_fields, returns=Added
+    )
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
-    """Let one task wait for another, which has to be there."""
+    """Make the task `slug` wait for the existing task `needs`. Return 1, or 0 when it waited for that task before."""
     if needs == slug:
         raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
@@ -68,8 +73,8 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
     return q.add_edge(tx, project=project, slug=slug, needs=needs)
 
 
-def checked(new: NewTask) -> NewTask:
-    """The task as the store keeps it; refuses names and texts that it cannot keep."""
+def checked_task(new: NewTask) -> NewTask:
+    """Return the task with cleaned texts. Raise an error for a name or text that the store cannot keep."""
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)
@@ -81,8 +86,8 @@ def checked(new: NewTask) -> NewTask:
     )
 
 
-def insert(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
-    """Insert a checked task under a slug. False when the slug is taken."""
+def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
+    """Insert a checked task under a slug. Return False when the project already has a task with this slug."""
     inserted = q.add_task(
         tx,
         project=task.project,
@@ -109,12 +114,12 @@ def insert(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
 
 
 def _insert_with_slug(tx: Tx, task: NewTask) -> str:
-    """Insert a task under its slug, or else the first free one that its title gives; returns the slug."""
+    """Insert a task under its own slug, or under the first free slug made from its title. Return the slug."""
     if task.slug is not None:
-        if not insert(tx, task, task.slug, added_at=tx.at):
+        if not insert_task(tx, task, task.slug, added_at=tx.at):
             raise errors.SlugTaken(project=task.project, slug=task.slug)
         return task.slug
     stem, number = slugs.slug_from(task.title), 1
-    while not insert(tx, task, slugs.numbered(stem, number), added_at=tx.at):
+    while not insert_task(tx, task, slugs.numbered_slug(stem, number), added_at=tx.at):
         number += 1
-    return slugs.numbered(stem, number)
+    return slugs.numbered_slug(stem, number)

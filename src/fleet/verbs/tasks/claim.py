@@ -1,4 +1,4 @@
-"""Claim: take a ready task, and give it back."""
+"""Claim a ready task, and give a claimed task back."""
 
 from __future__ import annotations
 
@@ -18,29 +18,33 @@ if TYPE_CHECKING:
 
 
 def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]:
-    """Take a task. Of many who try at once one gets it; the others are told who."""
+    """Return the change that claims a task for the caller.
+
+    Only one of several callers succeeds; the others get TaskHeld. With `override`, the task is taken from its current
+    assignee.
+    """
     names.project(project)
     names.slug(slug)
 
     def work(tx: Tx) -> Claimed:
         tx.about(project, slug)
-        _refuse_another(tx, project, slug)
+        _refuse_other_task(tx, project, slug)
         if not tasks.claim(tx, project, slug, override=override):
             was = tasks.state(tx, project, slug)
             if was.status == "in_progress" and was.assignee == tx.caller.actor:
-                return _claimed(project, slug, tx, changed=False)
-            _refuse(project, slug, was, now=tx.at, override=override)
+                return _claimed_view(project, slug, tx, changed=False)
+            _refuse_unclaimable(project, slug, was, now=tx.at, override=override)
             tasks.reopen(tx, project, slug, was)
             tasks.claim(tx, project, slug, override=True)
             tx.note(superseded=was.assignee)
         tx.note(status="in_progress", assignee=tx.caller.actor)
-        return _claimed(project, slug, tx, changed=True)
+        return _claimed_view(project, slug, tx, changed=True)
 
     return Change(f"claim {project}/{slug}", work, override, returns=Claimed)
 
 
-def _refuse_another(tx: Tx, project: str, slug: str) -> None:
-    """An agent that was started on a task takes no other one; nor does a coordinator take any."""
+def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
+    """Refuse an agent that claims a task other than the one it was started on. A coordinator may claim none."""
     ident = tx.caller.dispatch
     row = None if ident is None else q.dispatch_by_id(tx, id=ident)
     if row is not None and (row.project, row.slug) != (project, slug):
@@ -50,7 +54,7 @@ def _refuse_another(tx: Tx, project: str, slug: str) -> None:
 
 
 def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclaimed]:
-    """Give a task back."""
+    """Return the change that gives a claimed task back: the task is open again."""
     names.project(project)
     names.slug(slug)
 
@@ -67,7 +71,8 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
     return Change(f"unclaim {project}/{slug}", work, override, returns=Unclaimed)
 
 
-def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
+def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
+    """Raise why a task cannot be claimed. Return when `override` may take the task from its assignee."""
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
@@ -76,7 +81,7 @@ def _refuse(project: str, slug: str, was: TaskState, *, now: int, override: bool
         raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
 
 
-def _claimed(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:
+def _claimed_view(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:
     now = tasks.state(tx, project, slug)
     return Claimed(
         project=project,

@@ -1,4 +1,4 @@
-"""Edit: change what a task says and what it waits for."""
+"""Edit a task: its fields, its dependencies and its tags."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from fleet.store.queries import TaskState
     from fleet.store.transaction import Tx
 
-# What an agent was told to do; changing it under its hands needs --override.
+# The fields that say what the agent has to do; changing them while an agent works needs --override.
 _ORDERS = frozenset({"title", "description", "verify", "engine"})
 _CLEARABLE = ("not_before", "verify", "engine")
 
 
 class Edit(NamedTuple):
-    """What to change; None leaves a field as it is, and `clear` names fields to empty."""
+    """What to change in a task. None leaves a field as it is; `clear` names the fields to empty."""
 
     project: str
     slug: str
@@ -46,9 +46,10 @@ class Edit(NamedTuple):
 def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
-    Editing what somebody else works on reopens the task and supersedes that one, unless the work waits for review or merge.
+    When somebody else works on the task, a change of its dependencies, title, description, verify command or engine
+    reopens the task and supersedes that agent or person. Work that waits for review or merge stays as it is.
     """
-    fields = _fields(wanted)
+    fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
     edges = [names.slug(each) for each in (*wanted.add_after, *wanted.drop_after)]
     tags = [names.tag(each) for each in (*wanted.add_tags, *wanted.drop_tags)]
@@ -57,24 +58,24 @@ def edit(wanted: Edit) -> Change[Edited]:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         if edges or _ORDERS & fields.keys():
-            _take_away(tx, project, slug, was, override=wanted.override)
+            _supersede_assignee(tx, project, slug, was, override=wanted.override)
         changed = _write_fields(tx, project, slug, fields)
         changed += _write_edges(tx, wanted)
         changed += _write_tags(tx, wanted)
         tx.note(fields=sorted(fields), after=edges, tags=tags)
         return Edited(project=project, task=slug, slug=slug, changed=bool(changed), fields=sorted(fields))
 
-    return Change(f"edit {project}/{slug}", work, *_asked(wanted), returns=Edited)
+    return Change(f"edit {project}/{slug}", work, *_request_fields(wanted), returns=Edited)
 
 
-def _asked(wanted: Edit) -> tuple[object, ...]:
-    """What a repetition has in common with the first request: a time that is counted from now as it was written, not the moment."""
+def _request_fields(wanted: Edit) -> tuple[object, ...]:
+    """Return the fields that are the same when a request is repeated. Leaves out a time relative to now ("in 2 hours")."""
     asked = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
     return *asked._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
-def _fields(wanted: Edit) -> dict[str, object]:
-    """The columns to change, with their new values."""
+def _new_values(wanted: Edit) -> dict[str, object]:
+    """Return the columns to change, each with its checked new value; None empties a column."""
     given = {
         "title": None if wanted.title is None else texts.title(wanted.title),
         "description": None if wanted.description is None else texts.maybe("description", wanted.description),
@@ -83,11 +84,12 @@ def _fields(wanted: Edit) -> dict[str, object]:
         "verify": None if wanted.verify is None else texts.line("verify command", wanted.verify),
         "engine": None if wanted.engine is None else names.engine(wanted.engine),
     }
-    kept = {name: value for name, value in given.items() if value is not None}
-    return kept | {name: None for name in _CLEARABLE if name in wanted.clear}
+    values = {name: value for name, value in given.items() if value is not None}
+    return values | {name: None for name in _CLEARABLE if name in wanted.clear}
 
 
-def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
+def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
+    """Reopen a task that somebody else works on. Raise NeedsOverride when `override` is not given."""
     if was.status != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)
@@ -97,6 +99,7 @@ def _take_away(tx: Tx, project: str, slug: str, was: TaskState, *, override: boo
 
 
 def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) -> int:
+    """Write the new values of a task. Return 0 when they are the old ones, else 1."""
     task = q.task_whole(tx, project=project, slug=slug)
     edited = task and task.replaced(**fields)
     if edited is None or edited == task:
@@ -116,6 +119,7 @@ def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) ->
 
 
 def _write_edges(tx: Tx, wanted: Edit) -> int:
+    """Remove and add dependencies of a task. Return how many were changed."""
     project, slug = wanted.project, wanted.slug
     changed = 0
     for needs in wanted.drop_after:
@@ -129,6 +133,7 @@ def _write_edges(tx: Tx, wanted: Edit) -> int:
 
 
 def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
+    """Raise DependencyCycle when `needs` waits, directly or through others, for the task `slug`."""
     above = graph.needs_of((row.slug, row.needs) for row in q.ancestors(tx, project=project, slug=needs))
     way_back = graph.path_between(above, needs, slug)
     if way_back:
@@ -136,6 +141,7 @@ def _refuse_cycle(tx: Tx, project: str, slug: str, needs: str) -> None:
 
 
 def _write_tags(tx: Tx, wanted: Edit) -> int:
+    """Remove and add tags of a task. Return how many were changed."""
     project, slug = wanted.project, wanted.slug
     dropped = sum(q.drop_tag(tx, project=project, slug=slug, tag=tag) for tag in wanted.drop_tags)
     return dropped + sum(q.add_tag(tx, project=project, slug=slug, tag=tag) for tag in wanted.add_tags)

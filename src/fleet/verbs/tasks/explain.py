@@ -1,4 +1,4 @@
-"""Explain why a task is not being worked on: a sentence a blocker, to the root of the chain."""
+"""Explain why a task is not being worked on: one sentence for each blocker, down to the first cause."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 MOST = 200
 
 
-def why(rows: Rows, project: str, slug: str, now: int) -> Explanation:
-    """The task's own state first, then whatever it waits for, near and far."""
+def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
+    """Return the state of a task and all tasks that it waits for, directly or through others, as sentences."""
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
-    chain = _chain(rows, project, slug, now)
-    clause = _waiting_work(rows, project, row) or _clause(row, now)
+    chain = _blocker_chain(rows, project, slug, now)
+    clause = _finished_work_clause(rows, project, row) or _state_clause(row, now)
     return Explanation(
         project=project,
         slug=slug,
@@ -37,25 +37,25 @@ def why(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     )
 
 
-def _chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
-    """What a task waits for: breadth first, each blocker once, so that a wide graph stays readable."""
+def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
+    """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each one is followed only once."""
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
-    for here, depth in queue:
-        for need in q.task_needs(rows, project=project, slug=here):
+    for waiting, depth in queue:
+        for need in q.task_needs(rows, project=project, slug=waiting):
             if need.status in SATISFIED or len(chain) >= MOST:
                 continue
-            clause = _waiting_work(rows, project, need) or _clause(need, now)
-            sentence = f"{here} waits for {need.slug}, which {clause}"
-            chain.append(Blocker(slug=here, needs=need.slug, depth=depth, sentence=sentence))
+            clause = _finished_work_clause(rows, project, need) or _state_clause(need, now)
+            sentence = f"{waiting} waits for {need.slug}, which {clause}"
+            chain.append(Blocker(slug=waiting, needs=need.slug, depth=depth, sentence=sentence))
             if need.slug not in seen:
                 seen.add(need.slug)
                 queue.append((need.slug, depth + 1))
     return chain
 
 
-def _waiting_work(rows: Rows, project: str, row: WholeTask | Need) -> str:
-    """What finished work waits for: a review or its merge. Empty when somebody works on the task."""
+def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
+    """Say that finished work waits for a review or a merge; empty when the task is not finished."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
     if row.status != "in_progress" or not fence.is_waiting(state):
@@ -65,8 +65,8 @@ def _waiting_work(rows: Rows, project: str, row: WholeTask | Need) -> str:
     return f"is finished and waits to be merged: `fleet merge {slug} -p {project}`"
 
 
-def _clause(row: WholeTask | Need, now: int) -> str:
-    """What a task does, to be read behind its name."""
+def _state_clause(row: WholeTask | Need, now: int) -> str:
+    """Say what state a task is in, as a clause that follows its name."""
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
     match row.status:
         case "in_progress":
@@ -76,12 +76,13 @@ def _clause(row: WholeTask | Need, now: int) -> str:
         case "blocked" | "done" | "abandoned":
             return f"is {row.status}{because}"
         case "open":
-            return "is paused" if row.paused else _waiting(row, now)
+            return "is paused" if row.paused else _open_clause(row, now)
         case _:
             return assert_never(row.status)
 
 
-def _waiting(row: WholeTask | Need, now: int) -> str:
+def _open_clause(row: WholeTask | Need, now: int) -> str:
+    """Say what an open task waits for, or that it is ready."""
     if row.open_blockers:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"

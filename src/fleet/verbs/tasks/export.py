@@ -1,4 +1,4 @@
-"""Export a graph: what import reads, or a page that people read."""
+"""Export the tasks of a project: as nodes that import reads, or as a Markdown page."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ _SECTIONS = {
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
-    """Every task as import reads it, all as of one moment: what one waits for is among them."""
-    return store.read(lambda rows: _all(rows, project, archived=archived))
+    """Return every task of a project as import reads it, from one snapshot, so that all dependencies are included."""
+    return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 
-def _all(rows: Rows, project: str, *, archived: bool) -> list[Node]:
+def _all_nodes(rows: Rows, project: str, *, archived: bool) -> list[Node]:
+    """Return every task of a project as a node, read page by page."""
     check_project(rows, project)
-    every = page = _page(rows, project, "", archived=archived)
+    every = page = _page_of_nodes(rows, project, "", archived=archived)
     while len(page) == PAGE:
-        page = _page(rows, project, page[-1].slug, archived=archived)
+        page = _page_of_nodes(rows, project, page[-1].slug, archived=archived)
         every += page
     return every
 
 
-def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
+def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
+    """Return the next tasks after the slug `last`, at most PAGE, with their dependencies, tags, log and artifacts."""
     page = q.page_of_tasks(rows, project=project, after_slug=last, archived=int(archived), most=PAGE)
     if not page:
         return []
     span = {"project": project, "after_slug": last, "until_slug": page[-1].slug}
-    after = _grouped((row.slug, row.needs) for row in q.edges_from(rows, **span))
-    tags = _grouped((row.slug, row.tag) for row in q.tags_from(rows, **span))
-    log = _grouped((row.slug, log_entry(row)) for row in q.log_from(rows, **span))
-    artifacts = _grouped((row.slug, artifact(row)) for row in q.artifacts_from(rows, **span))
+    after = _group_by_slug((row.slug, row.needs) for row in q.edges_from(rows, **span))
+    tags = _group_by_slug((row.slug, row.tag) for row in q.tags_from(rows, **span))
+    log = _group_by_slug((row.slug, log_entry(row)) for row in q.log_from(rows, **span))
+    artifacts = _group_by_slug((row.slug, artifact(row)) for row in q.artifacts_from(rows, **span))
     return [
         Node(
             slug=row.slug,
@@ -77,8 +79,8 @@ def _page(rows: Rows, project: str, last: str, *, archived: bool) -> list[Node]:
     ]
 
 
-def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """The second of each pair, listed by the first."""
+def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    """Return the values of the pairs as one list for each slug."""
     groups: dict[str, list[T]] = {}
     for slug, value in pairs:
         groups.setdefault(slug, []).append(value)
@@ -86,22 +88,23 @@ def _grouped(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
 
 
 def markdown(project: str, nodes: list[Node]) -> Iterator[str]:
-    """tasks.md: a list a status, each task with what it waits for."""
+    """Yield the lines of a Markdown page: one section for each status, one line for each task."""
     yield f"# Tasks of {project}"
     for status, (_mark, heading) in _SECTIONS.items():
         listed = [node for node in nodes if node.status == status]
         if listed:
             yield f"\n## {heading} ({len(listed)})\n"
-            yield from (_line(node) for node in listed)
+            yield from (_markdown_line(node) for node in listed)
 
 
-def _line(node: Node) -> str:
+def _markdown_line(node: Node) -> str:
+    """Return the line of a task for the Markdown page."""
     after = f" — after {', '.join(f'`{each}`' for each in node.after)}" if node.after else ""
     tags = "".join(f" #{tag}" for tag in node.tags or ())
     who = f" ({node.assignee})" if node.status == "in_progress" else ""
     reason = f" — {' '.join(node.reason.split())}" if node.reason else ""
-    return f"- {_SECTIONS[node.status][0]} **{_plain(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
+    return f"- {_SECTIONS[node.status][0]} **{_escape_markdown(node.title)}** `{node.slug}`{who}{tags}{after}{reason}"
 
 
-def _plain(title: str) -> str:
+def _escape_markdown(title: str) -> str:
     return "".join(f"\\{char}" if char in "*_`[]<>\\" else char for char in title)

@@ -1,4 +1,4 @@
-"""Ingest a graph: all of a file or nothing."""
+"""Import tasks from a file of JSON Lines: all of them or none."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ _COPIED = [
 def ingest(
     *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
 ) -> Change[Imported]:
-    """Take in a file of JSON Lines."""
+    """Return the change that adds all tasks of a file. Raise ImportRefused, with every finding, if any line is wrong."""
     names.project(project)
     content = blake2s()
-    reading = interchange.read_lines(_digested(lines, content))
+    reading = interchange.read_lines(_digest_lines(lines, content))
 
     def work(tx: Tx) -> Imported:
         tx.about(project)
         check_project(tx, project)
-        known = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
-        interchange.check_graph(reading, known | _archived(tx, project))
+        existing = {row.slug for row in q.slugs_like(tx, project=project, prefix="", beyond="~", most=1 << 60)}
+        interchange.check_graph(reading, existing | _archived_slugs(tx, project))
         if reading.findings:
-            findings = interchange.in_order(reading.findings)
+            findings = interchange.sorted_findings(reading.findings)
             raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
-        _write(tx, project, reading, progress)
+        _insert_nodes(tx, project, reading, progress)
         edges = sum(len(node.after) for node in reading.nodes)
         tx.note(tasks=len(reading.nodes), edges=edges, file=name)
         return Imported(project=project, tasks=len(reading.nodes), edges=edges, left_out=reading.left_out)
@@ -61,14 +61,14 @@ def ingest(
     return Change(f"import {name} into {project}", work, content.hexdigest(), returns=Imported)
 
 
-def _digested(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
-    """The lines, while their digest is made: a key answers for one file only."""
+def _digest_lines(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
+    """Yield the lines and add each to the digest, which shows whether a repeated request has the same file."""
     for line in lines:
         content.update(line)
         yield line
 
 
-def _archived(tx: Tx, project: str) -> set[str]:
+def _archived_slugs(tx: Tx, project: str) -> set[str]:
     rows = q.listed_tasks(
         tx,
         project=project,
@@ -83,13 +83,14 @@ def _archived(tx: Tx, project: str) -> set[str]:
     return {row.slug for row in rows if row.archived}
 
 
-def _write(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
+def _insert_nodes(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
+    """Insert the tasks in batches, then their dependencies, then count the open blockers."""
     written = 0
     for batch in _batches(reading.nodes):
-        tx.many(q.ADD_TASK, [_task(project, node, tx.at) for node in batch])
+        tx.many(q.ADD_TASK, [_task_row(project, node, tx.at) for node in batch])
         tx.many(q.ADD_TAG, [{"project": project, "slug": n.slug, "tag": tag} for n in batch for tag in n.tags])
-        tx.many(q.ADD_LOG, [each for node in batch for each in _log(project, node, tx)])
-        tx.many(q.ADD_ARTIFACT, [each for node in batch for each in _artifacts(project, node, tx)])
+        tx.many(q.ADD_LOG, [each for node in batch for each in _log_rows(project, node, tx)])
+        tx.many(q.ADD_ARTIFACT, [each for node in batch for each in _artifact_rows(project, node, tx)])
         written += len(batch)
         progress(written)
     for batch in _batches(reading.nodes):
@@ -102,7 +103,8 @@ def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
         yield nodes[start : start + BATCH]
 
 
-def _task(project: str, node: Node, now: int) -> dict[str, object]:
+def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
+    """Return the parameters of the query that inserts a node as a task."""
     row: dict[str, object] = {name: getattr(node, name) for name in _COPIED}
     ended = node.status in {"done", "failed", "abandoned"}
     return row | {
@@ -110,26 +112,27 @@ def _task(project: str, node: Node, now: int) -> dict[str, object]:
         "paused": int(node.paused),
         "archived": int(node.archived),
         "open_blockers": 0,
-        "added_at": _or(node.added_at, now),
-        "changed_at": _or(node.changed_at, now),
-        "started_at": _or(node.started_at, now if node.status == "in_progress" else None),
-        "ended_at": _or(node.ended_at, now if ended else None),
+        "added_at": _time_or(node.added_at, now),
+        "changed_at": _time_or(node.changed_at, now),
+        "started_at": _time_or(node.started_at, now if node.status == "in_progress" else None),
+        "ended_at": _time_or(node.ended_at, now if ended else None),
     }
 
 
-def _or(at: int | None, otherwise: int | None) -> int | None:
+def _time_or(at: int | None, otherwise: int | None) -> int | None:
+    """Return the time `at`, or `otherwise` when the file gives no time."""
     return otherwise if at is None else at
 
 
-def _log(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
-    """Messages are numbered downwards from this operation, so that they come before all later ones."""
+def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+    """Yield the log messages of a node as rows. Their numbers end at this operation's, so later messages follow them."""
     first = tx.seq - len(node.log)
     for number, entry in enumerate(node.log, 1):
         place = {"project": project, "slug": node.slug, "seq": first + number}
-        yield {**place, "at": _or(entry.at, tx.at), "actor": entry.actor, "message": entry.message}
+        yield {**place, "at": _time_or(entry.at, tx.at), "actor": entry.actor, "message": entry.message}
 
 
-def _artifacts(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+def _artifact_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
     for artifact in node.artifacts:
         place = {"project": project, "slug": node.slug, "path": artifact.path}
-        yield {**place, "at": _or(artifact.at, tx.at), "actor": artifact.actor}
+        yield {**place, "at": _time_or(artifact.at, tx.at), "actor": artifact.actor}

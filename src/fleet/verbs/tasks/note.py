@@ -1,4 +1,4 @@
-"""Note: add a message or an artifact to a task. Additive, so a person may do it beside a living attempt."""
+"""Add a log message or an artifact to a task. Both only add, so a person may do it while an agent works."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 
 def log(*, project: str, slug: str, message: str) -> Change[Logged]:
-    """Say something about a task."""
+    """Return the change that adds a message to the log of a task."""
     names.project(project)
     names.slug(slug)
-    kept = texts.text("message", message)
+    text = texts.text("message", message)
 
     def work(tx: Tx) -> Logged:
         tx.about(project, slug)
         fence.check_agent(project, slug, tasks.state(tx, project, slug), tx.caller)
-        tasks.say(tx, project, slug, kept)
-        tx.note(message=kept)
-        return Logged(project=project, task=slug, logged=kept)
+        tasks.say(tx, project, slug, text)
+        tx.note(message=text)
+        return Logged(project=project, task=slug, logged=text)
 
-    return Change(f"log on {project}/{slug}", work, kept, returns=Logged)
+    return Change(f"log on {project}/{slug}", work, text, returns=Logged)
 
 
 def artifact(*, project: str, slug: str, path: str) -> Change[Registered]:
-    """Register something that a task made."""
+    """Return the change that registers a path or address as an artifact of a task."""
     names.project(project)
     names.slug(slug)
-    kept = texts.line("path", path)
+    artifact_path = texts.line("path", path)
 
     def work(tx: Tx) -> Registered:
         tx.about(project, slug)
         fence.check_agent(project, slug, tasks.state(tx, project, slug), tx.caller)
-        new = q.add_artifact(tx, project=project, slug=slug, path=kept, at=tx.at, actor=tx.caller.actor)
-        tx.note(artifact=kept)
-        return Registered(project=project, task=slug, artifact=kept, new=new == 1)
+        new = q.add_artifact(tx, project=project, slug=slug, path=artifact_path, at=tx.at, actor=tx.caller.actor)
+        tx.note(artifact=artifact_path)
+        return Registered(project=project, task=slug, artifact=artifact_path, new=new == 1)
 
-    return Change(f"register {kept} as artifact of {project}/{slug}", work, returns=Registered)
+    return Change(f"register {artifact_path} as artifact of {project}/{slug}", work, returns=Registered)

@@ -1,4 +1,4 @@
-"""Reopen, pause and archive: what a person does with a task besides ending it."""
+"""Retry, pause and archive tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def retry(*, project: str, slug: str) -> Change[Reopened]:
-    """Open a blocked or ended task again; an archived one comes back into sight."""
+    """Return the change that opens a blocked or ended task again. An archived task is listed again."""
     names.project(project)
     names.slug(slug)
 
@@ -34,7 +34,7 @@ def retry(*, project: str, slug: str) -> Change[Reopened]:
 
 
 def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:
-    """Hold a task back, or let it go on. A running attempt is not touched."""
+    """Return the change that pauses a task, or ends the pause. A running agent is not stopped."""
     names.project(project)
     names.slug(slug)
 
@@ -49,7 +49,7 @@ def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:
 
 
 def archive(*, project: str, slug: str) -> Change[Archived]:
-    """Put an ended task out of sight."""
+    """Return the change that archives an ended task, so that lists leave it out."""
     names.project(project)
     names.slug(slug)
 
@@ -67,7 +67,7 @@ def archive(*, project: str, slug: str) -> Change[Archived]:
 
 
 def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
-    """Put every task that ended so long ago out of sight."""
+    """Return the change that archives every task of a project that ended at least `age` ago."""
     names.project(project)
 
     def work(tx: Tx) -> ArchivedMany:
@@ -80,7 +80,10 @@ def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
 
 
 def archive_long_ended(*, project: str, slug: str, before: int) -> Change[list[str]]:
-    """Put a task that failed or was abandoned out of sight, if it still is and ended before a time. Returns why it was left."""
+    """Return the change that archives a task that failed or was abandoned before a time.
+
+    Its result is empty, or the reason why the task was not archived.
+    """
 
     def work(tx: Tx) -> list[str]:
         tx.about(project, slug)

@@ -1,4 +1,4 @@
-"""Report: done, failed, blocked or abandoned. The first report of an attempt counts; the same again is fine."""
+"""Report that a task is done, failed, blocked or abandoned. The first report of an agent counts; repeating it is fine."""
 
 from __future__ import annotations
 
@@ -20,35 +20,38 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Tx
 
-# What the dispatch of an agent keeps of its report. An agent that abandons its task ends it at once.
-_KEPT: dict[Ending, states.Report] = {"done": "done", "fail": "failed", "block": "blocked"}
+# The report that is recorded on the agent's dispatch. `abandon` is not recorded: it ends the task at once.
+_DISPATCH_REPORTS: dict[Ending, states.Report] = {"done": "done", "fail": "failed", "block": "blocked"}
 
 
 def done(
     *, project: str, slug: str, message: str | None = None, work: str | None = None, override: bool = False
 ) -> Change[Report]:
-    """The work is done. `work` is the commit that it is at, None when that is not known."""
-    return _end("done", project, slug, message=message, commit=work, override=override)
+    """Return the change that reports a task as done. `work` is the finished commit, None when it is not known."""
+    return _report_change("done", project, slug, message=message, commit=work, override=override)
 
 
 def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
-    """The work failed."""
-    return _end("fail", project, slug, reason=reason, commit=work, override=override)
+    """Return the change that reports a task as failed."""
+    return _report_change("fail", project, slug, reason=reason, commit=work, override=override)
 
 
 def block(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
-    """The work cannot go on."""
-    return _end("block", project, slug, reason=reason, commit=work, override=override)
+    """Return the change that reports a task as blocked: the work cannot continue."""
+    return _report_change("block", project, slug, reason=reason, commit=work, override=override)
 
 
 def abandon(
     *, project: str, slug: str, reason: str | None = None, override: bool = False, planner: bool = False
 ) -> Change[Report]:
-    """The work is not wanted any more. A planner (the project's coordinator) says it of tasks that are not its own."""
-    return _end("abandon", project, slug, reason=reason, override=override, planner=planner)
+    """Return the change that abandons a task: nobody wants the work any more.
+
+    `planner` is for a project's coordinator, which may abandon tasks that it does not work on.
+    """
+    return _report_change("abandon", project, slug, reason=reason, override=override, planner=planner)
 
 
-def _end(
+def _report_change(
     event: Ending,
     project: str,
     slug: str,
@@ -59,6 +62,7 @@ def _end(
     override: bool,
     planner: bool = False,
 ) -> Change[Report]:
+    """Return the change for any report. A running agent's report is only recorded; any other report ends the task."""
     names.project(project)
     names.slug(slug)
     why = None if reason is None else texts.text("reason", reason)
@@ -68,20 +72,20 @@ def _end(
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         caller = tx.caller.without_task() if planner else tx.caller
-        attempt, kept = _attempt(tx, project, slug, was, caller), _KEPT.get(event)
-        if last_words is not None:  # a repeated report's are kept too: they add, and change nothing
+        attempt, report = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
+        if last_words is not None:  # also when the report is repeated: a message only adds
             tasks.say(tx, project, slug, last_words)
             tx.note(message=last_words)
-        if attempt is not None and kept is not None:
-            changed = _report(tx, attempt, kept, why, commit)
-            return result(f"reported {kept}", [], changed=changed)
+        if attempt is not None and report is not None:
+            changed = _record_report(tx, attempt, report, why, commit)
+            return result(f"reported {report}", [], changed=changed)
         if fence.is_repeated(project, slug, was, event, caller):
             tx.note(repeated=True)
             return result(was.status, [], changed=False)
         fence.check_person(project, slug, was, caller, override=override)
         after = fence.step(project, slug, was, event)
         ready = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
-        superseded = _superseded(was, tx)
+        superseded = _superseded_assignee(was, tx)
         tx.note(status=after, was=was.status, reason=why, message=last_words, ready=ready, superseded=superseded)
         return result(after, ready, changed=True)
 
@@ -91,8 +95,11 @@ def _end(
     return Change(f"{event} {project}/{slug}", work, why, last_words, override, returns=Report)
 
 
-def _attempt(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
-    """The unfinished dispatch that is speaking, if it is one and the task is still its own."""
+def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
+    """Return the calling agent's dispatch; None for a person or an ended dispatch.
+
+    Raise Superseded when the task is assigned to another dispatch.
+    """
     if caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, caller)
@@ -100,22 +107,24 @@ def _attempt(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) ->
     return row if row is not None and is_unfinished(row) else None
 
 
-def _report(tx: Tx, attempt: Dispatch, kept: states.Report, reason: str | None, commit: str | None) -> bool:
-    """Record the agent's report, its reason and the commit it is about. False when it was recorded before.
+def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str | None, commit: str | None) -> bool:
+    """Record an agent's report with its reason and commit.
 
-    It ends nothing: the agent may still be writing. The first report counts; another one is refused.
+    Return False when the same report was recorded before. The dispatch does not end by this: the agent may still be
+    writing. A different second report raises Superseded.
     """
     if attempt.report is None:
-        q.report_dispatch(tx, id=attempt.id, report=kept, reason=reason, work=commit, at=tx.at)
-        tx.note(report=kept, reason=reason, commit=commit)
+        q.report_dispatch(tx, id=attempt.id, report=report, reason=reason, work=commit, at=tx.at)
+        tx.note(report=report, reason=reason, commit=commit)
         return True
-    if attempt.report != kept:
+    if attempt.report != report:
         now = f"it was reported {attempt.report} before"
         raise errors.Superseded(who=f"dispatch {attempt.id}", project=attempt.project, slug=attempt.slug, now=now)
     tx.note(repeated=True)
     return False
 
 
-def _superseded(was: TaskState, tx: Tx) -> str | None:
+def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
+    """Return the assignee whose running work the caller has ended; None when there was no other assignee."""
     taken = was.status == "in_progress" and was.assignee != tx.caller.actor
     return was.assignee if taken else None

@@ -1,4 +1,7 @@
-"""Review: what waits for a verdict, and the verdict. Accepted work goes on to be merged; work that is sent back waits to be mended."""
+"""Review: list the work that waits for a verdict, and record verdicts.
+
+Accepted work is merged next; work that is sent back waits at the stage `fix`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 ACCEPT: ReviewVerdict = "accept"
 SEND_BACK: ReviewVerdict = "send back"
-_AFTER: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
+_STATUS_AND_STAGE: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
     "accept": ("in_progress", "finisher"),
     "send back": ("blocked", "fix"),
 }
@@ -29,7 +32,7 @@ _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent ba
 
 
 def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
-    """What waits for a verdict, most urgent first, in all projects or in one."""
+    """Return the tasks that wait for a verdict, most urgent first, of all projects or of one."""
     return [
         Waiting.made_of(row, changed_at=iso(row.changed_at))
         for row in q.review_queue(rows)
@@ -38,41 +41,44 @@ def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
 
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
-    """The verdicts on a task's work so far, oldest first."""
+    """Return all verdicts on a task, oldest first."""
     return [Judgement.made_of(row, at=iso(row.at)) for row in q.verdicts_of(rows, project=project, slug=slug)]
 
 
-def judge(
+def record_verdict(
     *, project: str, slug: str, verdict: ReviewVerdict, comments: str = "", work: str | None = None
 ) -> Change[VerdictView]:
-    """Give a verdict on a commit (`work`), as a person or as the task's reviewer. The first counts; the same again is fine."""
+    """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
+
+    The first verdict counts. Repeating the same verdict changes nothing.
+    """
     names.project(project)
     names.slug(slug)
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not text:
         raise errors.BadInput(what="to send work back, say what is to be done: --comments TEXT")
-    status, stage = _AFTER[verdict]
-    judged = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
+    status, stage = _STATUS_AND_STAGE[verdict]
+    outcome = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
     def write(tx: Tx) -> VerdictView:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
-        reviewer = _reviewer(tx, project, slug, was)
-        if was.stage == stage and _is_repeated(tx, judged, text):
+        reviewer = _speaking_reviewer(tx, project, slug, was)
+        if was.stage == stage and _is_repeated(tx, outcome, text):
             tx.note(repeated=True)
-            return judged.replaced(changed=False)
-        _refuse_elsewhere(project, slug, was, tx)
-        _write(tx, judged, text, was, work)
+            return outcome.replaced(changed=False)
+        _refuse_not_in_review(project, slug, was, tx)
+        _write_verdict(tx, outcome, text, was, work)
         if reviewer is not None:
             q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
         tx.note(verdict=verdict, comments=text, status=status, stage=stage, commit=work)
-        return judged
+        return outcome
 
     return Change(f"{verdict} {project}/{slug}", write, text, returns=VerdictView)
 
 
-def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
-    """Return the agent that speaks, and refuse any but the task's reviewer. None for a person."""
+def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
+    """Return the reviewer's dispatch if an agent gives the verdict; None for a person. Refuse any other agent."""
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
@@ -83,17 +89,17 @@ def _reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | Non
     return row
 
 
-def _is_repeated(tx: Tx, judged: VerdictView, text: str) -> bool:
-    """Whether the last verdict was this one, by the same actor."""
-    before = q.verdicts_of(tx, project=judged.project, slug=judged.task)
+def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
+    """Whether the last verdict on the task has the same actor, verdict and comments."""
+    before = q.verdicts_of(tx, project=outcome.project, slug=outcome.task)
     if not before:
         return False
     last = before[-1]
-    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, judged.verdict, text)
+    return (last.actor, last.verdict, last.comments) == (tx.caller.actor, outcome.verdict, text)
 
 
-def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
-    """Refuse a verdict on what is not under review, and a person's while an agent is at it."""
+def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
+    """Refuse a verdict on a task that is not in review, and a person's verdict while an agent works on the task."""
     if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
         at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
@@ -105,15 +111,16 @@ def _refuse_elsewhere(project: str, slug: str, was: TaskState, tx: Tx) -> None:
         )
 
 
-def _write(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | None) -> None:
-    project, slug, actor = judged.project, judged.task, tx.caller.actor
+def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work: str | None) -> None:
+    """Move the task to its next status and stage, and add the verdict to its verdicts and its log."""
+    project, slug, actor = outcome.project, outcome.task, tx.caller.actor
     q.judge_task(
         tx,
         project=project,
         slug=slug,
-        status=judged.status,
-        stage=judged.stage,
-        reason=text if judged.verdict == SEND_BACK else None,
+        status=outcome.status,
+        stage=outcome.stage,
+        reason=text if outcome.verdict == SEND_BACK else None,
         was=was.status,
         assignee=was.assignee,
         actor=actor,
@@ -127,8 +134,8 @@ def _write(tx: Tx, judged: VerdictView, text: str, was: TaskState, work: str | N
         seq=tx.seq,
         at=tx.at,
         actor=actor,
-        verdict=judged.verdict,
+        verdict=outcome.verdict,
         comments=text,
         work=work,
     )
-    tasks.say(tx, project, slug, f"{_LOGGED[judged.verdict]}{f': {text}' if text else ''}")
+    tasks.say(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")

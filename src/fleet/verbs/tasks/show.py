@@ -1,4 +1,4 @@
-"""Show, list and explain tasks. Reads only; times become text, flags become booleans."""
+"""Show and list tasks. Only reads. Times become text, flags become booleans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVERYTHING = 1 << 60
 
 
 class Filters(Value):
-    """Which tasks to list; None is any."""
+    """Which tasks to list; None matches every task."""
 
     status: TaskStatus | None = None
     tag: str | None = None
@@ -36,14 +36,14 @@ class Filters(Value):
 
 
 def view(row: ListedTask | WholeTask, now: int) -> TaskView:
-    """A task's row as people and programs read it."""
+    """Return the row of a task in the form that people and programs read."""
     return TaskView(
         project=row.project,
         slug=row.slug,
         title=row.title,
         status=row.status,
         stage=row.stage,
-        state=_state(row, now),
+        state=_shown_status(row, now),
         priority=row.priority,
         paused=bool(row.paused),
         archived=bool(row.archived),
@@ -58,63 +58,65 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
     )
 
 
-def _state(row: ListedTask | WholeTask, now: int) -> ShownStatus:
-    """A task's status; of an open one whether it is ready or waits."""
+def _shown_status(row: ListedTask | WholeTask, now: int) -> ShownStatus:
+    """Return the status of a task; for an open task `ready` or `waiting` instead."""
     if row.status != "open":
         return row.status
     return "waiting" if fence.why_not_ready(row, now=now) else "ready"
 
 
 def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
-    """Everything about one task."""
+    """Return all details of one task: fields, dependencies, tags, log and artifacts."""
     row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
         raise tasks.missing(rows, project, slug)
-    here = {"project": project, "slug": slug}
+    key = {"project": project, "slug": slug}
     return TaskDetails.made_of(
         view(row, now),
         description=row.description,
         verify=row.verify,
         started_at=iso_or_none(row.started_at),
         ended_at=iso_or_none(row.ended_at),
-        after=[need.slug for need in q.task_needs(rows, **here)],
-        dependents=[each.slug for each in q.task_dependents(rows, **here)],
-        tags=[each.tag for each in q.task_tags(rows, **here)],
-        log=[log_entry(each) for each in q.task_log(rows, **here)],
-        artifacts=[artifact(each) for each in q.task_artifacts(rows, **here)],
+        after=[need.slug for need in q.task_needs(rows, **key)],
+        dependents=[row.slug for row in q.task_dependents(rows, **key)],
+        tags=[row.tag for row in q.task_tags(rows, **key)],
+        log=[log_entry(row) for row in q.task_log(rows, **key)],
+        artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
     )
 
 
 def log_entry(row: queries.LogEntry | TaskLogEntry) -> LogEntry:
-    """A message of a task's log as people and programs read it."""
+    """Return a log message of a task in the form that people and programs read."""
     return LogEntry(at=iso(row.at), actor=row.actor, message=row.message)
 
 
 def artifact(row: queries.Artifact | TaskArtifact) -> ArtifactView:
-    """An artifact as people and programs read it."""
+    """Return an artifact of a task in the form that people and programs read."""
     return ArtifactView(path=row.path, at=iso(row.at), actor=row.actor)
 
 
 def ready(rows: Rows, project: str, now: int, limit: int | None = None) -> list[TaskView]:
-    """What could be started now, most urgent first."""
+    """Return the tasks that could be started now, most urgent first."""
     check_project(rows, project)
     return [view(row, now) for row in q.ready_tasks(rows, project=project, now=now, most=limit or EVERYTHING)]
 
 
 def listed(store: Store, project: str, now: int, filters: Filters) -> Iterator[TaskView]:
-    """Tasks that fit the filters, a page at a time, so that no snapshot is held for long."""
+    """Yield the tasks that match the filters. Each page of tasks is read in its own short snapshot."""
     store.read(lambda rows: check_project(rows, project))
-    last, left = "", EVERYTHING if filters.limit is None else filters.limit
-    while left > 0:
-        page, last = store.read(lambda rows: _page(rows, project, filters, last, left))  # noqa: B023
-        yield from (view(row, now) for row in page[:left])
-        left = left - len(page) if last else 0
+    last, remaining = "", EVERYTHING if filters.limit is None else filters.limit
+    while remaining > 0:
+        page, last = store.read(lambda rows: _matching_page(rows, project, filters, last, remaining))  # noqa: B023
+        yield from (view(row, now) for row in page[:remaining])
+        remaining = remaining - len(page) if last else 0
 
 
-def _page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> tuple[list[ListedTask], str]:
-    """The tasks of a page that fit, and the slug behind which the next page begins; "" when this was the last."""
+def _matching_page(
+    rows: Rows, project: str, filters: Filters, last: str, remaining: int
+) -> tuple[list[ListedTask], str]:
+    """Return the matching tasks of one page, and the slug after which the next page starts; "" after the last page."""
     exact = filters.text is None or filters.text.isascii()
-    most = min(PAGE, left) if exact else PAGE
+    most = min(PAGE, remaining) if exact else PAGE
     page = q.listed_tasks(
         rows,
         project=project,
@@ -122,41 +124,46 @@ def _page(rows: Rows, project: str, filters: Filters, last: str, left: int) -> t
         status=filters.status,
         assignee=filters.assignee,
         archived=int(filters.archived),
-        text=_pattern(filters.text),
+        text=_like_pattern(filters.text),
         tag=filters.tag,
         most=most,
     )
-    fitting = page if exact else [row for row in page if _has(rows, row, filters.text or "")]
+    fitting = page if exact else [row for row in page if _contains_text(rows, row, filters.text or "")]
     return fitting, page[-1].slug if len(page) == most else ""
 
 
-def _pattern(text: str | None) -> str | None:
-    """For LIKE. Both databases lower A to Z only, so that any other letter may be anything here; `_has` looks closer."""
+def _like_pattern(text: str | None) -> str | None:
+    """Return the SQL LIKE pattern for a text; None for None.
+
+    Both databases fold only ASCII letters, so any other letter becomes a wildcard; `_contains_text` checks those
+    matches again.
+    """
     if text is None:
         return None
     letters = [f"!{char}" if char in "!%_" else char.lower() if char.isascii() else "%" for char in text]
     return f"%{''.join(letters)}%"
 
 
-def _has(rows: Rows, row: ListedTask, text: str) -> bool:
+def _contains_text(rows: Rows, row: ListedTask, text: str) -> bool:
+    """Whether the slug, title or description of a task contains the text, in upper or lower case."""
     task = q.task_whole(rows, project=row.project, slug=row.slug)
     return task is not None and text.lower() in f"{task.slug}\0{task.title}\0{task.description}".lower()
 
 
 def check_project(rows: Rows, project: str) -> None:
-    """Refuse a project that is not registered."""
+    """Raise NoSuchProject for a project that is not registered."""
     if q.project_by_name(rows, name=names.project(project)) is None:
         raise errors.NoSuchProject(project=project)
 
 
 def graph(rows: Rows, project: str, now: int, *, archived: bool = False) -> Graph:
-    """All nodes and edges of a project."""
+    """Return all tasks of a project as nodes, and their dependencies as edges."""
     check_project(rows, project)
     page = q.page_of_tasks(rows, project=project, after_slug="", archived=int(archived), most=EVERYTHING)
     known = {row.slug for row in page}
     edges = [EdgeView(slug=row.slug, needs=row.needs) for row in q.project_edges(rows, project=project)]
     return Graph(
         project=project,
-        nodes=[GraphNode.made_of(row, state=_state(row, now)) for row in page],
+        nodes=[GraphNode.made_of(row, state=_shown_status(row, now)) for row in page],
         edges=[edge for edge in edges if edge.slug in known and edge.needs in known],
     )

@@ -1,1 +1,1 @@
-"""What people look at. Reads only."""
+"""Views: status, recap, doctor and the list of operations. They only read."""

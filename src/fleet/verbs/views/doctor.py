@@ -1,4 +1,4 @@
-"""Examine: is everything as it should be? Each finding says what to do about it."""
+"""Doctor: check tools, home, store and projects. Each finding says what to do."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ _LITTLE_SPACE = 500_000_000
 
 
 def examine(context: Context) -> Iterator[Finding]:
-    """Look at tools, permissions, disk, store and projects."""
+    """Yield one finding for each check of tools, permissions, disk, store, hooks and projects."""
     store, machine, home = context.store, context.world.machine, context.home
-    yield _version("python", machine.python(), _PYTHON, "install a newer Python")
-    yield _version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
-    yield _version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
-    yield _privacy(machine, home)
-    yield _space(machine, home)
-    yield _counts(store)
-    yield _hooks(store, home)
+    yield _check_version("python", machine.python(), _PYTHON, "install a newer Python")
+    yield _check_version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
+    yield _check_version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
+    yield _check_privacy(machine, home)
+    yield _check_space(machine, home)
+    yield _check_counts(store)
+    yield _check_hooks(store, home)
     projects = store.read(q.all_projects)
-    yield from (_project(home, project) for project in projects)
+    yield from (_check_project(home, project) for project in projects)
     for project in projects:
-        yield from _missing_merges(context, project)
+        yield from _check_merges(context, project)
 
 
-def _version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+def _check_version(name: str, version: tuple[int, int] | None, least: tuple[int, int], advice: str) -> Finding:
+    """Check that a program is installed and not older than `least`."""
     wanted = ".".join(map(str, least))
     if version is None:
         return Finding(about=name, ok=False, says="not installed", advice=advice)
@@ -52,13 +53,15 @@ def _version(name: str, version: tuple[int, int] | None, least: tuple[int, int],
     return Finding(about=name, ok=True, says=says)
 
 
-def _privacy(machine: Machine, home: str) -> Finding:
+def _check_privacy(machine: Machine, home: str) -> Finding:
+    """Check that no other user can read the fleet home."""
     if machine.is_private(home):
         return Finding(about="home", ok=True, says=f"{home} is private")
     return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
 
 
-def _space(machine: Machine, home: str) -> Finding:
+def _check_space(machine: Machine, home: str) -> Finding:
+    """Check that the disk of the fleet home has enough free space."""
     free = machine.free_bytes(home)
     says = f"{free / 1e9:.1f} GB free"
     if free > _LITTLE_SPACE:
@@ -66,7 +69,8 @@ def _space(machine: Machine, home: str) -> Finding:
     return Finding(about="disk", ok=False, says=says, advice="free some space")
 
 
-def _counts(store: Store) -> Finding:
+def _check_counts(store: Store) -> Finding:
+    """Check that every task's stored count of open blockers is right."""
     wrong = store.read(q.miscounted)
     if not wrong:
         return Finding(about="store", ok=True, says="readable, and every count of open blockers is right")
@@ -77,21 +81,22 @@ def _counts(store: Store) -> Finding:
     )
 
 
-def _hooks(store: Store, home: str) -> Finding:
-    """Whether a hook failed, and how many agents at work were heard of through their hooks."""
+def _check_hooks(store: Store, home: str) -> Finding:
+    """Check that no hook has failed; report how many running agents have called a hook."""
     try:
         with open(f"{home}/{paths.LAST_HOOK_ERROR}", encoding="utf-8", errors="replace") as file:
-            advice = f"mend what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"
+            advice = f"fix what it names, then remove {paths.LAST_HOOK_ERROR} in the fleet home"
             return Finding(about="hooks", ok=False, says=f"one failed: {file.read().strip()}", advice=advice)
     except FileNotFoundError:
         pass
     agents = store.read(lambda rows: q.living_agents(rows, project=None))
     heard = sum(row.heartbeat_at is not None for row in agents)
-    return Finding(about="hooks", ok=True, says=f"{heard} of {len(agents)} agents at work were heard of")
+    says = f"{heard} of {len(agents)} running agents have called a hook" if agents else "no agents running"
+    return Finding(about="hooks", ok=True, says=says)
 
 
-def _project(home: str, project: Project) -> Finding:
-    """Whether a project's repository is there, and whether its settings can be read and are trusted."""
+def _check_project(home: str, project: Project) -> Finding:
+    """Check that a project's repository exists, and that its settings are readable and trusted."""
     about = f"project {project.name}"
     if not os.path.isdir(project.path):
         advice = f"put it back, or `fleet project remove {project.name}`"
@@ -100,17 +105,17 @@ def _project(home: str, project: Project) -> Finding:
         settings = trusted_settings(home, project.name, project.path)
     except errors.BadSetting as error:
         return Finding(about=about, ok=False, says=str(error), advice=error.next_step)
-    waiting = [each.name for each in settings.values() if each.untrusted]
-    if not waiting:
+    untrusted = [setting.name for setting in settings.values() if setting.untrusted]
+    if not untrusted:
         return Finding(about=about, ok=True, says=project.path)
-    why = errors.NotTrusted(project=project.name, settings=", ".join(waiting))
+    why = errors.NotTrusted(project=project.name, settings=", ".join(untrusted))
     return Finding(about=about, ok=False, says=str(why), advice=why.next_step)
 
 
-def _missing_merges(context: Context, project: Project) -> Iterator[Finding]:
-    """Yield a finding when merged work of a project is missing, or when git cannot tell."""
+def _check_merges(context: Context, project: Project) -> Iterator[Finding]:
+    """Yield a finding when recorded merges of a project are missing, or when git cannot look for them."""
     try:
         refuse_missing(context, project.name)
     except errors.FleetError as error:
-        advice = error.next_step or "see that the repository is there and git can read it"
+        advice = error.next_step or "make sure that the repository exists and git can read it"
         yield Finding(about=f"project {project.name}", ok=False, says=str(error), advice=advice)

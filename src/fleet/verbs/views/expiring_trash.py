@@ -1,4 +1,4 @@
-"""What will soon be deleted from the trash, for people."""
+"""The trash that will soon be deleted, in words for people."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def home_of(context: Context) -> str:
-    """The id of this home, by which its own trash is known in a shared database."""
+    """Return the id of this fleet home. It marks the home's own trash in a database that several homes share."""
     return context.world.record.id
 
 
-def expiring(context: Context) -> list[str]:
-    """What will be deleted from the trash within a day, in words."""
+def expiring_trash_lines(context: Context) -> list[str]:
+    """Return a line for each entry of the trash that will be deleted within a day."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=home_of(context)))
     return [f"{counted(row)} in {row.name}: {expiry(row, now)}" for row in rows if row.until - now <= DAY]
 
 
 def expiry(row: KeptTrash, now: int) -> str:
-    """When it will be deleted."""
+    """Say when an entry of the trash will be deleted."""
     return f"expires in {age(row.until - now)}" if row.until > now else "expired, the next sweep deletes it"
 
 
 def counted(row: KeptTrash | Trash) -> str:
-    """How many files it is."""
+    """Say how many ignored files an entry of the trash contains."""
     return f"{row.files} ignored file{'' if row.files == 1 else 's'}"

@@ -1,9 +1,9 @@
-"""What hinders a project: why ready work is not begun although nobody reports a failure. Only a person can mend it."""
+"""Obstacles: why no agent starts on the ready tasks of a project although no task has failed. A person has to act."""
 
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.results.views import Hindrance
+from fleet.model.results.views import Obstacle
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.merge.recorded import describe_missing
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 _DEAD = frozenset({"dead", "ended"})
 
 
-def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
-    """Return what stops a project: missing merges, a dead coordinator, or an agent that could not start; None when nothing does.
+def find_obstacle(context: Context, project: str, *, ready: bool) -> str | None:
+    """Return why a project is stopped; None when nothing stops it.
 
-    In a project that never had a coordinator a person starts the agents: there only missing merges are reported.
+    Reasons are missing merges, a dead coordinator, or an agent that could not start. A project that never had a
+    coordinator is checked for missing merges only: there a person starts the agents.
     """
     missing = describe_missing(context, project)
     if missing:
@@ -35,7 +36,7 @@ def hindrance(context: Context, project: str, *, ready: bool) -> str | None:
 
 
 def unstartable(context: Context, wanted: Wanted) -> str | None:
-    """Return why such an agent could not be started now; None when it could."""
+    """Return why the wanted agent could not be started now; None when it could be started."""
     from fleet.verbs.dispatch.plan import check_start
 
     try:
@@ -45,14 +46,15 @@ def unstartable(context: Context, wanted: Wanted) -> str | None:
     return None
 
 
-def hindrances(context: Context, projects: list[ProjectView]) -> list[Hindrance]:
-    """What stops each project. Settings that cannot be read stop their own project only."""
-    reasons = ((each.name, _hindrance_or_bad_setting(context, each)) for each in projects)
-    return [Hindrance(project=name, text=text) for name, text in reasons if text]
+def find_obstacles(context: Context, projects: list[ProjectView]) -> list[Obstacle]:
+    """Return the obstacle of each project that has one. Unreadable settings count as an obstacle of their project."""
+    reasons = ((each.name, _find_obstacle_or_bad_setting(context, each)) for each in projects)
+    return [Obstacle(project=name, text=text) for name, text in reasons if text]
 
 
-def _hindrance_or_bad_setting(context: Context, project: ProjectView) -> str | None:
+def _find_obstacle_or_bad_setting(context: Context, project: ProjectView) -> str | None:
+    """Return the obstacle of a project, or the error in its settings; None when there is neither."""
     try:
-        return hindrance(context, project.name, ready=project.ready > 0)
+        return find_obstacle(context, project.name, ready=project.ready > 0)
     except errors.BadSetting as error:
         return error.spoken

@@ -1,4 +1,4 @@
-"""Follow operations: list them, and wait for more. By sequence number, so none is missed."""
+"""Operations: list them, and wait for new ones. Sequence numbers make sure that none is missed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOREVER = 1 << 60
 
 
 class Which:
-    """Which operations: of whom, between which times, and up to which sequence number."""
+    """A filter for operations: by project, task, dispatch, actor, time, and highest sequence number (`until`)."""
 
     __slots__ = ("actor", "before", "dispatch", "project", "since", "slug", "until")
 
@@ -46,7 +46,7 @@ class Which:
         self.until = until
 
     def wants(self, row: Operation) -> bool:
-        """Whether an operation is one of them."""
+        """Whether an operation passes this filter."""
         return (
             self.project in {None, row.project}
             and self.slug in {None, row.slug}
@@ -57,23 +57,24 @@ class Which:
         )
 
 
-def document(row: Operation) -> OperationView:
-    """An operation as people and programs read it."""
+def operation_view(row: Operation) -> OperationView:
+    """Return an operation in the form that people and programs read, with its time as text."""
     return OperationView.made_of(row, at=iso(row.at), what=facts_of(row.what))
 
 
 def facts_of(what: str) -> dict[str, Any]:
-    """What an operation noted of its change, from the column `what`."""
+    """Return the facts that an operation recorded, parsed from its column `what`; empty when there are none."""
     facts = jsontext.loads(what)
     return facts if isinstance(facts, dict) else {}
 
 
 def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
-    """The newest operations that fit, oldest first."""
-    return [document(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
+    """Return the newest operations that pass the filter, at most `limit`, oldest first."""
+    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
 
 
 def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
+    """Return the newest operations of the filter's dispatch, else of its task, else of its project."""
     since, before, until, actor = which.since, which.before, which.until, which.actor
     if which.dispatch is not None:
         return q.operations_of_dispatch(
@@ -96,17 +97,17 @@ def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
 
 
 def newest(rows: Rows) -> int:
-    """The newest sequence number; 0 before the first operation."""
+    """Return the sequence number of the newest operation; 0 when there is no operation."""
     return q.last_operation(rows).seq
 
 
 def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView]:
-    """Operations as they are committed, for as long as they are wanted."""
+    """Yield each operation after the sequence number `after` once it is committed, until `wanted()` is false."""
     while wanted():
         page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023
         for row in page:
             after = row.seq
             if which.wants(row):
-                yield document(row)
+                yield operation_view(row)
         if not page:
             clock.wait(PAUSE)

@@ -1,4 +1,4 @@
-"""Overview: the projects with their counts, and what is still held although nobody needs it."""
+"""Overview: the projects with their counts, open questions, and claims that nobody needs but that are not released."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class ProjectsOverview(Value):
-    """The projects, by name, and what is still held although nobody needs it, in words."""
+    """The projects by name, and in words the claims that nobody needs but that are not released."""
 
     projects: list[ProjectView]
     reclaim: list[str]
 
 
 def overview(rows: Rows, now: int) -> ProjectsOverview:
-    """Each project with its counts, and what is still held."""
+    """Return every project with its counts, and the claims that nobody needs but that are not released."""
     projects = {row.name: row for row in q.all_projects(rows)}
     counts: dict[str, list[StatusCount]] = {name: [] for name in projects}
     for count in q.project_counts(rows):
@@ -32,21 +32,22 @@ def overview(rows: Rows, now: int) -> ProjectsOverview:
     dispatches = {row.project: row for row in q.dispatch_counts(rows)}
     return ProjectsOverview(
         projects=[
-            _project(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
+            _project_view(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
         ],
-        reclaim=[_in_words(row.kind, row.n) for row in q.reclaim_trouble(rows)],
+        reclaim=[_describe_claims(row.kind, row.n) for row in q.reclaim_trouble(rows)],
     )
 
 
-def _project(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
-    shown = {each.status: each.n for each in counts if not each.archived}
+def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatches: DispatchCount | None) -> ProjectView:
+    """Return a project with the counts of its tasks and dispatches."""
+    shown = {count.status: count.n for count in counts if not count.archived}
     return ProjectView(
         name=row.name,
         path=row.path,
         added_at=iso(row.added_at),
         ready=ready,
-        archived=sum(each.n for each in counts if each.archived),
-        finished=sum(each.n for each in counts if each.status == "done"),
+        archived=sum(count.n for count in counts if count.archived),
+        finished=sum(count.n for count in counts if count.status == "done"),
         tasks=Counts(**{status: shown.get(status, 0) for status in STATUSES}),
         dispatches=DispatchCounts(
             active=int(dispatches.active) if dispatches else 0,
@@ -56,7 +57,7 @@ def _project(row: Project, counts: list[StatusCount], ready: int, dispatches: Di
 
 
 def questions(rows: Rows, project: str | None = None) -> list[Asked]:
-    """What agents ask a person, oldest first, in all projects or in one."""
+    """Return the unanswered questions of agents, oldest first, of all projects or of one."""
     return [
         Asked.made_of(row, asked_at=iso(row.asked_at))
         for row in q.waiting_questions(rows)
@@ -64,8 +65,8 @@ def questions(rows: Rows, project: str | None = None) -> list[Asked]:
     ]
 
 
-def _in_words(kind: str, count: int) -> str:
-    """2 worktrees kept: uncommitted work, or not reclaimed yet."""
+def _describe_claims(kind: str, count: int) -> str:
+    """Say how many claims of a kind are not released, for example "2 worktrees kept: uncommitted work, …"."""
     if kind == "worktree":
         return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"
     return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"

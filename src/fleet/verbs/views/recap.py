@@ -1,4 +1,4 @@
-"""Recap: what happened since a time. From operations and tables; nobody is asked, and nothing is guessed."""
+"""Recap: what happened since a time, read from the operations and tables of the store."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
-    """Merged, waiting, failed, interrupted, spent."""
+    """Return what was merged, what waits, failed, was blocked or interrupted, and what the agents cost, since a time."""
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
-    settled = [_settled(row, facts) for row, facts in operations if _has_ended(row, facts)]
-    blocked = [each for each in settled if each.exec_state == "blocked"]
+    settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
+    blocked = [dispatch for dispatch in settled if dispatch.exec_state == "blocked"]
     return Recap(
         since=iso(since),
         until=iso(now),
@@ -32,19 +32,19 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
         ],
         review=review.waiting(rows, project),
         asked=questions(rows, project),
-        failed=[each for each in settled if each.exec_state == "failed"],
-        blocked=[each for each in blocked if not _is_interrupted(each)],
-        interrupted=[each for each in blocked if _is_interrupted(each)],
-        spent=_spent(rows, since, project),
+        failed=[dispatch for dispatch in settled if dispatch.exec_state == "failed"],
+        blocked=[dispatch for dispatch in blocked if not _is_interrupted(dispatch)],
+        interrupted=[dispatch for dispatch in blocked if _is_interrupted(dispatch)],
+        spent=_total_cost(rows, since, project),
     )
 
 
-def _has_ended(row: SettledDispatch, facts: dict[str, Any]) -> bool:
-    """Whether a dispatch ended by it. A coordinator that somebody stopped or replaced is left out: that is no failure."""
+def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
+    """Whether an operation ended a dispatch. False for a coordinator that was asked to exit: that is no failure."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 
-def _settled(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
+def _settled_view(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
     return SettledView.made_of(row, at=iso(row.at), exec_state=facts["exec_state"], reason=facts.get("reason"))
 
 
@@ -52,13 +52,16 @@ def _is_interrupted(blocked: SettledView) -> bool:
     return (blocked.reason or "").startswith(INTERRUPTED)
 
 
-def _spent(rows: Rows, since: int, project: str | None) -> Spent:
-    """What the agents that were at work since then cost, as their engines report it; archived agents too."""
+def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
+    """Return the sum of tokens and dollars of agents that worked since a time, as their engines report them.
+
+    Archived agents are included.
+    """
     costs = [(row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
     for row in q.archived_since(rows, since=since, project=project):
         facts = facts_of(row.what)
         costs.append((facts.get("cost"), facts.get("tokens")))
-    reported = [each for each in costs if each != (None, None)]
+    reported = [pair for pair in costs if pair != (None, None)]
     return Spent(
         agents=len(reported),
         tokens=sum(tokens or 0 for _cost, tokens in reported),

@@ -1,13 +1,13 @@
-"""Status: what is going on, on one page. Who needs the person comes first."""
+"""Status: one page about everything that is going on. What needs a person comes first."""
 
 from __future__ import annotations
 
-from fleet.model.results.views import Attempt, Failure, Hindrance, HoldView, Merging, NeedView, Overview, Parked
+from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.tasks import review
-from fleet.verbs.views.expiring_trash import expiring
-from fleet.verbs.views.obstacles import hindrances
+from fleet.verbs.views.expiring_trash import expiring_trash_lines
+from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
 
 TYPE_CHECKING = False
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
-# The states in which an agent waits for a person, besides a question that it put by its hook.
-_WAITS = frozenset({"asks", "dialog", "idle", "stopped, no report"})
+# The states in which an agent waits for a person, besides a question that it asked through its hook.
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"})
 
 
 def status(context: Context) -> Overview:
-    """Needs you, what is in the way, to review, failed, parked, being merged, working, held back; then the projects."""
+    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
     return page.replaced(
-        in_the_way=[*hindrances(context, page.projects), *_why_worktree_busys(context, agents)],
-        reclaim=[*page.reclaim, *_left_by_runners(context), *expiring(context)],
+        in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
+        reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
 
 
-def _why_worktree_busys(context: Context, agents: list[AgentView]) -> list[Hindrance]:
-    """Worktrees of dead agents that are not handed on, because a process works in them that fleet cannot attribute."""
+def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]:
+    """Return the obstacle for each dead agent whose worktree is kept because an unknown process works in it."""
     dead = [agent for agent in agents if agent.state == "exited"]
     if not dead:
         return []
     from fleet.verbs.dispatch.settle import why_worktree_busy
 
     reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
-    return [Hindrance(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
+    return [Obstacle(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
-    """Every unfinished dispatch as `agents` shows it. Where there is none, neither tmux nor an engine is asked."""
+    """Return every unfinished dispatch as `fleet ps` shows it. Ask neither tmux nor an engine when there is none."""
     if not context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=0)):
         return []
     from fleet.verbs.agents.listing import agents
@@ -54,8 +54,8 @@ def agents_at_work(context: Context, project: str | None = None) -> list[AgentVi
     return agents(context, project)
 
 
-def _left_by_runners(context: Context) -> list[str]:
-    """What dead runners of jobs left running, in words."""
+def _processes_of_dead_runners(context: Context) -> list[str]:
+    """Say which processes of jobs still run although the runner that started them is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
     from fleet.verbs.jobs.abandoned import left_by_runners
@@ -64,13 +64,16 @@ def _left_by_runners(context: Context) -> list[str]:
 
 
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
-    """The page as one snapshot of the store shows it, without what only the world can tell."""
-    now, on_hand, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
-    known = overview(rows, now)
-    to_merge = [row for row in on_hand if row.stage == "finisher" and not row.attempted]
+    """Return the part of the status page that one snapshot of the store can tell."""
+    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    counts = overview(rows, now)
+    to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
     return Overview(
-        needs_you=[*map(_question, asked), *_silent(agents, {each.dispatch for each in asked}, iso(now))],
+        needs_you=[
+            *map(_question_need, asked),
+            *_needs_without_question(agents, {each.dispatch for each in asked}, iso(now)),
+        ],
         in_the_way=[],
         review=review.waiting(rows),
         failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=MOST)],
@@ -79,21 +82,21 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
             for row in q.parked_tasks(rows, now=now, most=MOST)
         ],
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
-        merging=[*map(_merging, to_merge), *map(_merging, q.unmerged_tasks(rows, most=MOST))],
-        working=_working(on_hand, agents, iso(now)),
-        projects=known.projects,
-        reclaim=known.reclaim,
-        elsewhere=[_in_words(row, world) for row in elsewhere],
+        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
+        working=_attempts(in_progress, agents, iso(now)),
+        projects=counts.projects,
+        reclaim=counts.reclaim,
+        elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )
 
 
-def _question(asked: Asked) -> NeedView:
-    """A question that an agent put."""
+def _question_need(asked: Asked) -> NeedView:
+    """Return the entry "needs you" for a question of an agent."""
     return NeedView.made_of(asked, question=asked.id, since=asked.asked_at, source="hook")
 
 
-def _silent(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView]:
-    """Agents that wait for somebody without having put a question."""
+def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView]:
+    """Return the entries "needs you" for agents that wait for a person but have asked no question."""
     return [
         NeedView(
             project=agent.project,
@@ -107,30 +110,30 @@ def _silent(agents: list[AgentView], asked: set[str], now: str) -> list[NeedView
             source=agent.source,
         )
         for agent in agents
-        if agent.state in _WAITS and agent.id not in asked
+        if agent.state in _WAITING_STATES and agent.id not in asked
     ]
 
 
-def _merging(row: TaskOnHand | UnmergedTask) -> Merging:
+def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
     return Merging.made_of(row, since=iso(row.changed_at))
 
 
-def _working(on_hand: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
-    """Agents, coordinators too, with what they work on; and tasks that somebody claimed by name."""
-    titles = {(row.project, row.slug): row.title for row in on_hand}
-    taken = {(agent.project, agent.task) for agent in agents}
+def _attempts(in_progress: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
+    """Return what is being worked on: all agents, coordinators included, then tasks that a person claimed."""
+    titles = {(row.project, row.slug): row.title for row in in_progress}
+    with_agent = {(agent.project, agent.task) for agent in agents}
     claimed = [
         row
-        for row in on_hand
-        if (row.project, row.slug) not in taken and (row.attempted or row.stage not in {"review", "finisher"})
+        for row in in_progress
+        if (row.project, row.slug) not in with_agent and (row.attempted or row.stage not in {"review", "finisher"})
     ]
     return [
-        *(_agent(agent, titles.get((agent.project, agent.task or "")), now) for agent in agents),
-        *map(_claimed, claimed),
+        *(_agent_attempt(agent, titles.get((agent.project, agent.task or "")), now) for agent in agents),
+        *map(_claimed_attempt, claimed),
     ]
 
 
-def _agent(agent: AgentView, title: str | None, now: str) -> Attempt:
+def _agent_attempt(agent: AgentView, title: str | None, now: str) -> Attempt:
     return Attempt.made_of(
         agent,
         slug=agent.task,
@@ -140,16 +143,18 @@ def _agent(agent: AgentView, title: str | None, now: str) -> Attempt:
     )
 
 
-def _claimed(row: TaskOnHand) -> Attempt:
+def _claimed_attempt(row: TaskOnHand) -> Attempt:
+    """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
         row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
     )
 
 
-def _in_words(row: ClaimsElsewhere, world: World) -> str:
+def _describe_claims_elsewhere(row: ClaimsElsewhere, world: World) -> str:
+    """Say how many claims another home, host or tmux socket has to release."""
     count = f"{row.n} claim{'' if row.n == 1 else 's'}"
-    ways = "if that is no more, `fleet dispatches disown` gives up what it had"
+    ways = "if it no longer exists, `fleet dispatches disown` gives up its claims"
     if row.home not in {None, world.record.id}:
         whose = f"{row.path} on {row.name}, host {row.host}" if row.path else f"{row.home}, host {row.host}"
         return f"{count} of another home ({whose}): only that home can release what it made; {ways}"

@@ -17,7 +17,7 @@ from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.jobs import records
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
-from fleet.verbs.merge.keep_uncommitted import keep
+from fleet.verbs.merge.keep_uncommitted import commit_kept_work
 from fleet.verbs.merge.merge import work_outside_branch
 from fleet.world.git.branch_in_use import branch_in_hand
 
@@ -128,7 +128,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
     try:
-        return keep(context, project, slug).left
+        return commit_kept_work(context, project, slug).left
     except (errors.Absent, errors.GateHeld):
         return left
     except errors.GitRefused as error:
