@@ -80,7 +80,7 @@ class Jobs(Part):
 
     def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
         """The items of a job."""
-        return listing.listed(self._by.view, ident, state)
+        return listing.items_of_job(self._by.view, ident, state)
 
     def item(self, ident: str, given: str) -> ItemDetails:
         """One item, with its failures and steps."""

@@ -35,7 +35,7 @@ from fleet.verbs.dispatch.reclaim import (
     why_kept,
 )
 from fleet.verbs.homes.ownership import is_own, offer, owner_of
-from fleet.verbs.jobs.sweep import left_running, litter
+from fleet.verbs.jobs.sweep import sweep_ended_items, sweep_leftovers
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile
@@ -70,7 +70,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         found += _unfinished(context, listing, kill=kill)
         found += strays.sessions(context, context.world.tmux.listing(), kill=kill)
         found += strays.processes(context, kill=kill)
-        found += left_running(context, kill=kill)
+        found += sweep_leftovers(context, kill=kill)
         found += strays.cgroups(context, kill=kill)
         found += strays.files(context, kill=kill)
         found += strays.rewrites(context, kill=kill)
@@ -78,7 +78,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         found += coordinators.findings(context, kill=kill)
     if "retry-releases" in phases:
         found += _long_ended(context, kill=kill)
-        found += litter(context, kill=kill)
+        found += sweep_ended_items(context, kill=kill)
         found += _bundles(context, kill=kill)
         found += _gone_bundles(context, kill=kill)
         found += trash.findings(context, kill=kill)
