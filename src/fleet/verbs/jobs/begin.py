@@ -85,7 +85,7 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
     context.project(asked.project)
     source = read_document(asked.file)
     workflow = read(source, asked.file)
-    for step in workflow.agents():
+    for step in workflow.agent_steps():
         run_step.agent_of(context, step, asked.project)
     ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(context.world.ids.dispatch())
     new = records.NewJob(

@@ -24,7 +24,7 @@ class EngineWait:
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:
         self._context = context
         self._project = job.project
-        self._named = {step.engine for step in workflow.agents()}
+        self._named = {step.engine for step in workflow.agent_steps()}
 
     def room(self) -> int:
         """Return how many items may run: 0 while an engine is held back, 1 after its reset, else sys.maxsize."""
