@@ -113,6 +113,8 @@ def _stub_model(check: Check) -> AbstractContextManager[StubModel | None]:
 
 
 class _Trial:
+    """One trial of one engine, with its home, repository and stub model."""
+
     def __init__(self, engine: Engine, check: Check, autonomy: str | None, root: str, stub: StubModel | None) -> None:
         self._engine = engine
         self._check = check
@@ -123,6 +125,7 @@ class _Trial:
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
     def run(self, patience: float) -> Trial:
+        """Dispatch the engine, watch its agent, and return the verdict."""
         self._make_home()
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)
@@ -156,10 +159,12 @@ class _Trial:
         words += ["--json", *command]
         lock = _dispatch_lock(self._root)
         try:
-            done = programs.run("fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take())
-            return dict(json.loads(done.out))
+            result = programs.run(
+                "fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take()
+            )
+            return dict(json.loads(result.out))
         except ValueError:
-            raise errors.FleetError(what=f"the trial could not be dispatched: {done.err.strip()[-300:]}") from None
+            raise errors.FleetError(what=f"the trial could not be dispatched: {result.err.strip()[-300:]}") from None
         finally:
             lock.give()
 

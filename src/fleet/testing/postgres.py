@@ -56,6 +56,7 @@ class ThrowawayPostgres:
         return url_in(self.directory, database)
 
     def start(self) -> Self:
+        """Start the watchdog, which creates the data folder and runs the server."""
         binaries = self._binaries or find_binaries()
         uid, gid = server_identity()
         # Not TMPDIR: a socket's path has 104 bytes at most, and the user `nobody` must reach the folder.
@@ -78,6 +79,7 @@ class ThrowawayPostgres:
         return self
 
     def wait(self) -> None:
+        """Wait until the server accepts connections."""
         wait_until_ready(self.directory)
 
     def stop(self) -> None:
@@ -100,6 +102,7 @@ class ThrowawayPostgres:
 
 
 def url_in(directory: Path, database: str) -> str:
+    """Return the address of a database on the server in this folder."""
     return f"postgresql://{USER}@/{database}?host={directory}"
 
 
@@ -171,10 +174,10 @@ def newest_first(folders: Iterator[Path]) -> list[Path]:
 def runs_as(program: Path, uid: int, gid: int) -> bool:
     """Whether a user can run the program."""
     try:
-        done = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
+        result = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
     except PermissionError:
         return False
-    return done.returncode == 0
+    return result.returncode == 0
 
 
 def copy_installation(binaries: Path, target: Path, uid: int, gid: int) -> Path:

@@ -60,10 +60,10 @@ class Scene:
     def git(self, *words: str, cwd: str | None = None) -> str:
         """Run git in the repository; return its output."""
         env = os.environ | _IDENTITY
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", *words], cwd=cwd or self.repository, env=env, check=True, capture_output=True, text=True
         )
-        return done.stdout.strip()
+        return result.stdout.strip()
 
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
         """Add a task if it is missing and start an agent on it; return the id of the dispatch."""

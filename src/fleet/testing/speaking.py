@@ -132,6 +132,7 @@ class HookCaller:
 
 
 def _run(command: str, given: bytes, *, wait: bool) -> str:
+    """Run a hook's command with this input; return its output, or "" when it is not waited for."""
     quiet = subprocess.DEVNULL
     out = subprocess.PIPE if wait else quiet
     child = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=out, stderr=quiet)

@@ -65,6 +65,7 @@ class StubModel:
         self._server.server_close()
 
     def _answer(self, body: Body) -> list[Body]:
+        """Answer one request, and note trouble and the end of the conversation."""
         answer = self._speak(body, self._commands)
         self.trouble = answer.trouble or self.trouble
         self.over = self.over or answer.last
@@ -113,6 +114,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _event_line(event: Body) -> str:
+    """Return the line that names an event in a stream; "" for an event without a type."""
     return f"event: {event['type']}\n" if "type" in event else ""
 
 
@@ -140,6 +142,7 @@ def _text(content: object) -> str:
 
 
 def _message(body: Body, block: Body) -> Iterator[Body]:
+    """Yield the events of one answer in Anthropic's interface."""
     text = block.get("text")
     empty = {**block, "input": {}} if text is None else {"type": "text", "text": ""}
     delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])} if text is None else None
@@ -184,6 +187,7 @@ def _text_message(text: str) -> Body:
 
 
 def _response(item: Body) -> Iterator[Body]:
+    """Yield the events of one answer in OpenAI's interface."""
     ident = f"resp_{uuid.uuid4().hex}"
     usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
     yield {"type": "response.created", "response": {"id": ident}}
@@ -205,6 +209,7 @@ def contents(body: Body, commands: Sequence[str]) -> Answer:
 
 
 def _content(part: Body) -> Body:
+    """Return one answer in Google's interface."""
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     return {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1000, "totalTokenCount": 1020}}
 

@@ -52,6 +52,7 @@ def run_to_end(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
 
 
 def main() -> None:
+    """Run the commands of the order on the command line, then wait for the wish to stop."""
     order = json.loads(sys.argv[1])
     directory = Path(order["directory"])
     try:

@@ -116,6 +116,7 @@ class _Quoting:
         return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:
+        """Open or close quotes at one character of the command."""
         now = self._quotes[-1]
         if now == "'":
             if part.endswith("'"):  # in single quotes a backslash is a plain character

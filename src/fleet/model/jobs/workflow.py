@@ -115,10 +115,10 @@ class Workflow:
 
 def read(text: str, file: str) -> Workflow:
     """Return the workflow of a document; raise BadWorkflow with the first fault."""
-    found = faults(text)
-    if found:
-        first = found[0]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    all_faults = faults(text)
+    if all_faults:
+        first = all_faults[0]
+        more = f" (and {len(all_faults) - 1} more)" if len(all_faults) > 1 else ""
         raise errors.BadWorkflow(
             file=file,
             line=first.line,
@@ -135,13 +135,14 @@ def faults(text: str) -> list[Fault]:
         root = parse(text)
     except Unreadable as error:
         return [error.fault]
-    found = list(JOB.faults(root, "the document"))
-    if not found:
-        found = [*_faults_of_select(root), *_faults_of_placeholders(root), *_faults_of_names(root)]
-    return sorted(found, key=lambda fault: (fault.line, fault.column))
+    all_faults = list(JOB.faults(root, "the document"))
+    if not all_faults:
+        all_faults = [*_faults_of_select(root), *_faults_of_placeholders(root), *_faults_of_names(root)]
+    return sorted(all_faults, key=lambda fault: (fault.line, fault.column))
 
 
 def _faults_of_select(root: Node) -> Iterator[Fault]:
+    """Yield a fault if `select` is no JMESPath expression."""
     given = root.value["map"].value["input"]
     select = given.value.get("select") if isinstance(given.value, dict) else None
     if select is not None:
@@ -174,6 +175,7 @@ def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
 
 
 def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
+    """Yield a fault for each placeholder in a text that its part of the document does not have."""
     for name in placeholders.names_in(node.value):
         head, *path = name.split(".")
         allowed = {"setup": outputs, "map": set(OF_MAP)}.get(head)
@@ -238,4 +240,5 @@ def _step(given: dict[str, Any], around: dict[str, Any]) -> Step:
 
 
 def _with_defaults(table: Table, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the given keys, and the defaults of the others."""
     return {name: key.default for name, key in table.keys.items() if key.default is not None} | given

@@ -223,6 +223,7 @@ def _sweep_until_quiet(scene: Scene) -> list[str]:
 
 
 def _option(option: str, default: int) -> int:
+    """Return the number behind an option of the command line."""
     return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
 
 

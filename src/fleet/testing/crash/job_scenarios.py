@@ -66,6 +66,7 @@ def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], Non
 
 
 def _run(fleet: Fleet) -> None:
+    """Run the scene's job to its end."""
     fleet.jobs.run(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
 
 

@@ -88,6 +88,7 @@ def add_bystander(scene: Scene) -> None:
 
 
 def _is_bystander_alive(scene: Scene) -> bool:
+    """Whether the bystander's session still runs."""
     with scene.fleet() as fleet:
         pane = fleet.world.tmux.listing().pane(BYSTANDER)
         return pane is not None and not pane.dead
@@ -228,6 +229,7 @@ def _kill(fleet: Fleet) -> None:
 
 # merge ------------------------------------------------------------------------------------------------------------------
 def _leave_done_task(scene: Scene) -> None:
+    """Leave a task whose agent is settled and whose work is not merged."""
     _leave_finished_agent(scene)
     with scene.fleet() as fleet:
         fleet.sessions.settle(fleet.dispatches.find("s"))
@@ -238,7 +240,10 @@ def _merge(fleet: Fleet) -> None:
 
 
 def _check_merge(scene: Scene) -> list[str]:
-    """Merged once, or it can be merged now; the user's checkout is as it was."""
+    """Merge the task if it is still to be merged; return a fault unless one merge is on the integration branch.
+
+    The user's checkout must be untouched.
+    """
     faults = _check_done(scene)
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")

@@ -48,6 +48,7 @@ def _wait_for_launch(fleet: Fleet, ident: str) -> Identity:
 
 # replace ----------------------------------------------------------------------------------------------------------------
 def _start_old_coordinator(scene: Scene) -> None:
+    """Start the coordinator that will be replaced, and write its id into the scene's folder."""
     add_bystander(scene)
     with scene.fleet() as fleet:
         ident = fleet.coord.start(_wanted_coordinator(*SLEEPS)).id
@@ -63,12 +64,12 @@ def _start_again(scene: Scene) -> list[str]:
     """Call `coord start`, as a person would, until the Replace has succeeded or was given up."""
     with scene.fleet("again") as fleet:
 
-        def over() -> bool:
+        def is_over() -> bool:
             with contextlib.suppress(errors.CoordinatorLives, errors.GateHeld):
                 fleet.coord.start(_wanted_coordinator(*PROVES))
             return _seat(fleet).candidate is None
 
-        until(over)
+        until(is_over)
     return []
 
 
@@ -123,12 +124,12 @@ def _tick_again(scene: Scene) -> list[str]:
     """Tick as the new coordinator until the old one is gone and every message is acknowledged."""
     with scene.fleet() as fleet:
 
-        def over() -> bool:
+        def is_over() -> bool:
             _prove(fleet)
             waiting = fleet.store.read(q.all_messages)
             return not fleet.coord.show(PROJECT).retiring and all(row.acknowledged_at for row in waiting)
 
-        until(over)
+        until(is_over)
     return []
 
 

@@ -54,6 +54,7 @@ class SimulatedClock(Clock):
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:
+        """Move both clocks forward."""
         passed = max(ticks - self._ticks, 0.0)
         self._ticks += passed
         self._now += round(passed * SECOND)

@@ -132,6 +132,7 @@ class ProcessTable:
         cwd: str = "/",
     ) -> Process:
         # No two processes have the same start time, so a pid that is used again has another one.
+        """Return a process with a start time of its own, which is not in the table yet."""
         self._last_start = max(self._last_start + 1, int((self._clock.ticks() - self._booted) * HERTZ))
         process = Process(
             pid=pid, parent=parent, session=pid, start=str(self._last_start), words=(), environment={}, cwd=cwd

@@ -158,8 +158,8 @@ class SimulatedScene:
 
     def git(self, *words: str, cwd: str | None = None) -> str:
         """Run git in the repository; return its output."""
-        done = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        result = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
+        return result.stdout.strip()
 
     def close(self) -> None:
         """Close every opened fleet and remove all files."""

@@ -237,6 +237,7 @@ class SimulatedTmux(Tmux):
         self._funnel.through("tmux start-server", act)
 
     def _listing(self) -> Listing:
+        """Return the listing without counting it as an effect."""
         server = self._server()
         if server is None:
             return Listing(server=None, why=self._why_silent())
@@ -262,6 +263,7 @@ class SimulatedTmux(Tmux):
         return f"no answer within {LIMIT:g} s" if lives else f"no server running on {self.socket}"
 
     def _pane(self, pane: Pane) -> SimulatedPane | None:
+        """Return the simulated pane that a listed pane stands for; None when it is gone."""
         server = self._server()
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 

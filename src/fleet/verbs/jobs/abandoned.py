@@ -41,6 +41,7 @@ def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
 
 
 def _resumable(row: Job) -> Resumable:
+    """Return a job as the list of resumable work shows it. A running job without a runner was interrupted."""
     lost = row.state == "running"
     return Resumable(
         id=row.id,
@@ -57,7 +58,7 @@ def _resumable(row: Job) -> Resumable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The processes of a job whose runner is dead or cannot be judged."""
+    """The processes of a job whose runner is dead, or not known to live."""
 
     job: str
     # The runner, for people; empty when no claim names it.

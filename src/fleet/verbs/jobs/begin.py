@@ -54,8 +54,8 @@ def read_document(file: str) -> str:
 
 def validate(file: str) -> Validation:
     """Return every fault of a job's document, without running the job."""
-    found = [Fault.from_json(fault.as_document()) for fault in faults(read_document(file))]
-    return Validation(file=file, valid=not found, faults=found)
+    problems = [Fault.from_json(fault.as_document()) for fault in faults(read_document(file))]
+    return Validation(file=file, valid=not problems, faults=problems)
 
 
 def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:

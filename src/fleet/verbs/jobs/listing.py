@@ -129,6 +129,7 @@ def item(context: Context, ident: str, given: str) -> ItemDetails:
 
 
 def _failures(row: Item) -> list[ItemFailure]:
+    """Return the failed attempts of an item, with their times as text."""
     times = ("started_at", "ended_at")
     failures = json.loads(row.history)
     return [ItemFailure.from_json(each | {name: iso_or_none(each[name]) for name in times}) for each in failures]

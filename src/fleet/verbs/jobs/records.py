@@ -256,6 +256,7 @@ def record_outcomes(
 
 
 def _record_failure(tx: Tx, job: Job, failure: Failure) -> None:
+    """Record one failed attempt in the item's row and history."""
     item = failure.item
     failed = {
         "attempt": item.attempts,

@@ -43,6 +43,7 @@ def write_report(context: Context, job: Job) -> None:
 
 
 def _summary(job: Job, counts: ItemCounts) -> str:
+    """Return the job's state, counts and duration in one line."""
     ended = job.ended_at or job.changed_at
     states = ", ".join(counts.in_words(items.STATES))
     return (
@@ -51,6 +52,7 @@ def _summary(job: Job, counts: ItemCounts) -> str:
 
 
 def _table_rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the report's table, one row for each item."""
     for row in results.each_item(context, job.id):
         took = age(row.ended_at - row.started_at) if row.ended_at and row.started_at else ""
         reason = (row.reason or "").strip()
@@ -95,6 +97,7 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
+    """Yield the points of one line of the chart, about 300 at most."""
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):

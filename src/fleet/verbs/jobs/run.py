@@ -110,6 +110,7 @@ class Runner:
         return "done", None
 
     def _run_phases(self) -> None:
+        """Run setup, map and reduce from the phase that the job is in."""
         self.progress.tell_job(self._job)
         end_leftovers(self._context, self._job.id)
         merge_item.ensure_branch(self._context, self._job)
@@ -125,6 +126,7 @@ class Runner:
             self._step_phase("reduce", "over")
 
     def _step_phase(self, before: JobPhase, after: JobPhase) -> None:
+        """Record the job's next phase and report it as progress."""
         self._context.commit(records.step_phase(self._job.id, before, after))
         self._job = self._read_job()
         self.progress.tell_job(self._job)
@@ -154,6 +156,7 @@ class Runner:
         return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
     def _run_map(self) -> None:
+        """Run all items; merge the shared checkout if they ran in place."""
         if self._workflow.map.isolation == "none":
             self._prepare_checkout()
         self._run_part("map")
@@ -317,6 +320,7 @@ class Runner:
         return bool(begun)
 
     def _start_attempt(self, row: Item, part: JobPart) -> None:
+        """Start the attempt at an item: in the shared checkout, or as a dispatch."""
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.progress.tell_item(item, "running")
@@ -333,6 +337,7 @@ class Runner:
                 self._merge_one(row)
 
     def _merge_one(self, row: Item) -> None:
+        """Merge an item that passed. Park the item on a conflict; try again later if the job's branch moved."""
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:

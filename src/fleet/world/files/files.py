@@ -18,7 +18,7 @@ _NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
 class Files:
-    """The files below one folder."""
+    """The files below one folder, usually the home."""
 
     def __init__(self, root: str, funnel: Funnel) -> None:
         self.root = root
@@ -131,6 +131,7 @@ def _replace(path: str, content: bytes) -> None:
 
 
 def _sync(folder: str) -> None:
+    """Sync a folder, so that a rename in it is durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

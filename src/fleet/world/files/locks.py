@@ -92,6 +92,7 @@ class FileLock:
         return os.open(self.path, self._flags, _MODE)
 
     def _try(self) -> bool:
+        """Lock the open file without waiting; False when somebody else holds the lock."""
         try:
             fcntl.flock(self.fd, self._kind | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -129,6 +130,7 @@ class FileLock:
         return True
 
     def _poll(self, seconds: float) -> bool:
+        """Try again until the lock is free or the time is over. For threads, which get no signals."""
         until = monotonic() + seconds
         while not self._try():
             if monotonic() > until:

@@ -96,6 +96,7 @@ def is_number(value: object) -> bool:
 
 
 def _is_engine(value: object) -> bool:
+    """Whether a value is a well-formed engine name; the engine need not exist."""
     try:
         return isinstance(value, str) and bool(names.engine(value))
     except errors.BadName:

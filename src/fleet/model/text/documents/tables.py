@@ -76,6 +76,7 @@ class Table(Kind):
 
 
 def _key_schema(key: Key) -> dict[str, Any]:
+    """Return the JSON Schema of one key, with its meaning and default."""
     schema = {**key.kind.schema, "description": key.help}
     return schema if key.default is None else {**schema, "default": key.default}
 

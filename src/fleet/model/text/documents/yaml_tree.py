@@ -74,6 +74,7 @@ class _Builder:
         return Node(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
+        """Return the node of a mapping; refuse keys that are no text or are there twice."""
         value: dict[str, Node] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
@@ -88,6 +89,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
+    """Return a YAML scalar as Python data; refuse tags that JSON has no type for."""
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":

@@ -25,7 +25,10 @@ ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Dispatch a running item. Returns the outcome when the dispatch failed; None when it started, or has to wait."""
+    """Dispatch a running item.
+
+    Returns the outcome if the dispatch failed; None if it started or the item has to wait.
+    """
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:
@@ -45,7 +48,7 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 
 
 def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Return the outcome of a running item; None while its attempt runs, or when the item was put back."""
+    """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting."""
     row = _current_dispatch(context, job, item)
     if row is not None and not treat(context, row, "job").ended:
         return None

@@ -142,8 +142,8 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
             why=f"the glob {pattern!r} leads out of the repository",
             advice="write a pattern inside the repository",
         )
-    found = glob.glob(pattern, root_dir=where.cwd, recursive=True)
-    return [{"path": path} for path in sorted(found) if os.path.isfile(os.path.join(where.cwd, path))]
+    paths = glob.glob(pattern, root_dir=where.cwd, recursive=True)
+    return [{"path": path} for path in sorted(paths) if os.path.isfile(os.path.join(where.cwd, path))]
 
 
 def parse_input(text: str) -> object:
@@ -163,12 +163,12 @@ def _select_items(workflow: Workflow, given: object) -> list[object]:
     """Return the list that `select` picks from the input; JobFailed when that is no list."""
     select = workflow.map.select
     try:
-        found = jmespath.search(select, given) if select else given
+        selected = jmespath.search(select, given) if select else given
     except JMESPathError as error:
         why = f"select failed: {' '.join(str(error).split())}"
         raise JobFailed(job=workflow.name, why=why, advice="try it with `jp`, on the input") from None
-    if not isinstance(found, list):
-        shown = "nothing" if found is None else f"a {type(found).__name__}"
+    if not isinstance(selected, list):
+        shown = "nothing" if selected is None else f"a {type(selected).__name__}"
         advice = 'say which part is the list of items with select, like select: "items"'
         raise JobFailed(job=workflow.name, why=f"the input is {shown}, not a list", advice=advice)
-    return found
+    return selected

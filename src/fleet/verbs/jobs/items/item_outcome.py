@@ -58,6 +58,7 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
 
 
 def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
+    """Return the state of an item that is not tried again."""
     if item.part != "map":
         return "dead"
     return "parked" if outcome.parked else _STATES[workflow.map.on_failure]

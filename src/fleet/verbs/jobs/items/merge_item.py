@@ -62,9 +62,9 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     if tip is None or tip == base or git.contains(repository, name, tip):
         _refuse_work_elsewhere(context, job, slug)
         return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
-    taken = branch_in_hand(git, repository, name)
-    if taken:
-        raise errors.GitRefused(what=f"move the branch {name}", why=taken)
+    why_in_use = branch_in_hand(git, repository, name)
+    if why_in_use:
+        raise errors.GitRefused(what=f"move the branch {name}", why=why_in_use)
     if git.commits(repository, tip, base) == []:  # a fast-forward
         if not git.set_branch(repository, name, new=tip, old=base):
             raise errors.Refused(what=f"the branch {name} moved meanwhile; try again")
@@ -134,6 +134,7 @@ def release_item(
 
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
+    """Move uncommitted work into a ref and remove the worktree; return what stays, and why."""
     try:
         return keep(context, project, slug).left
     except (errors.Absent, errors.GateHeld):

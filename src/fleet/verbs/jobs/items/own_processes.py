@@ -64,6 +64,7 @@ class OwnProcesses:
         return self._handle
 
     def _make_claim(self) -> Claim:
+        """Record the intent and acquire the claim on the runner's processes."""
         job, kind = self._job.id, KINDS[JobProcess.name]
         order = Order(dispatch="", project=self._job.project, slug=None, repository="", job=job)
         claim = intent(self._context, kind, order)
@@ -102,6 +103,7 @@ class OwnProcesses:
             self._record(at_work)
 
     def _record(self, at_work: Mapping[str, int]) -> None:
+        """Record the identities of these processes in the claim, if they have changed."""
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         processes = {item: str(who) for item, who in whom.items() if who is not None}
         if self._claim is not None and processes != self._recorded:
@@ -162,6 +164,7 @@ def end_leftovers(context: Context, job: str) -> None:
 
 
 def _refuse_living_runner(context: Context, claim: Claim) -> None:
+    """Refuse to end the processes of a runner of this home that still lives."""
     runner = runner_of(claim)
     if is_own(context, claim) and life_of_runner(claim, context.world) == "alive":
         raise Contested(

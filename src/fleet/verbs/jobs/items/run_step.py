@@ -104,6 +104,7 @@ class StepRun:
             return Ended(status=None, why=str(error))
 
     def _start_child(self, lock: int | None) -> Child | Ended:
+        """Start the step's process, with its output in the step's files."""
         words, env = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
@@ -173,6 +174,7 @@ class StepRun:
         )
 
     def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
+        """Return the result: a step fails by its exit status, or without a commit that it must make."""
         if not ended.ok:
             output = "".join(_end_of_output(path) for path in self.files).strip()
             why = ended.why or f"exit status {ended.status}"

@@ -73,6 +73,7 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
 
 
 def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
+    """Run the steps until one fails; return where the item ended, and the result of its last step."""
     part, workflow = item.part, read(job.source, "the job's document")
     data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, workflow, part, data)
@@ -88,6 +89,7 @@ def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show)
 
 
 def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
+    """Run one step, show its output, and record the step."""
     child = run.start()
     result, row = run.conclude(child if isinstance(child, Ended) else _watch(context, child, run.files, show))
     context.commit(run_step.record(job, row))
