@@ -71,7 +71,7 @@ def test_an_agent_that_exits_within_its_grace_is_not_killed(scene):
     agent, table = scene.agent(ident), scene.machine.table
     ended: list[float] = []
     agent.handlers[signal.SIGTERM] = lambda: scene.clock.later(0.5, lambda: table.exit(agent))
-    agent.mourners.append(lambda _status, number: ended.append(number or 0))
+    agent.on_death.append(lambda _status, number: ended.append(number or 0))
     before = scene.clock.ticks()
     assert scene.fleet.dispatches.stop(ident).settled
     assert ended == [0]

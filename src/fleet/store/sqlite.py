@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.transaction import Rows, Store, Tx
-from fleet.world.files.locks import WriterLock, noted_in
+from fleet.world.files.locks import WriterLock, read_note
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
@@ -228,7 +228,7 @@ class SqliteStore(Store):
             log = os.stat(self._log())
         except OSError:
             return
-        noted = noted_in(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
+        noted = read_note(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise errors.StoreMixed(path=self.path)
 

@@ -1,1 +1,1 @@
-"""Tools to test fleet, and what you build on it, without touching the real world."""
+"""Tools to test fleet and what you build on it: scenes, a simulated world, scripted agents, and a crash harness."""

@@ -1,6 +1,7 @@
-"""A trial of an engine: the real program, really dispatched in a throw-away home, told to commit, to log and to report.
+"""Try an engine: dispatch its real program in a throw-away home, and tell it to commit, to log and to report.
 
-It says what arrived outside. Nothing of the person's reaches the program: no account, no settings, no network.
+The trial says which of the three arrived. The program gets nothing of the person's: no account, no settings, no
+network.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.model.results.engines import Trial
 from fleet.testing.scene import make_repository
-from fleet.testing.stub_model import SPEAKERS, StubModel
+from fleet.testing.stub_model import DIALECTS, StubModel
 from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 from fleet.world.process import ps
@@ -41,45 +42,46 @@ _LIMIT = 120.0
 _PATIENCE_AT_THE_END = 30.0
 _NOWHERE = "http://127.0.0.1:9"
 _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")
-# What is not on loopback goes to a proxy that nobody is.
+# Requests that leave loopback go to a proxy that does not exist.
 _SEALED = {"HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost"}
-_OF_TMUX = "Pane is dead"
+_TMUX_NOTICE = "Pane is dead"
 _STUCK = ("dialog", "limit", "failed_turn")
 
 
 def try_out(engine: Engine, autonomy: str | None, root: str, *, patience: float = PATIENCE) -> Trial:
-    """Try the engine in a directory of its own, and leave nothing behind."""
+    """Try an engine in a throw-away folder; return the verdict, and leave nothing behind."""
     if engine.check is None:
         return Trial(autonomy=autonomy, verdict="unproven", detail="its file has no [check]")
     clear(root)
     try:
-        with _model(engine.check) as stub:
+        with _stub_model(engine.check) as stub:
             return _Trial(engine, engine.check, autonomy, root, stub).run(patience)
     finally:
         clear(root)
 
 
 def clear(root: str) -> None:
-    """End and remove what a trial left, this one or one that was killed."""
+    """End and remove what a trial in this folder left, also a trial that was killed."""
     home = f"{root}/home"
     if os.path.isdir(home):
         with Fleet.open(home, actor="trial") as fleet:
-            _wait_for(fleet, lambda: _dispatching(root).is_free(), f"the dispatch in {home} goes on")
-            _wait_for(fleet, lambda: _ended(fleet), f"an agent of the trial in {home} could not be ended")
+            _wait_for(fleet, lambda: _dispatch_lock(root).is_free(), f"the dispatch in {home} still runs")
+            _wait_for(fleet, lambda: _end_agents(fleet), f"an agent of the trial in {home} could not be ended")
             fleet.sweep.run(kill=True)
             fleet.world.tmux.stop_empty_server()
-            _wait_for(fleet, lambda: not _others(home), f"something of the trial in {home} goes on")
-    for _ in range(2):  # what was written by one that was just being ended
+            _wait_for(fleet, lambda: not _other_processes(home), f"a process of the trial in {home} still runs")
+    for _ in range(2):  # a process that was just ending may write once more
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _others(home: str) -> list[int]:
-    """Whoever else is at work in that home: tmux, and what it started at an agent's death."""
+def _other_processes(home: str) -> list[int]:
+    """Return the pids of other processes of that home: tmux, and what tmux started at an agent's death."""
     mark = f"FLEET_HOME={home}".encode()
     return [pid for pid in ps.parents() if pid != os.getpid() and mark in ps.environment(pid)]
 
 
 def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
+    """Wait until a condition is true; refuse with `else_say` when it takes too long."""
     deadline = fleet.clock.ticks() + _PATIENCE_AT_THE_END
     while not what():
         if fleet.clock.ticks() >= deadline:
@@ -87,29 +89,32 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
         fleet.clock.wait(_BETWEEN_LOOKS)
 
 
-def _dispatching(root: str) -> FileLock:
-    """Locked by the dispatch, which goes on when whoever started it is killed."""
+def _dispatch_lock(root: str) -> FileLock:
+    """Return the lock that the dispatch holds. A dispatch runs on when the process that started it is killed."""
     return FileLock(f"{root}/dispatch.lock")
 
 
-def _ended(fleet: Fleet) -> bool:
+def _end_agents(fleet: Fleet) -> bool:
+    """Kill all agents of the trial; whether none is left."""
     for agent in fleet.agents.list():
-        _end(fleet, agent.id)
+        _end_agent(fleet, agent.id)
     return not fleet.agents.list()
 
 
-def _end(fleet: Fleet, ident: str) -> None:
+def _end_agent(fleet: Fleet, ident: str) -> None:
     try:
         fleet.dispatches.kill(ident, "the trial is over")
     except errors.Refused:
-        return  # it ended by itself
+        return  # the agent has ended by itself
 
 
-def _model(check: Check) -> AbstractContextManager[StubModel | None]:
-    return StubModel(check.dialect, COMMANDS) if check.dialect in SPEAKERS else nullcontext()
+def _stub_model(check: Check) -> AbstractContextManager[StubModel | None]:
+    return StubModel(check.dialect, COMMANDS) if check.dialect in DIALECTS else nullcontext()
 
 
 class _Trial:
+    """One trial of one engine, with its home, repository and stub model."""
+
     def __init__(self, engine: Engine, check: Check, autonomy: str | None, root: str, stub: StubModel | None) -> None:
         self._engine = engine
         self._check = check
@@ -120,7 +125,8 @@ class _Trial:
         self._facts = {"{url}": stub.url if stub else "", "{repository}": self._repository, "{person}": self._person}
 
     def run(self, patience: float) -> Trial:
-        self._furnish()
+        """Dispatch the engine, watch its agent, and return the verdict."""
+        self._make_home()
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)
             fleet.tasks.add(project=PROJECT, title="Prove that this engine works", slug=TASK, description=SCRIPT)
@@ -128,9 +134,10 @@ class _Trial:
             if "error" in started:
                 error = started["error"]
                 return self._trial("refused", f"{error['message']} — {error['hint']}".removesuffix(" — "))
-            return self._judge(fleet, started["id"], *self._watch(fleet, started["id"], patience))
+            return self._verdict(fleet, started["id"], *self._watch(fleet, started["id"], patience))
 
-    def _furnish(self) -> None:
+    def _make_home(self) -> None:
+        """Write the throw-away home, the repository, and the files that the engine's check asks for."""
         for folder in (f"{self._home}/{paths.ENGINES}", self._person):
             os.makedirs(folder, mode=0o700)
         Path(self._home, "config.toml").write_text('exit_grace = "2s"\n', encoding="utf-8")
@@ -142,33 +149,39 @@ class _Trial:
             path.write_text(self._filled(text), encoding="utf-8")
 
     def _dispatch(self, programs: Programs) -> dict[str, Any]:
-        """As a person would, in the person's surroundings: tmux and the agent inherit them. Returns what `--json` prints."""
+        """Run `fleet dispatch` in an environment that tmux and the agent inherit; return what its `--json` prints."""
         freedom = ["--autonomy", self._autonomy] if self._autonomy else []
         words = [fleet_program(), "dispatch", TASK, "--project", PROJECT, "--engine", self._engine.name, *freedom]
-        command = ["--", "sh", "-ec", _shell()] if self._check.dialect == "command" else []
+        command = ["--", "sh", "-ec", _shell_script()] if self._check.dialect == "command" else []
         env = {name: os.environ[name] for name in (*_KEPT, self._engine.root_sandbox) if name in os.environ}
         env |= _SEALED | {"HOME": self._person, "FLEET_HOME": self._home}
         env |= {name: self._filled(value) for name, value in self._check.env.items()}
         words += ["--json", *command]
-        lock = _dispatching(self._root)
+        lock = _dispatch_lock(self._root)
         try:
-            done = programs.run("fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take())
-            return dict(json.loads(done.out))
+            result = programs.run(
+                "fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take()
+            )
+            return dict(json.loads(result.out))
         except ValueError:
-            raise errors.FleetError(what=f"the trial could not be dispatched: {done.err.strip()[-300:]}") from None
+            raise errors.FleetError(what=f"the trial could not be dispatched: {result.err.strip()[-300:]}") from None
         finally:
             lock.give()
 
     def _filled(self, text: str) -> str:
+        """Return a text with the addresses and paths of the trial in place of {url}, {repository} and {person}."""
         for name, value in self._facts.items():
             text = text.replace(name, value)
         return text
 
     def _watch(self, fleet: Fleet, ident: str, patience: float) -> tuple[str, str]:
-        """Wait until it has reported, ended, asks, or cannot go on. Returns its state and the detail; "late" after `patience`."""
+        """Wait until the agent has reported, ended, asks or is stuck.
+
+        Returns its state and the detail; the state is "late" after `patience` seconds.
+        """
         deadline = fleet.clock.ticks() + patience
         while True:
-            over = self._stub is not None and self._stub.over  # before the look, which then sees all that came of it
+            over = self._stub is not None and self._stub.over  # asked first, so that the agent's state is newer
             agent = next(iter(fleet.agents.list(PROJECT)), None)
             if agent is None:
                 return "ended", ""
@@ -177,12 +190,13 @@ class _Trial:
             if fleet.clock.ticks() >= deadline:
                 return "late", f"nothing was decided within {patience:g} s"
             if agent.state == "exited":
-                fleet.sessions.settle_soon(ident)  # its output is kept then
+                fleet.sessions.settle_soon(ident)  # settling keeps the agent's output
             else:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
-    def _judge(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
-        arrived = self._arrived(fleet, ident)
+    def _verdict(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
+        """Return the trial's verdict from the agent's last state and the evidence that arrived."""
+        arrived = self._evidence(fleet, ident)
         if all(arrived.values()):
             return self._trial("proven", "", **arrived)
         if state == "late":
@@ -190,9 +204,10 @@ class _Trial:
         if state == "asks":
             return self._trial("asks", detail, **arrived)
         shown = detail if state in _STUCK else ""
-        return self._trial("broken", shown or self._trouble() or _last_line(fleet, ident), **arrived)
+        return self._trial("broken", shown or self._first_failure() or _last_line(fleet, ident), **arrived)
 
-    def _arrived(self, fleet: Fleet, ident: str) -> dict[str, bool]:
+    def _evidence(self, fleet: Fleet, ident: str) -> dict[str, bool]:
+        """Return which of commit, log line and report arrived."""
         titles = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
         task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
@@ -201,8 +216,8 @@ class _Trial:
             "reported": fleet.dispatches.show(ident).report == "done",
         }
 
-    def _trouble(self) -> str:
-        """What the first command that failed said last."""
+    def _first_failure(self) -> str:
+        """Return the last line that the first failed command printed; "" when none failed."""
         lines = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
         return lines[-1].strip() if lines else ""
 
@@ -210,14 +225,15 @@ class _Trial:
         return Trial(autonomy=self._autonomy, verdict=verdict, detail=detail, **arrived)
 
 
-def _shell() -> str:
-    """What an agent is told to do, as one command of sh."""
+def _shell_script() -> str:
+    """Return the trial's commands as one script for sh."""
     return "\n".join([f"printf 'proof\\n' > {shlex.quote('proof.md')}", "git add proof.md", *COMMANDS[1:]])
 
 
 def _last_line(fleet: Fleet, ident: str) -> str:
+    """Return the last line on the agent's screen."""
     try:
         lines = [line.strip() for line in fleet.agents.screen(ident).splitlines()]
     except errors.FleetError:
         return "nothing"
-    return next((line for line in reversed(lines) if line and not line.startswith(_OF_TMUX)), "nothing")
+    return next((line for line in reversed(lines) if line and not line.startswith(_TMUX_NOTICE)), "nothing")

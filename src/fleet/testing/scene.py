@@ -1,4 +1,4 @@
-"""A scene: a throw-away home, repository and tmux server, and a way to say that nothing is left of them."""
+"""A scene: a throw-away home, repository and tmux server, and a check that nothing is left of its work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PATIENCE = 10.0
 
 
 class Scene:
-    """Everything a test of dispatching needs, and nothing that outlives it."""
+    """All that a test of dispatches needs. Nothing of it outlives the test."""
 
     def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
         self._database = _Database(store) if store.startswith("postgres") else None
@@ -54,25 +54,25 @@ class Scene:
             fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
-        """Open the home anew."""
+        """Open the scene's home once more."""
         return Fleet.open(self.home, actor=actor)
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository."""
+        """Run git in the repository; return its output."""
         env = os.environ | _IDENTITY
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", *words], cwd=cwd or self.repository, env=env, check=True, capture_output=True, text=True
         )
-        return done.stdout.strip()
+        return result.stdout.strip()
 
     def dispatch(self, fleet: Fleet, slug: str, *command: str, engine: str = "shell", script: str = "") -> str:
-        """Add a task if it is missing, and start an agent on it."""
+        """Add a task if it is missing and start an agent on it; return the id of the dispatch."""
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine=engine, command=command)).id
 
     def leftovers(self) -> list[str]:
-        """What is there that no unfinished work accounts for: sessions, processes, worktrees, prompts, half-made things."""
+        """Return all sessions, processes, worktrees, prompts, claims, journals and locks that the home still has."""
         with self.fleet() as fleet:
             world = fleet.world
             left = [
@@ -102,13 +102,14 @@ class Scene:
         return left
 
     def _is_ours(self, pid: int) -> bool:
+        """Whether a process has this home in its environment."""
         try:
             return f"FLEET_HOME={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return False
 
     def close(self) -> None:
-        """End everything that was started here, and remove it."""
+        """Kill everything that the scene started, and remove its files and its database."""
         subprocess.run(
             ["tmux", "-S", f"{self.home}/{paths.TMUX_SOCKET}", "kill-server"], capture_output=True, check=False
         )
@@ -124,11 +125,11 @@ class Scene:
             self._database.close()
 
     def __enter__(self) -> Self:
-        """Be closed at the end."""
+        """Return the scene; it is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the scene."""
         self.close()
 
     def _make_repository(self) -> None:
@@ -140,7 +141,7 @@ class Scene:
 
 
 def make_repository(path: str) -> None:
-    """A repository with a first commit."""
+    """Create a repository with a first commit."""
     Path(path, "src").mkdir(parents=True)
     Path(path, "README.md").write_text("# demo\n", encoding="utf-8")
     who = ["-c", "user.name=demo", "-c", "user.email=demo@localhost"]
@@ -158,10 +159,10 @@ _OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_in
 
 
 def _remove_cgroups(home: str) -> None:
-    """The groups of agents that were just killed; a group is empty a moment later than its last process is dead."""
+    """Remove the control groups of killed agents. A group is empty a moment after its last process has died."""
     try:
         record = home_record.read(home)
-    except errors.FleetError:  # the test has spoilt it
+    except errors.FleetError:  # the test has damaged the home
         record = None
     funnel = Funnel()
     groups = Cgroups(funnel, record.id if record else "none", programs=Programs(funnel), clock=Clock())
@@ -174,10 +175,10 @@ def _remove_cgroups(home: str) -> None:
 
 
 class _Database:
-    """A PostgreSQL database of the scene's own, beside the one that is named."""
+    """A PostgreSQL database of the scene's own, on the server of the given address."""
 
     def __init__(self, beside: str) -> None:
-        from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - only who names a PostgreSQL needs its driver
+        from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - only a scene on PostgreSQL needs its driver
 
         self._beside = beside
         self._name = f"scene_{secrets.token_hex(6)}"
@@ -187,7 +188,7 @@ class _Database:
             self.url = _as_address(self.url)
 
     def close(self) -> None:
-        """Drop it."""
+        """Drop the database."""
         self._do(f"DROP DATABASE IF EXISTS {self._name} WITH (FORCE)")
 
     def _do(self, sql: str) -> None:
@@ -198,6 +199,7 @@ class _Database:
 
 
 def _as_address(conninfo: str) -> str:
+    """Return connection settings as a postgresql:// address."""
     from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
 
     parts = conninfo_to_dict(conninfo)

@@ -2,8 +2,8 @@
 
 usage: python -m fleet.testing.scripted [--settings FILE] PROMPT_FILE
 
-Its script is the ```script block of the prompt, or else the whole text; at a later stage the block ```script reviewer, fix or
-rebase, or else what is usual there; of one that follows another ```script successor. A step a line:
+Its script is the ```script block of the prompt, or else the whole text. At a later stage it is the block ```script reviewer, fix or
+rebase, or else a default; for an agent that succeeds another it is ```script successor. One step a line:
 
     write PATH TEXT     write a file              commit MESSAGE     commit what is new
     log TEXT            fleet log                 artifact PATH      fleet artifact
@@ -22,7 +22,7 @@ It calls the hooks of its settings as Claude Code would (fleet.testing.speaking)
     stop [WORDS]        end the turn; when it is sent back, print why and go on
     ask COMMAND         ask for a permission, wait for the verdict, print it
     choose QUESTION | A | B     ask the person, wait, print the answer
-    context PERCENT     tell it by the status line
+    context PERCENT     send it by the status line
     limit SECONDS       a turn that ends at a limit with that reset
     overloaded          a turn that an error of the API ends
     wait-message        work until a message comes with a tool result
@@ -40,15 +40,15 @@ import time
 from pathlib import Path
 
 from fleet.model.branches import INTEGRATION
-from fleet.testing.speaking import STEPS, Voice
+from fleet.testing.speaking import STEPS, HookCaller
 
-# What it does at a later stage when the task's text has no block for it.
+# The script of a later stage when the task's text has no block for it.
 DEFAULTS = {"reviewer": "accept\ndone", "fix": "write MENDED mended\ncommit Mend it\ndone", "rebase": "catch-up\ndone"}
 _REPORTS = {"fail": ["fail", "--reason"], "block": ["block", "--reason"]}
 
 
 def script(text: str) -> list[str]:
-    """The steps."""
+    """Return the steps in a prompt that are meant for this agent's kind."""
     kind = os.environ.get("FLEET_KIND", "worker")
     part = "successor" if kind == "worker" and os.environ.get("FLEET_PREDECESSOR") else kind
     own = re.search(rf"^```script {part}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -57,10 +57,10 @@ def script(text: str) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
 
-def perform(step: str, voice: Voice | None = None) -> None:
-    """One step."""
+def perform(step: str, hooks: HookCaller | None = None) -> None:
+    """Perform one step; exit with status 64 when the step is unknown."""
     verb, _, rest = step.partition(" ")
-    act = getattr(voice, STEPS[verb]) if verb in STEPS and voice else globals().get(f"_do_{verb.replace('-', '_')}")
+    act = getattr(hooks, STEPS[verb]) if verb in STEPS and hooks else globals().get(f"_do_{verb.replace('-', '_')}")
     if act is None:
         print(f"[scripted] unknown step: {step}", flush=True)  # noqa: T201
         sys.exit(64)
@@ -82,7 +82,7 @@ def _do_commit(rest: str) -> None:
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", "add", "--all")
     changed = subprocess.run(["git", "diff", "--cached", "--quiet"], check=False).returncode != 0
-    if changed:  # else whoever was here before, and was killed, has committed it
+    if changed:  # else an agent that was killed has committed it before
         _run("git", *identity, "commit", "--quiet", "--message", rest or "work")
 
 
@@ -158,16 +158,16 @@ def _do_env(rest: str) -> None:
 
 
 def main() -> None:
-    """Do all steps."""
+    """Perform all steps of the prompt file."""
     words = sys.argv[1:]
     settings = words[1] if words[:1] == ["--settings"] else ""
     given = words[2:] if settings else words
     if len(given) != 1 or given[0] == "--help":
         print(__doc__)  # noqa: T201
         return
-    voice = Voice(settings)
+    hooks = HookCaller(settings)
     for step in script(Path(given[0]).read_text(encoding="utf-8")):
-        perform(step, voice)
+        perform(step, hooks)
 
 
 if __name__ == "__main__":

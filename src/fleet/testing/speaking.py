@@ -1,7 +1,7 @@
-"""How the scripted agent speaks to its hooks: as Claude Code does, from the settings file it is given.
+"""Call hooks as Claude Code does, from the settings file that the scripted agent is given.
 
-Commands of an event run in its shell with the event's JSON on standard input; those marked async are not waited for. An
-engine of your own that has hooks of this kind can be tested with it.
+The commands of an event run in the shell with the event's JSON on standard input; commands marked async are not waited
+for. Engines of your own that have such hooks can be tested with it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def _say(text: str) -> None:
     print(f"[scripted] {text}", flush=True)  # noqa: T201
 
 
-class Voice:
-    """One session's hooks."""
+class HookCaller:
+    """Calls the hooks of one session."""
 
     def __init__(self, settings: str) -> None:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
 
     def call(self, event: str, payload: Payload) -> list[Payload]:
-        """Run the hooks of an event; the answers of those that are waited for."""
+        """Run the hooks of an event; return the answers of those that are waited for."""
         whole = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), "hook_event_name": event, **payload}
         given = json.dumps(whole).encode()
         groups = self._settings.get("hooks", {}).get(event, [])
@@ -51,74 +51,77 @@ class Voice:
 
     # steps ------------------------------------------------------------------------------------------------------------
     def hook(self, rest: str) -> None:
-        """Call the hooks of an event."""
+        """Call the hooks of an event and print their answers."""
         event, _, payload = rest.partition(" ")
         _say(f"{event} answered {json.dumps(self.call(event, json.loads(payload or '{}')))}")
 
     def stop(self, rest: str) -> None:
-        """End the turn."""
+        """End the turn; print why it is sent back, or that it is over."""
         for answer in self.call("Stop", {"last_assistant_message": rest, "background_tasks": []}):
             _say(f"sent back: {answer['reason']}")
             return
         _say("turn over")
 
     def ask(self, rest: str) -> None:
-        """Ask for a permission."""
+        """Ask for the permission to run a command, and print the verdict."""
         _say(f"asks: {rest}")
-        self._verdict("Bash", {"command": rest})
+        self._ask_permission("Bash", {"command": rest})
 
     def choose(self, rest: str) -> None:
-        """Ask the person."""
+        """Ask the person a question with options, and print the answer."""
         text, *options = [part.strip() for part in rest.split("|")]
         _say(f"asks: {text}")
         labels = [{"label": option, "description": ""} for option in options]
-        self._verdict("AskUserQuestion", {"questions": [{"question": text, "options": labels, "multiSelect": False}]})
+        self._ask_permission(
+            "AskUserQuestion", {"questions": [{"question": text, "options": labels, "multiSelect": False}]}
+        )
 
-    def _verdict(self, tool: str, given: Payload) -> None:
+    def _ask_permission(self, tool: str, given: Payload) -> None:
+        """Ask whether a tool may run, print the verdict, and run the tool's result hooks when it is allowed."""
         answers = self.call("PermissionRequest", {"tool_name": tool, "tool_input": given})
         verdict = answers[0]["hookSpecificOutput"]["decision"] if answers else {"behavior": "nobody answered"}
         _say(f"verdict {json.dumps(verdict)}")
         if verdict["behavior"] == "allow":
-            self._result(tool, given)
+            self._finish_tool(tool, given)
 
-    def _result(self, tool: str, given: Payload) -> bool:
-        """A tool has run; whether something was told with its result."""
+    def _finish_tool(self, tool: str, given: Payload) -> bool:
+        """Call the hooks of a tool's result and print the messages that came with it. Whether there were any."""
         answers = self.call("PostToolUse", {"tool_name": tool, "tool_input": given})
         for answer in answers:
             _say(f"told: {answer['hookSpecificOutput']['additionalContext']}")
         return bool(answers)
 
     def context(self, rest: str) -> None:
-        """How full the context is."""
+        """Send by the status line how full the context is, in percent."""
         window = {"used_percentage": int(rest), "total_input_tokens": int(rest) * 2_000}
-        self._status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
+        self._send_status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
 
     def limit(self, rest: str) -> None:
-        """End a turn at a limit that is reset in so many seconds."""
+        """End the turn at a usage limit that is reset after this many seconds."""
         reset = int(time.time() + float(rest.removesuffix("s")))
-        self._status({"rate_limits": {"five_hour": {"used_percentage": 100, "resets_at": reset}}})
-        self._failed("rate_limit", "You've hit your session limit")
+        self._send_status({"rate_limits": {"five_hour": {"used_percentage": 100, "resets_at": reset}}})
+        self._fail_turn("rate_limit", "You've hit your session limit")
 
     def overloaded(self, _rest: str) -> None:
-        """End a turn by an error of the API."""
-        self._failed("overloaded", "API Error: 529 Overloaded")
+        """End the turn with an error of the API."""
+        self._fail_turn("overloaded", "API Error: 529 Overloaded")
 
-    def _failed(self, error: str, words: str) -> None:
+    def _fail_turn(self, error: str, words: str) -> None:
         self.call("StopFailure", {"error": error, "last_assistant_message": words})
 
-    def _status(self, payload: Payload) -> None:
+    def _send_status(self, payload: Payload) -> None:
         given = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), **payload}
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:
-        """Use a tool again and again, until a message comes with a result."""
+        """Use a tool again and again until a message comes with its result."""
         until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until and not self._result("Bash", {"command": "true"}):
+        while time.monotonic() < until and not self._finish_tool("Bash", {"command": "true"}):
             time.sleep(_LOOK_AGAIN)
 
     def idle(self, _rest: str) -> None:
-        """Sit at the prompt; what is typed comes to the hooks of a prompt."""
-        sys.stdout.write("\x1b[?2004h")  # what is pasted shall come in brackets
+        """Wait at the prompt for a line that is typed, and call the hooks of a prompt with it."""
+        sys.stdout.write("\x1b[?2004h")  # ask the terminal to bracket pasted text
         _say("idle")
         typed = sys.stdin.readline()
         while "\x1b[200~" in typed and "\x1b[201~" not in typed:
@@ -129,6 +132,7 @@ class Voice:
 
 
 def _run(command: str, given: bytes, *, wait: bool) -> str:
+    """Run a hook's command with this input; return its output, or "" when it is not waited for."""
     quiet = subprocess.DEVNULL
     out = subprocess.PIPE if wait else quiet
     child = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=out, stderr=quiet)

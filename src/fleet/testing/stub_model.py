@@ -1,7 +1,8 @@
 """A stand-in for a model, on loopback: it tells an agent to run one command after another, then says that it is done.
 
-It speaks the interfaces of three makers: "messages" (Anthropic), "responses" (OpenAI) and "contents" (Google). What comes next is read from the
-conversation that each request carries; nothing else is remembered, so an agent that asks twice is told the same.
+It has the interfaces of three makers: "messages" (Anthropic), "responses" (OpenAI) and "contents" (Google). The next
+command is derived from the conversation in each request and nothing is remembered, so a repeated request gets the same
+answer.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 LAST_WORDS = "Done."
-# A request that offers no tools is for the title of the conversation.
+# A request without tools asks for the title of the conversation.
 _TITLE = "A title"
-# A command that is still running is told as such after so many milliseconds, ten seconds unless it is said.
+# After this many milliseconds Codex reports that a command is still running; its own default is ten seconds.
 _PATIENCE = 30_000
 
 
 class Answer(NamedTuple):
-    """What a request is answered with."""
+    """The answer to one request: its events, the output of failed commands, and whether it is the last answer."""
 
     events: list[Body]
     trouble: Sequence[str] = ()
@@ -33,13 +34,13 @@ class Answer(NamedTuple):
 
 
 class StubModel:
-    """Serves while it is open.
+    """An HTTP server that plays the model while it is open.
 
-    Over: its last words were given, so every command was tried before. Trouble: what the commands that failed said.
+    `over`: the last words were sent, so every command was tried. `trouble`: what the failed commands printed.
     """
 
     def __init__(self, dialect: str, commands: Sequence[str]) -> None:
-        self._speak = SPEAKERS[dialect]
+        self._speak = DIALECTS[dialect]
         self._commands = commands
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.answer = self._answer
@@ -49,21 +50,22 @@ class StubModel:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The address of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
-        """Serve."""
+        """Start serving."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop."""
+        """Stop serving."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
 
     def _answer(self, body: Body) -> list[Body]:
+        """Answer one request, and note trouble and the end of the conversation."""
         answer = self._speak(body, self._commands)
         self.trouble = answer.trouble or self.trouble
         self.over = self.over or answer.last
@@ -75,7 +77,7 @@ class _Server(http.server.ThreadingHTTPServer):
     answer: Callable[[Body], list[Body]]
 
     def handle_error(self, *_: object) -> None:
-        """An agent that is ended hangs up in the middle."""
+        """Ignore errors: an agent that is ended closes its connection in the middle."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -83,7 +85,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, *_: object) -> None:
-        """Nobody reads it."""
+        """Log nothing."""
 
     def do_HEAD(self) -> None:
         self._send(b"")
@@ -100,7 +102,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if not (body.get("stream") or "stream" in self.path):
             self._send(json.dumps(events[-1].get("response", events[0].get("message", events[0]))).encode())
             return
-        text = "".join(f"{_named(each)}data: {json.dumps(each)}\n\n" for each in events)
+        text = "".join(f"{_event_line(each)}data: {json.dumps(each)}\n\n" for each in events)
         self._send(text.encode(), "text/event-stream")
 
     def _send(self, data: bytes, kind: str = "application/json") -> None:
@@ -111,13 +113,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
 
-def _named(event: Body) -> str:
+def _event_line(event: Body) -> str:
+    """Return the line that names an event in a stream; "" for an event without a type."""
     return f"event: {event['type']}\n" if "type" in event else ""
 
 
 def messages(body: Body, commands: Sequence[str]) -> Answer:
-    """Anthropic's: as many commands are done as the conversation has results. OpenCode calls the tool bash."""
-    blocks = [block for said in body["messages"] if isinstance(said["content"], list) for block in said["content"]]
+    """Answer in Anthropic's interface.
+
+    The number of tool results says how many commands are done. OpenCode calls the tool bash, not Bash.
+    """
+    blocks = [block for turn in body["messages"] if isinstance(turn["content"], list) for block in turn["content"]]
     results = [block for block in blocks if block.get("type") == "tool_result"]
     trouble = [_text(each["content"]) for each in results if each.get("is_error")]
     if not body.get("tools"):
@@ -136,6 +142,7 @@ def _text(content: object) -> str:
 
 
 def _message(body: Body, block: Body) -> Iterator[Body]:
+    """Yield the events of one answer in Anthropic's interface."""
     text = block.get("text")
     empty = {**block, "input": {}} if text is None else {"type": "text", "text": ""}
     delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])} if text is None else None
@@ -152,18 +159,21 @@ def _message(body: Body, block: Body) -> Iterator[Body]:
 
 
 def responses(body: Body, commands: Sequence[str]) -> Answer:
-    """OpenAI's, with the tool of Codex. As a model would, it asks for a command that failed once more, outside the sandbox."""
+    """Answer in OpenAI's interface, with the tool of Codex.
+
+    As a model would, it asks to run a failed command once more outside the sandbox.
+    """
     if not body.get("tools"):
-        return Answer(list(_response(_words(_TITLE))))
+        return Answer(list(_response(_text_message(_TITLE))))
     calls = [each for each in body["input"] if each["type"] == "function_call"]
     results = {each["call_id"]: str(each["output"]) for each in body["input"] if each["type"] == "function_call_output"}
     failed = [each for each in calls if "exited with code 0" not in results.get(each["call_id"], "")]
     trouble = [results.get(each["call_id"], "") for each in failed]
     inside = [each for each in failed if "require_escalated" not in each["arguments"]]
-    done = len(calls) - len(inside)
-    if done >= len(commands):
-        return Answer(list(_response(_words(LAST_WORDS))), trouble, last=True)
-    given: Body = {"cmd": commands[done], "yield_time_ms": _PATIENCE}
+    done_count = len(calls) - len(inside)
+    if done_count >= len(commands):
+        return Answer(list(_response(_text_message(LAST_WORDS))), trouble, last=True)
+    given: Body = {"cmd": commands[done_count], "yield_time_ms": _PATIENCE}
     if inside and inside[-1] is calls[-1]:
         given |= {"sandbox_permissions": "require_escalated", "justification": "it failed in the sandbox"}
     ident = uuid.uuid4().hex
@@ -171,12 +181,13 @@ def responses(body: Body, commands: Sequence[str]) -> Answer:
     return Answer(list(_response(call | {"arguments": json.dumps(given)})), trouble)
 
 
-def _words(said: str) -> Body:
-    content = [{"type": "output_text", "text": said}]
+def _text_message(text: str) -> Body:
+    content = [{"type": "output_text", "text": text}]
     return {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant", "content": content}
 
 
 def _response(item: Body) -> Iterator[Body]:
+    """Yield the events of one answer in OpenAI's interface."""
     ident = f"resp_{uuid.uuid4().hex}"
     usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
     yield {"type": "response.created", "response": {"id": ident}}
@@ -185,8 +196,8 @@ def _response(item: Body) -> Iterator[Body]:
 
 
 def contents(body: Body, commands: Sequence[str]) -> Answer:
-    """Google's, with the tool of Gemini CLI. A conversation that was resumed may have a result twice."""
-    parts = [part for said in body["contents"] for part in said["parts"]]
+    """Answer in Google's interface, with the tool of Gemini CLI. A resumed conversation may have a result twice."""
+    parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}
     trouble = [str(each) for each in results.values() if "error" in each or "Exit Code: " in str(each)]
     if not body.get("tools"):
@@ -198,11 +209,12 @@ def contents(body: Body, commands: Sequence[str]) -> Answer:
 
 
 def _content(part: Body) -> Body:
-    said = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
-    return {"candidates": [said], "usageMetadata": {"promptTokenCount": 1000, "totalTokenCount": 1020}}
+    """Return one answer in Google's interface."""
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+    return {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1000, "totalTokenCount": 1020}}
 
 
-SPEAKERS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {
+DIALECTS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {
     "messages": messages,
     "responses": responses,
     "contents": contents,

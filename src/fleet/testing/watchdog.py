@@ -1,7 +1,7 @@
-"""Runs commands one after the other until its standard input says stop, then ends them and removes their directory.
+"""Run commands one after another until standard input says stop; then end them and remove their folder.
 
-A script, not a module to import: `python -I watchdog.py JSON`. Its owner holds the other end of the pipe, so the kernel
-closes it however the owner dies, and nothing is left behind: no server, no directory.
+A script, not a module to import: `python -I watchdog.py JSON`. Its owner holds the other end of the pipe. The kernel
+closes the pipe however the owner dies, so no server and no folder is left behind.
 """
 
 import json
@@ -16,13 +16,14 @@ from signal import SIGINT
 PATIENCE = 10.0
 
 
-def told_to_stop(*, within: float | None) -> bool:
-    """Any byte, or the end of the pipe, is a wish to stop."""
+def is_asked_to_stop(*, within: float | None) -> bool:
+    """Whether a byte, or the end of the pipe, came on standard input within this many seconds."""
     return bool(select.select([sys.stdin], [], [], within)[0])
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
-    child.send_signal(SIGINT)  # a fast shutdown for PostgreSQL, a clean one for most
+def end_child(child: subprocess.Popen[bytes]) -> None:
+    """Interrupt a child process; kill it after 10 seconds."""
+    child.send_signal(SIGINT)  # PostgreSQL shuts down fast, most programs cleanly
     try:
         child.wait(PATIENCE)
     except subprocess.TimeoutExpired:
@@ -30,8 +31,8 @@ def end(child: subprocess.Popen[bytes]) -> None:
         child.wait()
 
 
-def outlast(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
-    """True when the command ended well by itself; False when it failed or was told to stop."""
+def run_to_end(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
+    """Run a command. Whether it succeeded; False when it failed or had to stop."""
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,
@@ -41,24 +42,25 @@ def outlast(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
             stderr=out,
             user=uid,
             group=gid,
-            extra_groups=[] if os.getuid() == 0 else None,  # only root may drop them
+            extra_groups=[] if os.getuid() == 0 else None,  # only root may drop groups
         )
     while child.poll() is None:
-        if told_to_stop(within=0.02):
-            end(child)
+        if is_asked_to_stop(within=0.02):
+            end_child(child)
             return False
     return child.returncode == 0
 
 
 def main() -> None:
+    """Run the commands of the order on the command line, then wait for the wish to stop."""
     order = json.loads(sys.argv[1])
     directory = Path(order["directory"])
     try:
         for command in order["commands"]:
-            if not outlast(command, log=directory / "log", uid=order["uid"], gid=order["gid"]):
+            if not run_to_end(command, log=directory / "log", uid=order["uid"], gid=order["gid"]):
                 break
         (directory / "ended").touch()
-        told_to_stop(within=None)
+        is_asked_to_stop(within=None)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

@@ -268,16 +268,16 @@ def test_items(table, job, monkeypatch):
     mine, _new = job
     one = "SELECT * FROM items WHERE id = 'i'"
     commit = table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [SimpleNamespace(id="i")])
+    monkeypatch.setattr(dead_letters, "_named_items", lambda *_given, **_how: [SimpleNamespace(id="i")])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
-    monkeypatch.setattr(dead_letters.merge_item, "let_go", lambda *_given, **_how: [])
+    monkeypatch.setattr(dead_letters.merge_item, "release_item", lambda *_given, **_how: [])
     context = SimpleNamespace(store=table.fleet.store, commit=commit)
 
     def failed(state):
         failure = records.Failure(
             item=SimpleNamespace(**table.one(one)), state=state, reason="so", signature="s", where="w"
         )
-        commit(records.outcomes(mine, [], [failure], [], merge=True))
+        commit(records.record_outcomes(mine, [], [failure], [], merge=True))
 
     def listed(found, number):
         table.do(f"UPDATE items SET number = {number}, reason = '{records.GONE}' WHERE id = 'i'")
@@ -286,7 +286,7 @@ def test_items(table, job, monkeypatch):
     drivers = {
         "start": lambda: commit(records.start(mine, [SimpleNamespace(id="i")], tasks=False)),
         "put_back": lambda: commit(records.put_back(mine, ["i"], began=True)),
-        "pass": lambda: commit(records.outcomes(mine, [SimpleNamespace(id="i")], [], [], merge=True)),
+        "pass": lambda: commit(records.record_outcomes(mine, [SimpleNamespace(id="i")], [], [], merge=True)),
         "finish": lambda: commit(records.finish(mine, "i", None)),
         "retry": lambda: failed("waiting"),
         "give_up": lambda: failed("dead"),
@@ -313,7 +313,7 @@ def test_items(table, job, monkeypatch):
 def test_jobs(table, job, monkeypatch):
     mine, new = job
     ident, commit = mine.id, table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_chosen", lambda *_given, **_how: [SimpleNamespace(id="i")])
+    monkeypatch.setattr(dead_letters, "_named_items", lambda *_given, **_how: [SimpleNamespace(id="i")])
     monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
     context = SimpleNamespace(store=table.fleet.store, commit=commit)
     drivers = {
@@ -322,7 +322,7 @@ def test_jobs(table, job, monkeypatch):
         "finish": lambda: commit(records.end(ident, "done", None)),
         "pause": lambda: commit(records.end(ident, "paused", None)),
         "fail": lambda: commit(records.end(ident, "failed", None)),
-        "cancel": lambda: commit(cancel._cancelled(ident, "so")),
+        "cancel": lambda: commit(cancel._set_cancelled(ident, "so")),
         "reopen": lambda: dead_letters.retry(context, ident, (), everything=True),
     }
     assert set(drivers) == set(jobs.JOB_EVENTS)

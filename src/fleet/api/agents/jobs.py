@@ -80,7 +80,7 @@ class Jobs(Part):
 
     def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
         """Return the items of a job, of one state or of all."""
-        return listing.listed(self._by.view, ident, state)
+        return listing.items_of_job(self._by.view, ident, state)
 
     def item(self, ident: str, given: str) -> ItemDetails:
         """Return one item of a job, with its failures and steps."""

@@ -1,1 +1,1 @@
-"""Jobs: the document of a workflow, and the items."""
+"""Jobs: the keys and the workflow of a job's document, its placeholders, and the items."""

@@ -1,4 +1,4 @@
-"""Items of a job: ids from their content, the states they go through, and how failures of the same kind are told."""
+"""Items of a job: their ids, the states of items and jobs, and signatures that are equal for failures of one kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENTS = (
 )  # fmt: skip
 STEPS: dict[tuple[str, str], ItemState] = {
     ("waiting", "start"): "running",
-    ("waiting", "go_missing"): "skipped",  # it is not in the input any more
+    ("waiting", "go_missing"): "skipped",  # the input does not have the item any more
     ("skipped", "come_back"): "waiting",
     ("running", "put_back"): "waiting",
     ("running", "pass"): "merging",
@@ -43,11 +43,11 @@ STEPS: dict[tuple[str, str], ItemState] = {
     ("parked", "reset"): "waiting",
 }
 
-# The job that the items belong to.
+# The states of the job that the items belong to.
 JOB_STATES = ("running", "paused", "failed", "done", "cancelled")
 JOB_EVENTS = ("begin", "renew", "finish", "pause", "fail", "cancel", "reopen")
 JOB_STEPS: dict[tuple[str, str], JobState] = {
-    ("running", "begin"): "running",  # its runner died
+    ("running", "begin"): "running",  # the runner before has died
     ("paused", "begin"): "running",
     ("failed", "begin"): "running",
     ("running", "renew"): "running",
@@ -64,15 +64,15 @@ JOB_STEPS: dict[tuple[str, str], JobState] = {
     ("failed", "reopen"): "paused",
     ("done", "reopen"): "paused",
 }
-# The parts of a job that are worked on as items are, besides its items.
+# The parts of a job that run as items do.
 PARTS: tuple[JobPart, ...] = ("setup", "reduce")
-# What an attempt has in common with others that a usage limit ended: it is no failure of its item.
+# The signature of an attempt that a usage limit ended, which is no failure of its item.
 LIMIT = "limit"
 LONGEST = 200_000
 DEEPEST = 100
 _ID = 12
 _SIGNATURE = 160
-_SAME = (
+_VARYING = (
     (re.compile(r"""(['"`]).{0,200}?\1"""), "'…'"),
     (re.compile(r"\S*/\S*"), "PATH"),
     (re.compile(r"\b[0-9a-f]{7,64}\b"), "ID"),
@@ -81,13 +81,13 @@ _SAME = (
 
 
 def item_id(data: object) -> str:
-    """The same content has the same id, in every run and on every machine."""
+    """Return the id of an item, made from its content: the same in every run and on every machine."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID]
 
 
 def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
-    """Each item with its id and number; what is there again gets the number of its time behind its id."""
+    """Yield the id, the number and the content of each item. A repeated item has its count behind the id: ID-2."""
     seen: dict[str, int] = {}
     for number, data in enumerate(contents, 1):
         ident = item_id(data)
@@ -96,26 +96,27 @@ def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
 
 
 def slug(job: str, item: str) -> str:
-    """The task that an item is worked on as."""
+    """Return the slug of the task of an item."""
     return f"job-{job}-{item}"
 
 
 def depth(data: object) -> int:
-    """How deep an item is nested, as far as one level beyond what is taken in."""
-    level, found = [data], 0
-    while level and found <= DEEPEST:
+    """Return how many levels deep an item is nested; the count stops at DEEPEST + 1."""
+    level, levels = [data], 0
+    while level and levels <= DEEPEST:
         lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
         level = [inner for each in lists for inner in each]
-        found += 1
-    return found
+        levels += 1
+    return levels
 
 
 def label(data: object) -> str:
-    """An item in a few words, which can be shown: what is not UTF-8 in a file's name is a question mark."""
-    return _named(data)[:80].encode(errors="replace").decode()
+    """Return an item in a few words, for people; characters that are not valid Unicode become question marks."""
+    return _name_of(data)[:80].encode(errors="replace").decode()
 
 
-def _named(data: object) -> str:
+def _name_of(data: object) -> str:
+    """Return the item's path, name, title, id or file, if it has one; else the whole item as text."""
     if isinstance(data, dict):
         for key in ("path", "name", "title", "id", "file"):
             if isinstance(data.get(key), str | int):
@@ -124,16 +125,17 @@ def _named(data: object) -> str:
 
 
 def signature(where: str, why: str, data: object) -> str:
-    """What failures of the same kind have in common: what differs from item to item is taken out."""
+    """Return a text that is equal for failures of one kind: values that differ from item to item are replaced."""
     last = next((line for line in reversed(why.splitlines()) if line.strip()), "")
     for value in sorted(_texts(data), key=len, reverse=True):
         last = last.replace(value, "ITEM")
-    for pattern, instead in _SAME:
+    for pattern, instead in _VARYING:
         last = pattern.sub(instead, last)
     return f"{where}: {' '.join(last.split())}"[:_SIGNATURE]
 
 
 def _texts(data: object) -> Iterator[str]:
+    """Yield every text inside an item that is longer than one character."""
     if isinstance(data, dict):
         for value in data.values():
             yield from _texts(value)

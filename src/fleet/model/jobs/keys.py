@@ -1,11 +1,22 @@
-"""The keys of a job's document: what there is, what it may be, and what it is when nobody says."""
+"""The keys of a job's document: their kinds, meanings and defaults."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, FLAG, SAID, TEXT, Key, Kind, choice, count, duration_like
+from fleet.model.text.documents.kinds import (
+    AUTONOMY,
+    ENGINE,
+    FLAG,
+    NONBLANK,
+    TEXT,
+    Key,
+    Kind,
+    choice,
+    count,
+    duration_like,
+)
 from fleet.model.text.documents.tables import ListOf, ListOrTable, Table, TableOf
 
 _MOST = 1_000
@@ -18,7 +29,7 @@ NAME = Kind(
     {"type": "string", "pattern": f"^{_NAME.pattern}$"},
 )
 VARIABLE = Kind(
-    "a name of a variable: letters, digits and _",
+    "the name of a variable: letters, digits and _",
     lambda value: _VARIABLE.fullmatch(value) is not None,
     {"pattern": f"^{_VARIABLE.pattern}$"},
 )
@@ -26,14 +37,14 @@ VARIABLE = Kind(
 AGENT_KEYS = {
     "engine": Key(ENGINE, "the engine of agent steps (default: that of fleet.toml)"),
     "autonomy": Key(AUTONOMY, "what agents may do unasked (default: that of fleet.toml)"),
-    "model": Key(SAID, "the model, as the engine calls it"),
+    "model": Key(NONBLANK, "the model, as the engine calls it"),
 }
 STEP = Table(
     "a step",
     one_of=("agent", "shell"),
     keys={
-        "agent": Key(SAID, "what an agent is told to do"),
-        "shell": Key(SAID, "a command for /bin/sh; its exit status alone decides"),
+        "agent": Key(NONBLANK, "the prompt of an agent"),
+        "shell": Key(NONBLANK, "a command for /bin/sh; its exit status alone decides"),
         "name": Key(NAME, "a name, under which {setup.NAME} gives the step's output"),
         "commit_required": Key(FLAG, "the step fails unless it made a commit", default=False),
         "timeout": Key(_DURATION, "how long the step may take", default="1h"),
@@ -45,10 +56,10 @@ INPUT = Table(
     "input",
     one_of=("file", "command", "glob"),
     keys={
-        "file": Key(SAID, "a file of JSON, JSON Lines or lines; looked for where setup ran, then beside the job"),
-        "command": Key(SAID, "a command that prints JSON, JSON Lines or lines"),
-        "glob": Key(SAID, 'files of the repository, like src/**/*.py; each item has a "path"'),
-        "select": Key(SAID, "a JMESPath expression that picks the items"),
+        "file": Key(NONBLANK, "a file of JSON, JSON Lines or lines; looked for where setup ran, then beside the job"),
+        "command": Key(NONBLANK, "a command that prints JSON, JSON Lines or lines"),
+        "glob": Key(NONBLANK, 'files of the repository, like src/**/*.py; each item has a "path"'),
+        "select": Key(NONBLANK, "a JMESPath expression that picks the items"),
     },
 )
 RETRY = Table(
@@ -67,8 +78,8 @@ MAP = Table(
         "max_parallel": Key(count(1, _MOST), "how many items are worked on at once", default=5),
         "isolation": Key(choice("worktree", "none"), "a worktree for each item, or none: all in one checkout of fleet's own", default="worktree"),
         "retry": Key(RETRY, "how often and when to try again"),
-        "on_failure": Key(choice("dlq", "skip", "stop"), "what becomes of an item that cannot be done: the dead-letter queue, nothing, or the job stops", default="dlq"),
-        "breaker": Key(count(0, _MOST), "pause when so many items failed alike, and most did; 0 never does", default=5),
+        "on_failure": Key(choice("dlq", "skip", "stop"), "what to do with an item that failed for good: put it into the dead-letter queue, skip it, or stop the job", default="dlq"),
+        "breaker": Key(count(0, _MOST), "pause the job when this many items failed alike, if most items did; 0: never", default=5),
         **AGENT_KEYS,
     },
 )  # fmt: skip
@@ -78,16 +89,16 @@ JOB = Table(
         "name": Key(NAME, "what the job is called", required=True),
         "env": Key(
             TableOf(TEXT, VARIABLE, expects="variables with their values, like {LEVEL: high}"),
-            "variables for {env.NAME}; --set NAME=VALUE says otherwise",
+            "variables for {env.NAME}; --set NAME=VALUE overrides one",
         ),
         "setup": Key(STEPS, "steps before the items are read, in a worktree of the job's own"),
         "map": Key(MAP, "what is done with the items", required=True),
-        "reduce": Key(STEPS, "steps when the items are over, on the job's branch"),
+        "reduce": Key(STEPS, "steps after all items have ended, on the job's branch"),
     },
 )
 
 
 def schema() -> dict[str, Any]:
-    """The document as JSON Schema, for editors."""
+    """Return the JSON Schema of a job's document, for editors."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A job of fleet"}
     return head | JOB.schema

@@ -1,8 +1,8 @@
-"""Filling in: `{item.path}` and its like, in prompts as text, in shell commands as variables that no shell parses.
+"""Fill in placeholders like `{item.path}`: in prompts as text, in shell commands as variables that no shell parses.
 
-A value never becomes part of a command: its place is taken by a variable, quoted as its surroundings demand. So a file named
-`$(rm -rf ~)` is a file of that name, in quotes and out of them. Braces that are no placeholder are left alone; `{{item.path}}`
-stands for `{item.path}` itself.
+A value never becomes part of a command: a variable takes its place, quoted for that place. So a file named
+`$(rm -rf ~)` is only a name, inside quotes and outside. Braces that are no placeholder stay as they are; `{{item.path}}`
+becomes `{item.path}` itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    # What placeholders stand for, by their roots: an item is whatever JSON it is.
+    # The values of placeholders by their roots. An item is any JSON value.
     Values = dict[str, Any]
 
 ROOTS = ("item", "setup", "map", "env")
@@ -25,57 +25,58 @@ _PLACE = re.compile(rf"\{{(\{{{_NAME}\}})\}}|\{{({_NAME})\}}")
 
 
 class Missing(Exception):
-    """A placeholder that nothing stands for."""
+    """A placeholder has no value, or a value that a command cannot take."""
 
     def __init__(self, name: str, why: str) -> None:
         self.name = name
         super().__init__(f"{{{name}}}: {why}")
 
 
-def named(text: str) -> list[str]:
-    """The placeholders of a text."""
+def names_in(text: str) -> list[str]:
+    """Return the names of the placeholders in a text."""
     return [place[2] for place in _PLACE.finditer(text) if place[2]]
 
 
 def fill(text: str, values: Values) -> str:
-    """The text with its values in it. Not for a shell."""
+    """Return a text with values in place of its placeholders. The result is not safe for a shell."""
     return _PLACE.sub(lambda place: place[1] or text_of(value_of(place[2], values)), text)
 
 
 def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
-    """A command in which variables stand for the values, and those variables."""
-    made: list[str] = []
+    """Return a command with quoted variables in place of its placeholders, and the values of these variables."""
+    pieces: list[str] = []
     variables: dict[str, str] = {}
     names: dict[str, str] = {}
     quoting = _Quoting()
     at = 0
     for place in _PLACE.finditer(text):
-        made.append(text[at : place.start()])
-        quoting.read(made[-1])
+        pieces.append(text[at : place.start()])
+        quoting.read(pieces[-1])
         at = place.end()
         if place[1]:
-            made.append(place[1])
+            pieces.append(place[1])
             continue
         variable = names.setdefault(place[2], f"FLEET_VALUE_{len(names) + 1}")
-        variables[variable] = _short(place[2], text_of(value_of(place[2], values)))
-        made.append(quoting.around(variable))
-    return "".join([*made, text[at:]]), variables
+        variables[variable] = _check_value(place[2], text_of(value_of(place[2], values)))
+        pieces.append(quoting.quote(variable))
+    return "".join([*pieces, text[at:]]), variables
 
 
-def _short(name: str, value: str) -> str:
+def _check_value(name: str, value: str) -> str:
+    """Return the value; raise Missing when a command cannot take it: too long, or no valid text."""
     try:
-        length = len(value.encode(errors="surrogateescape"))  # as the system passes on what is not UTF-8
+        length = len(value.encode(errors="surrogateescape"))  # as Python passes bytes that are not UTF-8 to a program
     except UnicodeEncodeError:
-        raise Missing(name, "it is no text that a command can be given") from None
+        raise Missing(name, "it is no text that a command can take") from None
     if length > LONGEST_VARIABLE:
-        raise Missing(name, f"it is longer than the {LONGEST_VARIABLE} bytes that a command can be given")
+        raise Missing(name, f"it is longer than the {LONGEST_VARIABLE} bytes that a command can take")
     if "\0" in value:
-        raise Missing(name, "it has a NUL in it, which no command can be given")
+        raise Missing(name, "it has a NUL in it, which no command can take")
     return value
 
 
 def value_of(name: str, values: Values) -> object:
-    """What a placeholder stands for, or Missing."""
+    """Return the value of a placeholder; raise Missing when there is none."""
     root, *path = name.split(".")
     if root not in values:
         raise Missing(name, f"there is no {root} here")
@@ -91,18 +92,21 @@ def value_of(name: str, values: Values) -> object:
 
 
 def text_of(value: object) -> str:
-    """A value as a text: a text as it is, anything else as JSON."""
+    """Return a value as text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class _Quoting:
-    """Where in the quotes of a command we are: in none, in double or in single ones; a command inside begins anew."""
+    """The quotes around a position in a shell command: none, double or single.
+
+    A `$(` inside quotes begins without quotes.
+    """
 
     def __init__(self) -> None:
-        self._inside = [""]
+        self._quotes = [""]
 
     def read(self, text: str) -> None:
-        """Go on over a part of the command."""
+        """Move the position to the end of the next part of the command."""
         parts = self._parts(text)
         for part in parts:
             self._step(part)
@@ -112,22 +116,23 @@ class _Quoting:
         return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:
-        now = self._inside[-1]
+        """Open or close quotes at one character of the command."""
+        now = self._quotes[-1]
         if now == "'":
-            if part.endswith("'"):  # a backslash means nothing here
-                self._inside[-1] = ""
+            if part.endswith("'"):  # in single quotes a backslash is a plain character
+                self._quotes[-1] = ""
         elif part == '"':
-            self._inside[-1] = "" if now == '"' else '"'
+            self._quotes[-1] = "" if now == '"' else '"'
         elif part == "'" and not now:
-            self._inside[-1] = "'"
+            self._quotes[-1] = "'"
         elif part == "$(":
-            self._inside.append("")
-        elif part == ")" and not now and len(self._inside) > 1:
-            self._inside.pop()
+            self._quotes.append("")
+        elif part == ")" and not now and len(self._quotes) > 1:
+            self._quotes.pop()
 
-    def around(self, variable: str) -> str:
-        """The variable, quoted for where we are."""
-        match self._inside[-1]:
+    def quote(self, variable: str) -> str:
+        """Return the variable, quoted for the position."""
+        match self._quotes[-1]:
             case "'":
                 return f"'\"${{{variable}}}\"'"
             case '"':

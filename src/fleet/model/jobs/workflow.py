@@ -1,4 +1,7 @@
-"""A workflow: setup, then steps for each of many items, then reduce. Read from YAML; every fault points at line and column."""
+"""The workflow of a job: setup, steps for each of many items, then reduce.
+
+Faults of its document have line and column.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.model.text.documents.nodes import Fault, Node
     from fleet.model.text.documents.tables import Table
 
-# What a part of the document can speak of.
+# The roots of the placeholders that each part of the document may use.
 _KNOWN = {
     "setup": ("env",),
     "map": ("item", "setup", "env"),
@@ -34,7 +37,7 @@ OUTPUT = "output"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing to do."""
+    """One step: a prompt for an agent, or a shell command."""
 
     kind: str
     text: str
@@ -47,27 +50,31 @@ class Step:
 
     @property
     def title(self) -> str:
-        """Its first line, for people."""
+        """The kind of the step and its first line, for people."""
         return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How often and when an item is tried again; times in milliseconds."""
+    """How often and when a failed item is tried again; times in milliseconds."""
 
     attempts: int
     backoff: int
     longest: int
 
     def wait(self, failures: int, share: float) -> int:
-        """How long to wait after so many failures: twice as long each time, and a random part of the second half of it."""
+        """Return how long to wait after this many failures.
+
+        The time doubles with each failure, up to `longest`. `share`, a random number from 0 to 1, picks a moment in the
+        second half of that time.
+        """
         whole = min(self.backoff * 2 ** min(failures - 1, 40), self.longest)
         return int(whole * (0.5 + share / 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map:
-    """What is done with the items."""
+    """The map part of a workflow: where the items come from, and what is done with each of them."""
 
     source: str
     given: Any
@@ -82,7 +89,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workflow:
-    """A whole job."""
+    """The whole workflow of a job."""
 
     name: str
     map: Map
@@ -91,46 +98,51 @@ class Workflow:
     env: dict[str, str] = field(default_factory=dict)
 
     def steps_of(self, part: str) -> tuple[Step, ...]:
-        """The steps of setup, of an item, or of reduce."""
+        """Return the steps of setup, of reduce, or of each item."""
         return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
 
-    def agents(self) -> list[Step]:
-        """Every step that an agent does."""
+    def agent_steps(self) -> list[Step]:
+        """Return every step that an agent does."""
         return [step for step in (*self.setup, *self.map.steps, *self.reduce) if step.kind == "agent"]
 
     def variables(self) -> list[str]:
-        """The variables that its texts speak of."""
+        """Return the names of all {env.NAME} in the steps and the input, sorted."""
         texts = [step.text for step in (*self.setup, *self.map.steps, *self.reduce)]
         texts += [self.map.given] if isinstance(self.map.given, str) else []
-        spoken = [name.split(".") for text in texts for name in placeholders.named(text)]
-        return sorted({path[1] for path in spoken if path[0] == "env" and len(path) > 1})
+        names = [name.split(".") for text in texts for name in placeholders.names_in(text)]
+        return sorted({path[1] for path in names if path[0] == "env" and len(path) > 1})
 
 
 def read(text: str, file: str) -> Workflow:
-    """The workflow of a document, or BadWorkflow with its first fault."""
-    found = faults(text)
-    if found:
-        first = found[0]
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    """Return the workflow of a document; raise BadWorkflow with the first fault."""
+    all_faults = faults(text)
+    if all_faults:
+        first = all_faults[0]
+        more = f" (and {len(all_faults) - 1} more)" if len(all_faults) > 1 else ""
         raise errors.BadWorkflow(
-            file=file, line=first.line, column=first.column, why=f"{first.why}{more}", advice=first.advice or "mend it"
+            file=file,
+            line=first.line,
+            column=first.column,
+            why=f"{first.why}{more}",
+            advice=first.advice or "correct it",
         )
     return _workflow(parse(text).plain)
 
 
 def faults(text: str) -> list[Fault]:
-    """Everything that is wrong with a document, in the order of its lines."""
+    """Return every fault of a job's document, in the order of its lines."""
     try:
         root = parse(text)
     except Unreadable as error:
         return [error.fault]
-    found = list(JOB.faults(root, "the document"))
-    if not found:
-        found = [*_faults_of_select(root), *_faults_of_places(root), *_faults_of_names(root)]
-    return sorted(found, key=lambda fault: (fault.line, fault.column))
+    all_faults = list(JOB.faults(root, "the document"))
+    if not all_faults:
+        all_faults = [*_faults_of_select(root), *_faults_of_placeholders(root), *_faults_of_names(root)]
+    return sorted(all_faults, key=lambda fault: (fault.line, fault.column))
 
 
 def _faults_of_select(root: Node) -> Iterator[Fault]:
+    """Yield a fault if `select` is no JMESPath expression."""
     given = root.value["map"].value["input"]
     select = given.value.get("select") if isinstance(given.value, dict) else None
     if select is not None:
@@ -141,6 +153,7 @@ def _faults_of_select(root: Node) -> Iterator[Fault]:
 
 
 def _steps(root: Node) -> Iterator[tuple[str, Node]]:
+    """Yield every step of the document with the name of its part."""
     for part in ("setup", "reduce"):
         for step in root.value[part].value if part in root.value else ():
             yield part, step
@@ -148,8 +161,8 @@ def _steps(root: Node) -> Iterator[tuple[str, Node]]:
         yield "map", step
 
 
-def _faults_of_places(root: Node) -> Iterator[Fault]:
-    """Placeholders that nothing will ever stand for."""
+def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
+    """Yield a fault for each placeholder that can never have a value."""
     steps = root.value["setup"].value if "setup" in root.value else []
     outputs = {OUTPUT, *(step.value["name"].value for step in steps if "name" in step.value)}
     for part, step in _steps(root):
@@ -162,7 +175,8 @@ def _faults_of_places(root: Node) -> Iterator[Fault]:
 
 
 def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
-    for name in placeholders.named(node.value):
+    """Yield a fault for each placeholder in a text that its part of the document does not have."""
+    for name in placeholders.names_in(node.value):
         head, *path = name.split(".")
         allowed = {"setup": outputs, "map": set(OF_MAP)}.get(head)
         if head not in _KNOWN[part]:
@@ -176,6 +190,7 @@ def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]
 
 
 def _faults_of_names(root: Node) -> Iterator[Fault]:
+    """Yield a fault for each step name that its part has twice, or that is `output`."""
     seen: set[tuple[str, str]] = set()
     for part, step in _steps(root):
         name = step.value.get("name")
@@ -186,9 +201,9 @@ def _faults_of_names(root: Node) -> Iterator[Fault]:
 
 
 def _workflow(given: dict[str, Any]) -> Workflow:
-    told = _with_defaults(MAP, given["map"])
-    parts = {part: tuple(_step(each, told) for each in given.get(part, ())) for part in ("setup", "reduce")}
-    return Workflow(name=given["name"], map=_map(told), env=given.get("env", {}), **parts)
+    map_keys = _with_defaults(MAP, given["map"])
+    parts = {part: tuple(_step(each, map_keys) for each in given.get(part, ())) for part in ("setup", "reduce")}
+    return Workflow(name=given["name"], map=_map(map_keys), env=given.get("env", {}), **parts)
 
 
 def _map(given: dict[str, Any]) -> Map:
@@ -210,6 +225,7 @@ def _map(given: dict[str, Any]) -> Map:
 
 
 def _step(given: dict[str, Any], around: dict[str, Any]) -> Step:
+    """Return a step; its engine, autonomy and model default to those of the map."""
     whole = _with_defaults(STEP, given)
     kind = "agent" if "agent" in given else "shell"
     agent = {key: given.get(key) or around.get(key) for key in ("engine", "autonomy", "model")}
@@ -224,4 +240,5 @@ def _step(given: dict[str, Any], around: dict[str, Any]) -> Step:
 
 
 def _with_defaults(table: Table, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the given keys, and the defaults of the others."""
     return {name: key.default for name, key in table.keys.items() if key.default is not None} | given

@@ -1,1 +1,1 @@
-"""The crash harness, and what it plays."""
+"""The crash harness and its scenarios."""

@@ -1,4 +1,4 @@
-"""`python -m fleet.testing.crash`."""
+"""Run the crash harness: `python -m fleet.testing.crash`."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""The crash harness: a child is killed before, during and after each of its effects in turn, then the home is swept.
+"""The crash harness: kill a child before, during and after each of its effects in turn, then sweep the home.
 
     python -m fleet.testing.crash SCENARIO [STORE] [--every N] [--offset N]
 
-Forked from a single-threaded parent, so that a case costs a fork and not an interpreter. Prints one JSON object a case.
+Children are forked from a single-threaded parent, because a fork is cheaper than a new interpreter. Prints one JSON object a case.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fleet.testing.crash.scenarios import Scenario
     from fleet.testing.scene import Scene
 
-# Killed around a question, the world is as it was after the last effect: those cases are the same.
+# Effects that only ask. A death around one of them leaves the world as the effect before did, so it is not tried.
 QUESTIONS = (
     "tmux list", "tmux capture-pane", "git rev-parse", "git for-each-ref", "git worktree list", "git status", "git rev-list", "git merge-base",
     "git symbolic-ref", "git ls-files", "git log", "git diff", "git --version", "tmux -V",
@@ -35,7 +35,7 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One death, and what came after it."""
+    """One death of the child, and the faults and sweeps that came after it."""
 
     scenario: str
     effect: str
@@ -46,75 +46,75 @@ class Case:
 
 
 class Recorder:
-    """Writes down every effect, and which of them another program performs."""
+    """Records every effect of the child, and which effects another program performs."""
 
     def __init__(self) -> None:
         self.effects: list[str] = []
         self.performed: set[int] = set()
-        # Those under way, by number, the innermost last; and the program that is at work.
+        # The numbers of the effects that have begun and not ended, the innermost last; and the pid of the running program.
         self.under_way: list[int] = []
         self.program = 0
 
     def before(self, effect: str) -> None:
-        """Count it."""
+        """Record that an effect begins."""
         self.under_way.append(len(self.effects))
         self.effects.append(effect)
 
     def during(self, _effect: str, pid: int) -> None:
-        """Another program is at it."""
+        """Record the program that performs the effect."""
         self.performed.add(self.under_way[-1])
         self.program = pid
 
     def after(self, _effect: str) -> None:
-        """It is over."""
+        """Record that the effect has ended."""
         if self.under_way.pop() in self.performed:
             self.program = 0
 
 
 class Killer(Recorder):
-    """Dies at the n-th effect, in one of the ways."""
+    """Kills its own process at one effect: before it, during it or after it."""
 
-    def __init__(self, number: int, way: str, tell: int) -> None:
+    def __init__(self, number: int, way: str, pipe: int) -> None:
         super().__init__()
         self._number = number
         self._way = way
-        self._tell = tell
+        self._pipe = pipe
 
     def before(self, effect: str) -> None:
-        """Die before it."""
+        """Die before the chosen effect."""
         super().before(effect)
         if self._way == "before" and self.under_way[-1] == self._number:
             self._die()
 
     def during(self, effect: str, pid: int) -> None:
-        """Stop the program that performs it, say which, and die."""
+        """Die during the chosen effect; the program that performs the effect is stopped."""
         super().during(effect, pid)
         if self._way.startswith("during") and self.under_way[-1] == self._number:
             os.kill(pid, signal.SIGSTOP)
             self._die()
 
     def after(self, effect: str) -> None:
-        """Die after it."""
+        """Die after the chosen effect."""
         number = self.under_way[-1]
         super().after(effect)
         if self._way == "after" and number == self._number:
             self._die()
 
     def _die(self) -> None:
-        """Say which program is still at work, and die."""
+        """Write the pid of the program that is still running into the pipe, and die."""
         if self.program:
-            os.write(self._tell, str(self.program).encode())
+            os.write(self._pipe, str(self.program).encode())
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def effects_of(scenario: Scenario, store: str) -> tuple[list[str], set[int]]:
-    """Every effect of a scenario that lives through."""
+    """Return all effects of a scenario that is not killed, and the numbers of those that another program performs."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
-            _play(scenario, scene, Recorder(), write)
+            _act_in_child(scenario, scene, Recorder(), write)
         os.close(write)
         with os.fdopen(read, "rb") as pipe:
             report = json.loads(pipe.read() or b"{}")
@@ -122,8 +122,8 @@ def effects_of(scenario: Scenario, store: str) -> tuple[list[str], set[int]]:
         return report["effects"], set(report["performed"])
 
 
-def _play(scenario: Scenario, scene: Scene, watcher: Recorder, tell: int) -> None:
-    """In the child: act under the watcher's eyes, and never return."""
+def _act_in_child(scenario: Scenario, scene: Scene, watcher: Recorder, pipe: int) -> None:
+    """Act in the child, with the watcher at every effect; never return."""
     code = 0
     try:
         with scene.fleet() as fleet:
@@ -131,7 +131,7 @@ def _play(scenario: Scenario, scene: Scene, watcher: Recorder, tell: int) -> Non
             scenario.act(fleet)
             if not isinstance(watcher, Killer):
                 os.write(
-                    tell, json.dumps({"effects": watcher.effects, "performed": sorted(watcher.performed)}).encode()
+                    pipe, json.dumps({"effects": watcher.effects, "performed": sorted(watcher.performed)}).encode()
                 )
     except BaseException as error:  # noqa: BLE001 - the parent is told
         os.write(2, f"{scenario.name}: {error!r}\n".encode())
@@ -140,7 +140,7 @@ def _play(scenario: Scenario, scene: Scene, watcher: Recorder, tell: int) -> Non
 
 
 def cases_of(effects: list[str], performed: set[int]) -> list[tuple[int, str]]:
-    """Which deaths there are."""
+    """Return the number and the way of every death to try; effects that change nothing are left out."""
     deaths = []
     for number, effect in enumerate(effects):
         if not effect.startswith(QUESTIONS):
@@ -149,16 +149,16 @@ def cases_of(effects: list[str], performed: set[int]) -> list[tuple[int, str]]:
 
 
 def part_of(cases: list[tuple[int, str]], every: int, offset: int) -> list[tuple[int, str]]:
-    """Every n-th of the cases, beginning with the one at the offset; at least one where there are any."""
+    """Return every n-th case, beginning with the one at the offset; at least one if there are any."""
     return cases[offset % max(min(every, len(cases)), 1) :: every]
 
 
 def run_case(scenario: Scenario, store: str, effects: list[str], number: int, way: str) -> Case:
-    """One death, swept."""
+    """Play a scenario with one death, sweep, and return the faults that were found."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
-        program = _die(scenario, scene, number, way)
-        _carry_on(program, way)
+        program = _kill_at_effect(scenario, scene, number, way)
+        _end_program(program, way)
         faults = scenario.after_death(scene)
         swept = _sweep_until_quiet(scene)
         faults += [f"the second sweep acted: {each}" for each in _sweep(scene)]
@@ -167,13 +167,16 @@ def run_case(scenario: Scenario, store: str, effects: list[str], number: int, wa
         return Case(scenario=scenario.name, effect=effects[number], number=number, way=way, faults=faults, swept=swept)
 
 
-def _die(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
-    """The pid of the program that is still at work, or 0. How many signals a kill needs differs, so a late death may not come."""
+def _kill_at_effect(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
+    """Kill a child at an effect; return the pid of the program that is still running, or 0.
+
+    The number of signals that a kill needs may differ, so a late death may not happen.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
-        _play(scenario, scene, Killer(number, way, write), write)
+        _act_in_child(scenario, scene, Killer(number, way, write), write)
     os.close(write)
     _pid, status = os.waitpid(child, 0)
     with os.fdopen(read, "rb", buffering=0) as pipe:
@@ -185,8 +188,8 @@ def _die(scenario: Scenario, scene: Scene, number: int, way: str) -> int:
     return int(pid) if pid else 0
 
 
-def _carry_on(program: int, way: str) -> None:
-    """The program that was at work goes on to its end, or dies with its caller."""
+def _end_program(program: int, way: str) -> None:
+    """Let the stopped program run to its end, or kill it as well; wait until it is gone."""
     if not program:
         return
     for number in (signal.SIGKILL,) if way.endswith("dies too") else (signal.SIGCONT,):
@@ -200,33 +203,38 @@ def _carry_on(program: int, way: str) -> None:
 
 
 def _sweep(scene: Scene) -> list[str]:
+    """Sweep the home; return what the sweep did."""
     with scene.fleet("sweeper") as fleet:
         return [f"{each.what}: {each.action}" for each in fleet.sweep.run(kill=True) if each.done]
 
 
 def _sweep_until_quiet(scene: Scene) -> list[str]:
-    """One sweep is enough but for what is still dying; so look until nothing is done any more, a few times at most."""
+    """Sweep until a sweep does nothing, five times at most; return what was done.
+
+    One sweep is enough, except for processes that are still dying.
+    """
     swept: list[str] = []
     for _ in range(5):
-        done = _sweep(scene)
-        swept += done
-        if not done:
+        actions = _sweep(scene)
+        swept += actions
+        if not actions:
             break
     return swept
 
 
-def _number(option: str, default: int) -> int:
+def _option(option: str, default: int) -> int:
+    """Return the number behind an option of the command line."""
     return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
 
 
 def main() -> int:
-    """Run a scenario, all of its deaths or every n-th."""
+    """Run all cases of a scenario, or every n-th. Returns 1 when a case has faults, 2 for a wrong command line."""
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     if not words or words[0] not in SCENARIOS:
         sys.stdout.write(f"{__doc__}\nscenarios: {', '.join(SCENARIOS)}\n")
         return 2
     name, store = words[0], words[1] if len(words) > 1 else "sqlite"
-    every, offset = _number("--every", 1), _number("--offset", 0)
+    every, offset = _option("--every", 1), _option("--offset", 0)
     store = store if not store.isdigit() else "sqlite"
     scenario = SCENARIOS[name]
     effects, performed = effects_of(scenario, store)

@@ -1,4 +1,4 @@
-"""What the crash harness plays of jobs: a runner that is killed around each of its effects, and resumed."""
+"""Crash scenarios for jobs: a runner is killed at each of its effects, and the job is resumed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.testing.scene import Scene
 
 ITEMS = ("a", "b")
-# A commit that is there already is not made twice: in place, an attempt may be begun again.
+# The step commits only once, because an attempt in the shared checkout may be repeated.
 COMMIT = "git -c user.name=scene -c user.email=scene@localhost commit --quiet --message 'item {item}'"
 WORK = f"test -e {{item}}.txt || {{ echo {{item}} > {{item}}.txt && git add {{item}}.txt && {COMMIT}; }}"
 DOCUMENT = """\
@@ -34,11 +34,11 @@ map:
 
 
 class JobScenario(Scenario):
-    """A job is given up before the scene is looked at."""
+    """A scenario whose jobs are cancelled before leftovers are searched."""
 
     def finish(self, scene: Scene) -> list[str]:
-        """Nothing at all may be left of it."""
-        with _jobs(scene) as fleet:
+        """Cancel the jobs and drop their dead items; then return what is left, which must be nothing."""
+        with _open_fleet(scene) as fleet:
             for job in fleet.jobs.list():
                 if job.state not in {"done", "cancelled"}:
                     fleet.jobs.cancel(job.id, "the scene is over")
@@ -47,11 +47,13 @@ class JobScenario(Scenario):
         return super().finish(scene)
 
 
-def _jobs(scene: Scene) -> Fleet:
+def _open_fleet(scene: Scene) -> Fleet:
     return Fleet.open(scene.home, actor="tester")
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
+    """Return a function that writes the job's document into a scene and adds a bystander."""
+
     def prepare(scene: Scene) -> None:
         add_bystander(scene)
         with scene.fleet() as fleet:
@@ -64,35 +66,36 @@ def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], Non
 
 
 def _run(fleet: Fleet) -> None:
+    """Run the scene's job to its end."""
     fleet.jobs.run(Asked(project=PROJECT, file=f"{fleet.home}/job.yml"), lambda _event: None)
 
 
 def _wait_for_sessions(scene: Scene) -> list[str]:
-    """Sessions go on without the runner; what is looked at next is what they leave."""
+    """Wait until the items' sessions have ended: they run on without the runner."""
     with scene.fleet() as fleet:
         until(lambda: not fleet.world.processes.marks() and not _has_live_pane(fleet))
     return []
 
 
 def _has_live_pane(fleet: Fleet) -> bool:
-    """One that was just forked bears no mark yet."""
+    """Whether a session still runs. A process that was just forked has no mark yet, so panes are asked."""
     processes = fleet.world.processes
     panes = [pane for pane in fleet.world.tmux.listing().panes if pane.session != BYSTANDER]
     return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)
 
 
 def _check(scene: Scene) -> list[str]:
-    """Resumed (or begun, when it never was), every item ends once."""
-    with _jobs(scene) as fleet:
+    """Resume the job, or run it if it was never recorded; return a fault unless every item is done exactly once."""
+    with _open_fleet(scene) as fleet:
         before = fleet.jobs.list()
         if not before:
             _run(fleet)
         elif before[0].state != "done":
             fleet.jobs.resume(before[0].id, lambda _event: None)
         (job,) = fleet.jobs.list()
-        found = {each.item: each.state for each in fleet.jobs.items(job.id)}
+        states = {each.item: each.state for each in fleet.jobs.items(job.id)}
         faults = [] if job.state == "done" else [f"the job is {job.state}: {job.reason}"]
-        faults += [] if found == dict.fromkeys(ITEMS, "done") else [f"items: {found}"]
+        faults += [] if states == dict.fromkeys(ITEMS, "done") else [f"items: {states}"]
         titles = scene.git("log", "--no-merges", "--format=%s", job.branch).splitlines()
     faults += [
         f"item {item} is {titles.count(f'item {item}')} times on the branch"

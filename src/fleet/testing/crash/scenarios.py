@@ -1,4 +1,4 @@
-"""What the crash harness plays: for each verb a scene, the act that is killed, and what must be true afterwards."""
+"""Crash scenarios: for each verb a scene, the act that is killed, and the checks of what must be true afterwards."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SWEEPS = 30
 _BETWEEN_SWEEPS = 0.2
 
 
-def _nothing(_scene: Scene) -> None:
-    """No more to prepare."""
+def _prepare_nothing(_scene: Scene) -> None:
+    """Prepare nothing beyond the scene."""
 
 
 def _no_faults(_scene: Scene) -> list[str]:
@@ -40,17 +40,20 @@ class Scenario:
 
     name: str
     act: Callable[[Fleet], object]
-    prepare: Callable[[Scene], None] = _nothing
+    prepare: Callable[[Scene], None] = _prepare_nothing
     check: Callable[[Scene], list[str]] = _no_faults
     after_death: Callable[[Scene], list[str]] = _no_faults
 
     def scene(self, store: str) -> Scene:
-        """A fresh one."""
+        """Return a new scene."""
         return Scene(store=store)
 
     def finish(self, scene: Scene) -> list[str]:
-        """End all work, archive all tasks, sweep: then nothing at all may be left, and the bystander must live."""
-        alive = _bystander_lives(scene)
+        """End all work, archive all tasks, sweep.
+
+        Return a fault for everything that is left, and one if the bystander died.
+        """
+        alive = _is_bystander_alive(scene)
         with scene.fleet("finisher") as fleet:
             for agent in fleet.agents.list():
                 fleet.dispatches.kill(agent.id, "the scene is over")
@@ -58,11 +61,14 @@ class Scenario:
                 if task.status not in {"done", "failed", "abandoned"}:
                     fleet.tasks.abandon(project=PROJECT, slug=task.slug, override=True)
                 fleet.tasks.archive(project=PROJECT, slug=task.slug)
-            left = self._swept(scene, fleet)
+            left = self._sweep_until_clean(scene, fleet)
         return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
 
-    def _swept(self, scene: Scene, fleet: Fleet) -> list[str]:
-        """What is left after a few sweeps; whoever tmux told of an agent's death may still be letting go of its things."""
+    def _sweep_until_clean(self, scene: Scene, fleet: Fleet) -> list[str]:
+        """Sweep until nothing is left, 30 times at most; return what is left.
+
+        A process that tmux started at an agent's death may still be releasing its claims.
+        """
         for _ in range(_SWEEPS):
             fleet.sweep.run(kill=True)
             left = scene.leftovers()
@@ -73,7 +79,7 @@ class Scenario:
 
 
 def add_bystander(scene: Scene) -> None:
-    """A session on the same server that is none of fleet's business."""
+    """Start a session on fleet's tmux server that does not belong to fleet. Nobody may touch it."""
     with scene.fleet() as fleet:
         fleet.world.tmux.ensure_server()
         socket = fleet.world.tmux.socket
@@ -81,14 +87,15 @@ def add_bystander(scene: Scene) -> None:
     subprocess.run(words, check=True, capture_output=True)
 
 
-def _bystander_lives(scene: Scene) -> bool:
+def _is_bystander_alive(scene: Scene) -> bool:
+    """Whether the bystander's session still runs."""
     with scene.fleet() as fleet:
         pane = fleet.world.tmux.listing().pane(BYSTANDER)
         return pane is not None and not pane.dead
 
 
 def until(what: Callable[[], object]) -> None:
-    """Wait for something that another process is doing."""
+    """Wait until a condition is true that another process brings about; TimeoutError after 45 seconds."""
     deadline = time.monotonic() + PATIENCE
     while not what():
         if time.monotonic() > deadline:
@@ -109,7 +116,7 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Either the agent works, or the task can be dispatched again. Nothing in between."""
+    """Return a fault unless the agent works or the task can be dispatched again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
@@ -127,25 +134,25 @@ def _check_dispatch(scene: Scene) -> list[str]:
 
 # launch ---------------------------------------------------------------------------------------------------------------
 class _DieBefore:
-    """Kills the process before the first effect of a name."""
+    """Kills its own process before the first effect of a given name."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def before(self, effect: str) -> None:
-        """Die, if it is that one."""
+        """Die if the effect has the name."""
         if effect.startswith(self._name):
             os.kill(os.getpid(), signal.SIGKILL)
 
     def during(self, _effect: str, _pid: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def after(self, _effect: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
-def _no_session_yet(scene: Scene) -> None:
-    """A dispatch whose session comes late: its dispatcher died just before it was made."""
+def _dispatch_without_session(scene: Scene) -> None:
+    """Dispatch a task in a child that dies just before it creates the session."""
     _add_task(scene)
     child = os.fork()
     if child == 0:
@@ -160,7 +167,7 @@ def _launch(fleet: Fleet) -> None:
 
 
 def _check_launch(scene: Scene) -> list[str]:
-    """Nobody works, and the task can be tried again."""
+    """Return a fault unless nobody works and the task can be tried again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         if fleet.agents.list() or task.status not in {"open", "blocked"}:
@@ -172,8 +179,8 @@ def _check_launch(scene: Scene) -> list[str]:
 SCRIPT = "write a.txt hello\ncommit Add a\nlog half-way\ndone\n"
 
 
-def _finished_agent(scene: Scene) -> None:
-    """An agent that worked, reported and exited; nobody has settled it. The hint that tmux would give is switched off."""
+def _leave_finished_agent(scene: Scene) -> None:
+    """Leave an agent that worked, reported and exited, but is not settled: the hook of tmux is switched off."""
     _add_task(scene)
     with scene.fleet() as fleet:
         socket = fleet.world.tmux.socket
@@ -188,6 +195,7 @@ def _settle(fleet: Fleet) -> None:
 
 
 def _check_done(scene: Scene) -> list[str]:
+    """Return a fault unless the task is done or waits for its merge, with its log and its work."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
         over = task.status == "done" or (task.status, task.stage) == ("in_progress", "finisher")
@@ -202,7 +210,8 @@ def _check_done(scene: Scene) -> list[str]:
 
 
 # kill -------------------------------------------------------------------------------------------------------------------
-def _working_agent(scene: Scene) -> None:
+def _start_stubborn_agent(scene: Scene) -> None:
+    """Start an agent that ignores SIGTERM and leaves a daemon behind."""
     _add_task(scene)
     with scene.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="S", slug="s", description="stubborn\ndaemon\nhang\n")
@@ -219,8 +228,9 @@ def _kill(fleet: Fleet) -> None:
 
 
 # merge ------------------------------------------------------------------------------------------------------------------
-def _done_task(scene: Scene) -> None:
-    _finished_agent(scene)
+def _leave_done_task(scene: Scene) -> None:
+    """Leave a task whose agent is settled and whose work is not merged."""
+    _leave_finished_agent(scene)
     with scene.fleet() as fleet:
         fleet.sessions.settle(fleet.dispatches.find("s"))
 
@@ -230,7 +240,10 @@ def _merge(fleet: Fleet) -> None:
 
 
 def _check_merge(scene: Scene) -> list[str]:
-    """Merged once, or it can be merged now; the user's checkout is as it was."""
+    """Merge the task if it is still to be merged; return a fault unless one merge is on the integration branch.
+
+    The user's checkout must be untouched.
+    """
     faults = _check_done(scene)
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
@@ -249,8 +262,8 @@ COMMIT = "git add . && git -c user.name=scene -c user.email=scene@localhost comm
 HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo committed; exec sleep 1000")
 
 
-def _dead_agent(scene: Scene) -> None:
-    """An agent that was killed in the middle of its work, and that nobody has settled."""
+def _leave_dead_agent(scene: Scene) -> None:
+    """Leave an agent that was killed in the middle of its work and is not settled."""
     _add_task(scene)
     with scene.fleet() as fleet:
         socket = fleet.world.tmux.socket
@@ -266,7 +279,7 @@ def _resume(fleet: Fleet) -> None:
 
 
 def _resume_again(scene: Scene) -> list[str]:
-    """Whoever finds the resume dead resumes again: refused only when the successor is there."""
+    """Resume the task again after the death; return a fault if that is refused and no successor works."""
     with scene.fleet("again") as fleet:
         try:
             fleet.dispatches.resume("t")
@@ -278,7 +291,7 @@ def _resume_again(scene: Scene) -> list[str]:
 
 
 def _check_resume(scene: Scene) -> list[str]:
-    """One successor, with the work of the one before."""
+    """Return a fault unless exactly one successor works, with the commits of the dead agent."""
     with scene.fleet() as fleet:
         working = [agent.id for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]
@@ -296,11 +309,11 @@ SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         Scenario(name="dispatch", prepare=_add_task, act=_dispatch, check=_check_dispatch),
-        Scenario(name="launch", prepare=_no_session_yet, act=_launch, check=_check_launch),
-        Scenario(name="settle", prepare=_finished_agent, act=_settle, check=_check_done),
-        Scenario(name="kill", prepare=_working_agent, act=_kill),
-        Scenario(name="merge", prepare=_done_task, act=_merge, check=_check_merge),
-        Scenario(name="sweep", prepare=_finished_agent, act=_sweep, check=_check_done),
-        Scenario(name="resume", prepare=_dead_agent, act=_resume, after_death=_resume_again, check=_check_resume),
+        Scenario(name="launch", prepare=_dispatch_without_session, act=_launch, check=_check_launch),
+        Scenario(name="settle", prepare=_leave_finished_agent, act=_settle, check=_check_done),
+        Scenario(name="kill", prepare=_start_stubborn_agent, act=_kill),
+        Scenario(name="merge", prepare=_leave_done_task, act=_merge, check=_check_merge),
+        Scenario(name="sweep", prepare=_leave_finished_agent, act=_sweep, check=_check_done),
+        Scenario(name="resume", prepare=_leave_dead_agent, act=_resume, after_death=_resume_again, check=_check_resume),
     )
 }

@@ -1,4 +1,4 @@
-"""What the crash harness plays around the seat: a Replace, the proof of a new coordinator, and a drain of a handoff."""
+"""Crash scenarios around the coordinator's seat: a Replace, the proof of a new coordinator, and a handoff."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SLEEPS = ("sleep", "1000")
 _LONG = 600.0
 
 
-def _coordinator(*words: str, proof: float | None = None) -> Wanted:
+def _wanted_coordinator(*words: str, proof: float | None = None) -> Wanted:
     return Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=words, proof=proof)
 
 
@@ -36,7 +36,8 @@ def _seat(fleet: Fleet) -> Seat:
     return fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
 
 
-def _launched(fleet: Fleet, ident: str) -> Identity:
+def _wait_for_launch(fleet: Fleet, ident: str) -> Identity:
+    """Wait until a dispatch is launched; return the identity of its process."""
     until(lambda: fleet.context.dispatch(ident).process)
     who = Identity.parse(fleet.context.dispatch(ident).process or "")
     if who is None:
@@ -46,33 +47,34 @@ def _launched(fleet: Fleet, ident: str) -> Identity:
 
 
 # replace ----------------------------------------------------------------------------------------------------------------
-def _old_coordinator(scene: Scene) -> None:
+def _start_old_coordinator(scene: Scene) -> None:
+    """Start the coordinator that will be replaced, and write its id into the scene's folder."""
     add_bystander(scene)
     with scene.fleet() as fleet:
-        ident = fleet.coord.start(_coordinator(*SLEEPS)).id
-        _launched(fleet, ident)
+        ident = fleet.coord.start(_wanted_coordinator(*SLEEPS)).id
+        _wait_for_launch(fleet, ident)
     Path(scene.root, "old").write_text(ident, encoding="utf-8")
 
 
 def _replace(fleet: Fleet) -> None:
-    fleet.coord.replace(_coordinator(*PROVES, proof=_LONG))
+    fleet.coord.replace(_wanted_coordinator(*PROVES, proof=_LONG))
 
 
-def _start_over(scene: Scene) -> list[str]:
-    """Whoever finds the replacer dead says `coord start`, until the change has come off or was given up."""
+def _start_again(scene: Scene) -> list[str]:
+    """Call `coord start`, as a person would, until the Replace has succeeded or was given up."""
     with scene.fleet("again") as fleet:
 
-        def over() -> bool:
+        def is_over() -> bool:
             with contextlib.suppress(errors.CoordinatorLives, errors.GateHeld):
-                fleet.coord.start(_coordinator(*PROVES))
+                fleet.coord.start(_wanted_coordinator(*PROVES))
             return _seat(fleet).candidate is None
 
-        until(over)
+        until(is_over)
     return []
 
 
 def _check_seat(scene: Scene) -> list[str]:
-    """One coordinator lives, it is in the seat, and it was told once what it has to know."""
+    """Return a fault unless one coordinator lives, holds the seat, and has got its resume prompt once."""
     with scene.fleet() as fleet:
         holder = _seat(fleet).holder
         living = [agent.id for agent in fleet.agents.list()]
@@ -84,12 +86,12 @@ def _check_seat(scene: Scene) -> list[str]:
 
 
 # prove ------------------------------------------------------------------------------------------------------------------
-def _candidate(scene: Scene) -> None:
-    """A new coordinator that was launched and has not ticked yet; its proof is read from its own process."""
-    _old_coordinator(scene)
+def _start_candidate(scene: Scene) -> None:
+    """Launch a new coordinator that has not ticked yet, and read its proof from its process."""
+    _start_old_coordinator(scene)
     with scene.fleet() as fleet:
-        ident = replace.start_candidate(fleet.context, _coordinator(*SLEEPS, proof=_LONG)).id
-        pid = _launched(fleet, ident).pid
+        ident = replace.start_candidate(fleet.context, _wanted_coordinator(*SLEEPS, proof=_LONG)).id
+        pid = _wait_for_launch(fleet, ident).pid
         until(lambda: _environment(pid).get(VARIABLE))
         Path(scene.root, "new").write_text(f"{ident} {_environment(pid)[VARIABLE]}", encoding="utf-8")
 
@@ -100,7 +102,7 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def _prove(fleet: Fleet) -> None:
-    """The first tick of the new one, as itself; what it is handed it applies, each id once, and acknowledges."""
+    """Tick as the new coordinator; apply each message that the tick hands out once, and acknowledge it."""
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
     os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}
@@ -119,19 +121,20 @@ def _prove(fleet: Fleet) -> None:
 
 
 def _tick_again(scene: Scene) -> list[str]:
-    """The new one ticks on until the old one is gone and nothing waits for it."""
+    """Tick as the new coordinator until the old one is gone and every message is acknowledged."""
     with scene.fleet() as fleet:
 
-        def over() -> bool:
+        def is_over() -> bool:
             _prove(fleet)
             waiting = fleet.store.read(q.all_messages)
             return not fleet.coord.show(PROJECT).retiring and all(row.acknowledged_at for row in waiting)
 
-        until(over)
+        until(is_over)
     return []
 
 
 def _check_proof(scene: Scene) -> list[str]:
+    """Return a fault unless the new coordinator holds the seat and has applied one message."""
     with scene.fleet() as fleet:
         seat = _seat(fleet)
     new = Path(scene.root, "new").read_text(encoding="utf-8").split()[0]
@@ -144,8 +147,8 @@ def _check_proof(scene: Scene) -> list[str]:
 HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); exec sleep 1000")
 
 
-def _handed_off(scene: Scene) -> None:
-    """A worker whose handoff is queued."""
+def _queue_handoff(scene: Scene) -> None:
+    """Start a worker that commits, and queue its handoff."""
     add_bystander(scene)
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *HALF)
@@ -159,7 +162,7 @@ def _drain(fleet: Fleet) -> None:
 
 
 def _drain_again(scene: Scene) -> list[str]:
-    """Whoever comes later sweeps, and drains what waits."""
+    """Sweep, and drain the handoff again after the death."""
     with scene.fleet("again") as fleet:
         fleet.sweep.run(kill=True)
         try:
@@ -170,7 +173,7 @@ def _drain_again(scene: Scene) -> list[str]:
 
 
 def _check_drain(scene: Scene) -> list[str]:
-    """One successor, in the bundle, with the work and the words of the one before."""
+    """Return a fault unless one successor has the bundle, with the commits and the handoff text of the old worker."""
     old = Path(scene.root, "old").read_text(encoding="utf-8")
     with scene.fleet() as fleet:
         [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")
@@ -188,8 +191,10 @@ def _check_drain(scene: Scene) -> list[str]:
 SEAT_SCENARIOS = {
     scenario.name: scenario
     for scenario in (
-        Scenario(name="replace", prepare=_old_coordinator, act=_replace, after_death=_start_over, check=_check_seat),
-        Scenario(name="prove", prepare=_candidate, act=_prove, after_death=_tick_again, check=_check_proof),
-        Scenario(name="drain", prepare=_handed_off, act=_drain, after_death=_drain_again, check=_check_drain),
+        Scenario(
+            name="replace", prepare=_start_old_coordinator, act=_replace, after_death=_start_again, check=_check_seat
+        ),
+        Scenario(name="prove", prepare=_start_candidate, act=_prove, after_death=_tick_again, check=_check_proof),
+        Scenario(name="drain", prepare=_queue_handoff, act=_drain, after_death=_drain_again, check=_check_drain),
     )
 }

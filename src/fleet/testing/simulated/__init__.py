@@ -1,8 +1,8 @@
-"""A simulated world: verbs run over it in milliseconds, and in states that a real machine is hardly brought into.
+"""A simulated world: verbs run over it in milliseconds, and in states that a real machine seldom has.
 
-Simulated are the clock, ids, the kernel's processes, tmux and control groups. Real are the store (SQLite in a folder of its own), files,
-locks and git (a small repository): a git that is not git would prove nothing about merging. tests/contract/test_worlds.py holds both
-worlds to the same contract.
+The clock, ids, processes, tmux and control groups are simulated. The store (SQLite in its own folder), files, locks and
+git (a small repository) are real: a git that is not git would prove nothing about merging.
+tests/contract/test_worlds.py holds both worlds to the same contract.
 """
 
 from fleet.testing.simulated.clock import SimulatedClock

@@ -1,4 +1,4 @@
-"""Control groups as plain folders; who is in them is in the table of processes."""
+"""Simulated control groups: plain folders. Their members are in the table of processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedCgroups(Cgroups):
-    """The groups of one home's agents, as one process sees them. There are none unless the machine has them."""
+    """The control groups of one home's agents, as one process sees them. There are none unless the machine has them."""
 
     def __init__(
         self, funnel: Funnel, home_id: str, *, programs: Programs, machine: SimulatedMachine, pid: int
@@ -28,21 +28,21 @@ class SimulatedCgroups(Cgroups):
         self._pid = pid
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Where the group of a dispatch is to be."""
+        """Return the path of a dispatch's group; None when there are no groups, or the tmux server is dead."""
         root = self._machine.cgroups
         return f"{root}/fleet-{self._home_id}-{dispatch}" if root and server in self._machine.table.living else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """The groups of this home's agents."""
+        """Return the paths of all groups of this home's agents."""
         beside = self.place_for("*", near)
         return sorted(glob.glob(beside)) if beside else []
 
     def view(self) -> str:
-        """There is one view of a simulated machine."""
+        """Return the name of the cgroup view; a simulated machine has one."""
         return "simulated"
 
     def join(self, path: str) -> str:
-        """Put this process into a group, if there is one. Empty when it is not inside."""
+        """Put this process into a group. Returns the view, or "" when the group does not exist."""
 
         def act() -> None:
             if os.path.isdir(path):
@@ -52,15 +52,15 @@ class SimulatedCgroups(Cgroups):
         return self.view() if self._machine.table.living[self._pid].group == path else ""
 
     def members(self, path: str) -> list[int]:
-        """The processes in a group and in groups within it."""
+        """Return the pids in a group and in the groups within it."""
         return [each.pid for each in self._machine.table.entries() if f"{each.group}/".startswith(f"{path}/")]
 
     def remove(self, path: str) -> None:
-        """Remove an empty group. OSError while somebody is in it."""
+        """Remove an empty group; OSError while a process is in it."""
         if self.members(path):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         super().remove(path)
 
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:  # noqa: ARG002
-        """What is started here is real, and in no simulated group."""
+        """Return the words unchanged: programs that are really started are in no simulated group."""
         return list(words)

@@ -1,4 +1,4 @@
-"""A clock that moves when it is told to, or when somebody waits."""
+"""A simulated clock: time passes only when a test or a waiting verb lets it pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEW_YEAR = 1_767_225_600_000  # 2026-01-01 in UTC
 
 
 class SimulatedClock(Clock):
-    """The wall clock, which can be set, and the seconds since the machine's boot, which cannot."""
+    """The wall clock, which can be set, and the seconds since boot, which cannot."""
 
     def __init__(self, now: int = NEW_YEAR) -> None:
         self._now = now
@@ -25,19 +25,19 @@ class SimulatedClock(Clock):
         self._order = count()
 
     def now(self) -> int:
-        """Milliseconds since 1970."""
+        """Return the wall clock, in milliseconds since 1970."""
         return self._now
 
     def begun(self) -> int:
-        """The process that asks has just been started."""
+        """Return when this process began: always now."""
         return self._now
 
     def ticks(self) -> float:
-        """Seconds on a clock that is never set back."""
+        """Return the seconds on a clock that is never set back."""
         return self._ticks
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and let happen what is due meanwhile, in order."""
+        """Let time pass, and do what `later` has planned for that time, in order."""
         until = self._ticks + seconds
         while self._due and self._due[0][0] <= until:
             due, _, act = heapq.heappop(self._due)
@@ -46,14 +46,15 @@ class SimulatedClock(Clock):
         self._advance(until)
 
     def set(self, now: int) -> None:
-        """Somebody sets the wall clock, forwards or back; no time passes."""
+        """Set the wall clock, forwards or back; no time passes."""
         self._now = now
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Let something happen when so many seconds have passed."""
+        """Plan an act for a time in this many seconds."""
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:
+        """Move both clocks forward."""
         passed = max(ticks - self._ticks, 0.0)
         self._ticks += passed
         self._now += round(passed * SECOND)

@@ -1,33 +1,33 @@
-"""Ids that are the same in each run."""
+"""Simulated ids: the same in each run."""
 
 from __future__ import annotations
 
 from fleet.world.ids import Ids
 
-_SPREAD = 2_654_435_761  # so that no two begin alike
+_SPREAD = 2_654_435_761  # spreads the ids, so that no two begin alike
 _DISPATCHES = 1 << 32
 
 
 class SimulatedIds(Ids):
-    """Numbered names. All processes of one machine share the numbers."""
+    """Ids made by counting. All processes of one machine share the counter."""
 
     def __init__(self) -> None:
         self._last = 0
 
     def dispatch(self) -> str:
-        """Eight hexadecimal digits."""
+        """Return a new dispatch id of eight hexadecimal digits."""
         return f"{self._next() * _SPREAD % _DISPATCHES:08x}"
 
     def key(self) -> str:
-        """A name for one request."""
+        """Return a new key for one request."""
         return f"{self._next():024x}"
 
     def share(self) -> float:
-        """Always the middle."""
+        """Return 0.5 in place of a random number from 0 to 1."""
         return 0.5
 
     def conversation(self) -> str:
-        """A UUID."""
+        """Return a new UUID for a conversation."""
         return f"00000000-0000-4000-8000-{self._next():012x}"
 
     def _next(self) -> int:

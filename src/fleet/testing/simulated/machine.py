@@ -1,4 +1,4 @@
-"""One simulated machine: its clock, its boot, its processes and the tmux servers among them."""
+"""One simulated machine: its clock, its boot, its processes and its tmux servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedHost(Host):
-    """The machine as a home sees it."""
+    """The simulated machine as a home sees it."""
 
     def __init__(self, kept: str, machine: SimulatedMachine) -> None:
         super().__init__(kept)
@@ -29,46 +29,52 @@ class SimulatedHost(Host):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the machine, for people."""
         return "simulated"
 
     @property
     def machine(self) -> str:
-        """The machine's own id."""
+        """The id of the machine."""
         return self._machine.ident
 
     @property
     def boot(self) -> str:
-        """Another text after each boot; empty when that cannot be told."""
+        """The id of the current boot; empty when it is unknown."""
         return self._machine.boot
 
 
 class SimulatedMachine:
-    """What all simulated worlds of a test share. A shell is a person's; every fleet is a process below it."""
+    """All that the simulated worlds of one test share.
+
+    A person's shell runs on it; every fleet is a process below the shell.
+    """
 
     def __init__(self, *, cgroups: str = "") -> None:
         self.clock = SimulatedClock()
         self.ids = SimulatedIds()
         self.ident = Host().machine
-        # The folder in which control groups are made; empty: there are none.
+        # The folder of the control groups; empty when the machine has none.
         self.cgroups = cgroups
         self.servers: dict[int, SimulatedServer] = {}
-        # What was to be started by itself: the words of each fleet.
+        # The words of each fleet command that would have been started in the background.
         self.started: list[tuple[str, ...]] = []
         self._boots = 0
         self.start()
 
     def start(self) -> None:
-        """Boot, or boot again: nobody from before is left. Worlds that were opened before are of no use any more."""
+        """Boot the machine, or boot it again.
+
+        All processes are gone then, and worlds that were opened before are useless.
+        """
         self._boots += 1
         self.boot = f"boot-{self._boots}"
         self.servers.clear()
         self.table = ProcessTable(self.clock)
-        self.shell = self.table.spawn(FIRST, ["bash"], environment=_surroundings(), leads_session=True)
+        self.shell = self.table.spawn(FIRST, ["bash"], environment=_clean_environment(), leads_session=True)
         self.shell.has_terminal = True
 
     def process(self, who: Identity | None) -> Process:
-        """The living process with an identity."""
+        """Return the living process with an identity; LookupError when it is dead."""
         process = self.table.living.get(who.pid) if who else None
         if who is None or process is None or process.start != who.start:
             msg = f"{who} does not live"
@@ -77,10 +83,11 @@ class SimulatedMachine:
 
     @contextlib.contextmanager
     def surroundings(self, process: Process) -> Iterator[None]:
-        """Act with the environment of a process."""
+        """Run the block with the environment variables of a process."""
         with patch.dict(os.environ, process.environment, clear=True):
             yield
 
 
-def _surroundings() -> dict[str, str]:
+def _clean_environment() -> dict[str, str]:
+    """Return this process's environment without the variables of fleet, tmux and git."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("FLEET_", "TMUX", "GIT_"))}

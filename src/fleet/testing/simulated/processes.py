@@ -1,4 +1,4 @@
-"""Processes in a table, with the answers that `ps` gives about real ones."""
+"""Simulated processes in a table, with the answers that `ps` gives about real ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HARMLESS = frozenset({signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.S
 
 @dataclass(eq=False, kw_only=True)
 class Process:
-    """One process. A test changes what it likes; the table does what the kernel does."""
+    """One simulated process. A test may change its fields; the table does what the kernel does."""
 
     pid: int
     parent: int
@@ -31,33 +31,33 @@ class Process:
     words: tuple[str, ...]
     environment: dict[str, str]
     cwd: str
-    # The control group that it is in; empty: none of ours.
+    # The control group of the process; empty when it is in none of fleet's.
     group: str = ""
     program: str = ""
     has_terminal: bool = False
     is_own: bool = True
-    # The kernel does not say whether it lives: nobody can tell.
+    # The kernel does not say whether the process lives.
     is_hidden: bool = False
-    # Its directory and files may not be looked at.
+    # The working directory and the open files of the process cannot be read.
     is_closed: bool = False
     is_zombie: bool = False
     is_stopped: bool = False
-    # It does not die of SIGKILL: it waits for a disk.
+    # SIGKILL does not end the process, as when it waits for a disk.
     is_unkillable: bool = False
     ignores: set[int] = field(default_factory=set)
     handlers: dict[int, Callable[[], None]] = field(default_factory=dict)
     writes: set[str] = field(default_factory=set)
-    # Told when it has died, with its exit status and the signal that killed it, one of them None.
-    mourners: list[Callable[[int | None, int | None], None]] = field(default_factory=list)
+    # Called at the death of the process, with its exit status and the signal that killed it; one of them is None.
+    on_death: list[Callable[[int | None, int | None], None]] = field(default_factory=list)
 
     def become(self, words: Sequence[str], environment: Mapping[str, str], cwd: str) -> None:
-        """Exec: another program in the same process."""
+        """Replace the program of this process, as exec does."""
         self.words, self.environment, self.cwd = tuple(words), dict(environment), cwd
         self.program = os.path.basename(words[0])[:15] if words else ""
 
 
 class ProcessTable:
-    """All processes of a machine since its boot. The first one is its init."""
+    """All processes of a machine since its boot. The first one is init."""
 
     def __init__(self, clock: SimulatedClock) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class ProcessTable:
         self._last_start = 0
         self._next_pid = 1000
         self.living: dict[int, Process] = {}
-        self.living[FIRST] = self._made(FIRST, 0, ("init",))
+        self.living[FIRST] = self._new_process(FIRST, 0, ("init",))
 
     def spawn(
         self,
@@ -77,7 +77,7 @@ class ProcessTable:
         leads_session: bool = False,
         pid: int | None = None,
     ) -> Process:
-        """Start a process; with a pid, the kernel has come around to that number again."""
+        """Start a process. With `pid`, it gets that number, which a dead process may have had before."""
         above = self.living[parent]
         if pid in self.living:
             msg = f"process {pid} lives"
@@ -85,19 +85,19 @@ class ProcessTable:
         if pid is None:
             self._next_pid += 1
             pid = self._next_pid
-        made = self._made(pid, parent, words, environment or above.environment, cwd)
-        made.session = made.pid if leads_session else above.session
-        made.group, made.is_own = above.group, True
-        made.has_terminal = above.has_terminal and not leads_session
-        self.living[pid] = made
-        return made
+        process = self._new_process(pid, parent, words, environment or above.environment, cwd)
+        process.session = process.pid if leads_session else above.session
+        process.group, process.is_own = above.group, True
+        process.has_terminal = above.has_terminal and not leads_session
+        self.living[pid] = process
+        return process
 
     def exit(self, process: Process, status: int = 0) -> None:
-        """It ends by itself."""
+        """End a process by its own exit."""
         self._end(process, status, None)
 
     def signal(self, process: Process, number: int) -> None:
-        """What the kernel does with a signal."""
+        """Do to a process what the kernel does with this signal."""
         if number == signal.SIGKILL:
             if not process.is_unkillable:
                 self._end(process, None, number)
@@ -111,19 +111,19 @@ class ProcessTable:
             self._end(process, None, number)
 
     def reap(self, process: Process) -> None:
-        """Its parent has asked how it ended."""
+        """Remove a process from the table: its parent has asked for its exit status."""
         if self.living.get(process.pid) is process:
             del self.living[process.pid]
 
     def entries(self) -> list[Process]:
-        """Those that are no zombies."""
+        """Return all processes that are not zombies."""
         return [each for each in self.living.values() if not each.is_zombie]
 
     def age(self, start: str) -> float:
-        """For how many seconds a process with this start time has lived."""
+        """Return for how many seconds a process with this start time has lived."""
         return max(self._clock.ticks() - self._booted - int(start) / HERTZ, 0.0)
 
-    def _made(
+    def _new_process(
         self,
         pid: int,
         parent: int,
@@ -131,49 +131,51 @@ class ProcessTable:
         environment: Mapping[str, str] | None = None,
         cwd: str = "/",
     ) -> Process:
-        # No two begin in the same moment: a number that is given out again always has another start time.
+        # No two processes have the same start time, so a pid that is used again has another one.
+        """Return a process with a start time of its own, which is not in the table yet."""
         self._last_start = max(self._last_start + 1, int((self._clock.ticks() - self._booted) * HERTZ))
-        made = Process(
+        process = Process(
             pid=pid, parent=parent, session=pid, start=str(self._last_start), words=(), environment={}, cwd=cwd
         )
-        made.become(words, environment or {}, cwd)
-        made.is_own = pid != FIRST
-        return made
+        process.become(words, environment or {}, cwd)
+        process.is_own = pid != FIRST
+        return process
 
     def _end(self, process: Process, status: int | None, number: int | None) -> None:
+        """Make a process a zombie, give its children to init, call `on_death`, and hang up its session."""
         if process.is_zombie or self.living.get(process.pid) is not process:
             return
         process.is_zombie = True
         for each in self.entries():
             if each.parent == process.pid:
                 each.parent = FIRST
-        for tell in process.mourners:
+        for tell in process.on_death:
             tell(status, number)
-        if not process.mourners:
+        if not process.on_death:
             self.reap(process)
         if process.session == process.pid and process.has_terminal:
             self.hang_up(process.pid)
 
     def hang_up(self, session: int) -> None:
-        """The terminal of a session is gone."""
+        """Send SIGHUP to all processes of a session: its terminal is gone."""
         for each in self.entries():
             if each.session == session:
                 self.signal(each, signal.SIGHUP)
 
 
 class SimulatedKernel:
-    """The table as one of its processes sees it."""
+    """The process table as one of its processes sees it."""
 
     def __init__(self, table: ProcessTable, pid: int) -> None:
         self._table = table
         self._pid = pid
 
     def own_pid(self) -> int:
-        """The process that asks."""
+        """Return the pid of the process that asks."""
         return self._pid
 
     def status(self, pid: int) -> ps.Status | None:
-        """None when nobody has the pid; Unreadable when the kernel does not say."""
+        """Return the status of a process; None when nobody has the pid, Unreadable when the process is hidden."""
         process = self._table.living.get(pid)
         if process is None:
             return None
@@ -182,25 +184,25 @@ class SimulatedKernel:
         return ps.Status(start=process.start, zombie=process.is_zombie)
 
     def parents(self) -> dict[int, int]:
-        """Every pid with its parent's."""
+        """Return the parent of every pid."""
         return {each.pid: each.parent for each in self._table.living.values() if not each.is_hidden}
 
     def everyone(self) -> list[ps.Entry]:
-        """Every living process that is not hidden."""
+        """Return every living process that is not hidden."""
         seen = (each for each in self._table.entries() if not each.is_hidden)
         return [ps.Entry(each.pid, each.parent, each.session, each.has_terminal, each.start) for each in seen]
 
     def is_seen(self, pid: int, start: str) -> bool:
-        """Whether a process that began then has this pid, or may have it."""
+        """Whether the process with this start time has the pid, or may have it because it is hidden."""
         process = self._table.living.get(pid)
         return process is not None and (process.is_hidden or (process.start == start and not process.is_zombie))
 
     def age(self, start: str) -> float:
-        """How many seconds ago a process with this start time began."""
+        """Return for how many seconds a process with this start time has lived."""
         return self._table.age(start)
 
     def environment(self, pid: int) -> frozenset[bytes]:
-        """What a process was started with."""
+        """Return the environment of a process; empty when it cannot be read."""
         process = self._read(pid)
         return (
             frozenset(f"{name}={value}".encode() for name, value in process.environment.items())
@@ -209,22 +211,22 @@ class SimulatedKernel:
         )
 
     def command(self, pid: int) -> str:
-        """The words of a process."""
+        """Return the command line of a process; empty when it is dead."""
         process = self._table.living.get(pid)
         return " ".join(process.words) if process and not process.is_zombie else ""
 
     def program(self, pid: int) -> str:
-        """The short name of a process."""
+        """Return the short program name of a process; empty when there is none."""
         process = self._table.living.get(pid)
         return process.program if process else ""
 
     def is_own(self, pid: int) -> bool:
-        """Whether a process is of this user."""
+        """Whether a process belongs to this user."""
         process = self._table.living.get(pid)
         return process is not None and process.is_own
 
     def works_in(self, pid: int, folder: str) -> bool | None:
-        """Whether a process has its directory below a folder, or writes to a file there. None: it may not be looked at."""
+        """Whether a process has its directory below a folder, or writes to a file there; None when that is unknown."""
         process = self._table.living.get(pid)
         if process is None:
             return False
@@ -234,11 +236,11 @@ class SimulatedKernel:
         return any(f"{path}/".startswith(top) for path in (process.cwd, *process.writes))
 
     def inheritors(self, _path: str) -> list[int]:
-        """Locks are real: no simulated process has inherited one."""
+        """Return no process: locks are real, and no simulated process has inherited one."""
         return []
 
     def deliver(self, pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
-        """Send a signal to the process that is meant. Whether it was there to get it."""
+        """Send a signal to a process if `is_meant` confirms it. Whether the signal was sent."""
         process = self._table.living.get(pid)
         if process is None or not is_meant():
             return False
@@ -246,5 +248,6 @@ class SimulatedKernel:
         return True
 
     def _read(self, pid: int) -> Process | None:
+        """Return a process whose environment can be read, else None."""
         process = self._table.living.get(pid)
         return process if process and process.is_own and not process.is_zombie and not process.is_hidden else None

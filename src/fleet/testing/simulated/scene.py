@@ -1,4 +1,4 @@
-"""A home, a small repository and a simulated machine: everything that a test of verbs needs, gone when it is closed."""
+"""A simulated scene: a home, a small repository and a simulated machine, removed when it is closed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _COMMAND = ("sleep", "1000")
 
 
 class SimulatedScene:
-    """One test's home and machine. Agents are processes of the table; what they do is what the test says."""
+    """The home and the machine of one test. Agents are simulated processes, and the test says what they do."""
 
     def __init__(self, *, settings: str = "", cgroups: bool = False) -> None:
         self.root = tempfile.mkdtemp(prefix="fleet-simulated-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
@@ -65,7 +65,7 @@ class SimulatedScene:
 
     # who acts ---------------------------------------------------------------------------------------------------------
     def open(self, actor: str | None = "tester", process: Process | None = None) -> Fleet:
-        """A fleet of this home, as a process of its own below the person's shell, or as the one that is named."""
+        """Open the home, as a new process below the person's shell or as the given process."""
         with self.machine.surroundings(process or self.machine.shell):
             fleet = Fleet.open(self.home, actor=actor)
         fleet.world = SimulatedWorld(self.home, fleet.funnel, fleet.record, machine=self.machine, process=process)
@@ -73,12 +73,12 @@ class SimulatedScene:
         return fleet
 
     def process_of(self, fleet: Fleet) -> Process:
-        """The process that a fleet is."""
+        """Return the process of an opened fleet."""
         return self.machine.process(fleet.world.processes.me())
 
     @contextlib.contextmanager
     def speaking(self, ident: str) -> Iterator[Fleet]:
-        """A fleet that an agent calls, with the agent's own environment."""
+        """Open the home as an agent would: in a process below the agent, with its environment."""
         agent = self.agent(ident)
         called = self.machine.table.spawn(agent.pid, ["fleet"], cwd=agent.cwd)
         fleet = self.open(actor=None, process=called)
@@ -89,14 +89,17 @@ class SimulatedScene:
 
     # a task's way -----------------------------------------------------------------------------------------------------
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
-        """Add a task if it is missing, and make a session for its agent. The session's command has not begun yet."""
+        """Add a task if it is missing and create its agent's session, without launching the agent.
+
+        Returns the dispatch id.
+        """
         fleet = fleet or self.fleet
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND)).id
 
     def launch(self, ident: str) -> Process:
-        """Let the session's command do its work: it becomes the agent."""
+        """Run the session's command: its process becomes the agent, and is returned."""
         process = self.pane(ident).process
         fleet = self.open(actor=None, process=process)
         with self.machine.surroundings(process):
@@ -108,13 +111,13 @@ class SimulatedScene:
         return process
 
     def work(self, slug: str) -> str:
-        """An agent at work on a task."""
+        """Dispatch a task and launch its agent; return the dispatch id."""
         ident = self.dispatch(slug)
         self.launch(ident)
         return ident
 
     def commit(self, slug: str, name: str = "work", text: str = "work\n") -> str:
-        """Commit a file in a task's worktree. The commit."""
+        """Commit a file in a task's worktree; return the commit."""
         tree = f"{self.home}/{paths.worktree(PROJECT, slug)}"
         Path(tree, name).write_text(text, encoding="utf-8")
         self.git("add", name, cwd=tree)
@@ -122,31 +125,31 @@ class SimulatedScene:
         return self.git("rev-parse", "HEAD", cwd=tree)
 
     def report(self, ident: str, slug: str) -> None:
-        """The agent says that it is done."""
+        """Report, as the agent, that the task is done."""
         with self.speaking(ident) as fleet:
             fleet.tasks.done(project=PROJECT, slug=slug)
 
     # the outside ------------------------------------------------------------------------------------------------------
     def agent(self, ident: str) -> Process:
-        """The living process of an agent."""
+        """Return the living process of an agent."""
         return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident).process or ""))
 
     def exit(self, ident: str, status: int = 0) -> None:
-        """The agent exits by itself."""
+        """Let the agent exit by itself."""
         self.machine.table.exit(self.agent(ident), status)
 
     @property
     def server(self) -> SimulatedServer:
-        """The newest tmux server that lives."""
+        """The newest living tmux server."""
         return list(self.machine.servers.values())[-1]
 
     def pane(self, ident: str) -> SimulatedPane:
-        """The pane of a dispatch, on whatever server."""
+        """Return the pane of a dispatch, on any server."""
         panes = [pane for server in self.machine.servers.values() for pane in server.panes]
         return next(pane for pane in panes if pane.dispatch == ident)
 
     def reboot(self) -> None:
-        """The machine boots again; `fleet` is opened anew."""
+        """Boot the machine again and open `fleet` anew."""
         for fleet in self._opened:
             fleet.close()
         self._opened.clear()
@@ -154,27 +157,27 @@ class SimulatedScene:
         self.fleet = self.open()
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository."""
-        done = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        """Run git in the repository; return its output."""
+        result = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
+        return result.stdout.strip()
 
     def close(self) -> None:
-        """Nothing is left."""
+        """Close every opened fleet and remove all files."""
         for fleet in self._opened:
             fleet.close()
         shutil.rmtree(self.root, ignore_errors=True)
 
     def __enter__(self) -> Self:
-        """Be closed at the end."""
+        """Return the scene; it is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
+        """Close the scene."""
         self.close()
 
 
 def _make_repository(path: str) -> None:
-    """Write a repository with one empty commit, as `git init` and `git commit` would; it costs no process."""
+    """Write a repository with one empty commit, as `git init` and `git commit` would, without starting git."""
     for folder in ("objects", HEADS):
         os.makedirs(f"{path}/.git/{folder}")
     Path(path, ".git/HEAD").write_text(f"ref: {head_ref('main')}\n", encoding="ascii")
@@ -186,6 +189,7 @@ def _make_repository(path: str) -> None:
 
 
 def _write_object(path: str, kind: str, content: bytes) -> str:
+    """Write an object into the repository; return its id."""
     whole = f"{kind} {len(content)}".encode() + b"\0" + content
     name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
     os.makedirs(f"{path}/.git/objects/{name[:2]}", exist_ok=True)

@@ -1,4 +1,7 @@
-"""tmux servers in memory. A socket is a file that holds its server's pid, so that it can be lost or taken over as a real one can."""
+"""Simulated tmux servers.
+
+A socket is a file with its server's pid, so that it can be lost or taken over like a real one.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class SimulatedPane:
-    """One pane. A test writes its screen, and reads what was typed."""
+    """One simulated pane. A test writes its screen, and reads what was typed."""
 
     session: str
     session_id: str
@@ -35,12 +38,12 @@ class SimulatedPane:
     title: str = ""
     screen: str = ""
     typed: list[str] = field(default_factory=list)
-    # How its process ended, once the kernel knows, and whether tmux has noticed.
+    # Exit status and signal of the dead process, and whether tmux has noticed the death.
     ended: tuple[int | None, int | None] | None = None
     dead: bool = False
 
     def listed(self) -> Pane:
-        """As the server lists it."""
+        """Return the pane as the server lists it."""
         status, number = self.ended or (None, None)
         return Pane(
             session=self.session,
@@ -58,43 +61,43 @@ class SimulatedPane:
 
 
 class SimulatedServer:
-    """One tmux server: a process, the sessions on it, and the socket that it listens on."""
+    """One simulated tmux server: a process, its sessions, and the socket that it listens on."""
 
     def __init__(self, machine: SimulatedMachine, socket: str, process: Process) -> None:
         self._machine = machine
         self.socket = socket
         self.process = process
         self.panes: list[SimulatedPane] = []
-        # It loses the signals of dying children, as tmux before 3.5 may. It notices them when it is told again.
+        # A deaf server misses the deaths of its children, as tmux before 3.5 may. Another SIGCHLD makes it notice them.
         self.is_deaf = False
         self._waits_for_first = True
         self._numbers = 0
         process.handlers = {signal.SIGCHLD: self.notice, signal.SIGUSR1: self.listen}
-        process.mourners.append(self._ended)
+        process.on_death.append(self._end_server)
 
     def listen(self) -> None:
-        """Make the socket, over whatever is in its place."""
+        """Create the socket, and replace a file in its place."""
         with open(self.socket, "w", encoding="ascii") as file:
             file.write(str(self.process.pid))
 
     def open(self, session: str, words: Sequence[str], environment: Mapping[str, str], cwd: str) -> SimulatedPane:
-        """Make a session with one pane."""
+        """Create a session with one pane."""
         given = dict(self.process.environment) | dict(environment)
         given |= {"TMUX": f"{self.socket},{self.process.pid},0", "TMUX_PANE": f"%{self._numbers}"}
-        left, given = _through_env(words, given)
+        left, given = _apply_env(words, given)
         process = self._machine.table.spawn(self.process.pid, left, environment=given, cwd=cwd, leads_session=True)
         process.has_terminal = True
         pane = SimulatedPane(
             session=session, session_id=f"${self._numbers}", number=self._numbers, process=process, title="simulated"
         )
-        process.mourners.append(lambda status, number: self._died(pane, status, number))
+        process.on_death.append(lambda status, number: self._note_pane_death(pane, status, number))
         self._numbers += 1
         self._waits_for_first = False
         self.panes.append(pane)
         return pane
 
     def notice(self) -> None:
-        """See which panes have died. One of ours stays, with its exit status; another goes."""
+        """Notice which panes have died. A pane of fleet's stays, with its exit status; another one is closed."""
         for pane in [each for each in self.panes if each.ended is not None and not each.dead]:
             pane.dead = True
             self._machine.table.reap(pane.process)
@@ -104,14 +107,14 @@ class SimulatedServer:
                 self.close(pane)
 
     def close(self, pane: SimulatedPane) -> None:
-        """End a pane. Its process is only hung up; the server goes with its last session."""
+        """Close a pane and send SIGHUP to its process. The server exits with its last session."""
         self.panes.remove(pane)
         if pane.ended is None:
             self._machine.table.hang_up(pane.process.pid)
         self.exit_if_empty()
 
     def exit_if_empty(self, *, now: bool = False) -> None:
-        """Go when there is no session any more; a server that never had one waits for it, unless it is to go now."""
+        """Exit when no session is left. A server that never had a session waits for one, unless `now`."""
         if not self.panes and (now or not self._waits_for_first):
             if self._is_on_socket():
                 os.unlink(self.socket)
@@ -120,13 +123,14 @@ class SimulatedServer:
     def _is_on_socket(self) -> bool:
         return _pid_on(self.socket) == self.process.pid
 
-    def _died(self, pane: SimulatedPane, status: int | None, number: int | None) -> None:
+    def _note_pane_death(self, pane: SimulatedPane, status: int | None, number: int | None) -> None:
+        """Record how a pane's process ended; notice the death at once unless the server is deaf."""
         pane.ended = (status, number)
         if not self.is_deaf and not self.process.is_zombie:
             self.notice()
 
-    def _ended(self, _status: int | None, _number: int | None) -> None:
-        """Its terminals go with it; its socket stays behind when it was killed."""
+    def _end_server(self, _status: int | None, _number: int | None) -> None:
+        """Hang up all terminals of the dead server. The socket of a killed server stays."""
         self._machine.servers.pop(self.process.pid, None)
         self._machine.table.reap(self.process)
         for pane in self.panes:
@@ -136,7 +140,7 @@ class SimulatedServer:
 
 
 class SimulatedTmux(Tmux):
-    """The server of one home, as one process sees it."""
+    """The tmux server of one home, as one process sees it."""
 
     def __init__(self, world: World, machine: SimulatedMachine) -> None:
         super().__init__(
@@ -153,7 +157,7 @@ class SimulatedTmux(Tmux):
         self._machine = machine
 
     def listing(self) -> Listing:
-        """Every pane of the server on the socket."""
+        """Return every pane of the server on the socket."""
         return self._funnel.through("tmux list", self._listing)
 
     def create(
@@ -165,9 +169,9 @@ class SimulatedTmux(Tmux):
         cwd: str,
         env: Mapping[str, str],
         words: Sequence[str],
-        lock: int,  # noqa: ARG002 - nothing of it outlives the call
+        lock: int,  # noqa: ARG002 - no process inherits the lock
     ) -> Identity | None:
-        """Make a session whose pane is stamped and runs the words. This never starts a server."""
+        """Create a session whose pane has fleet's stamp and runs the words. This never starts a server."""
 
         def act() -> Identity | None:
             server = self._server()
@@ -182,7 +186,7 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux new-session", act)
 
     def kill(self, pane: Pane) -> bool:
-        """End an agent's pane by its id, if it still is the one that was listed."""
+        """Close an agent's pane if it is still the one that was listed. Whether it was."""
 
         def act() -> bool:
             server = self._server()
@@ -195,24 +199,24 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux kill-pane", act)
 
     def capture(self, pane: Pane, *, history: bool) -> str | None:  # noqa: ARG002 - a simulated screen has no history
-        """What is on the screen; None when the server does not say."""
-        found = self._pane(pane)
-        return self._funnel.through("tmux capture-pane", lambda: found.screen if found else None)
+        """Return what is on the screen of a pane; None when the server does not answer or the pane is gone."""
+        there = self._pane(pane)
+        return self._funnel.through("tmux capture-pane", lambda: there.screen if there else None)
 
     def paste(self, pane: Pane, text: str) -> bool:
-        """Type a text into a pane. Its terminal shows it."""
+        """Type a text into a pane, which shows it. False when the pane is gone."""
 
         def act() -> bool:
-            found = self._pane(pane)
-            if found is not None:
-                found.typed.append(text)
-                found.screen += f"{text}\n"
-            return found is not None
+            there = self._pane(pane)
+            if there is not None:
+                there.typed.append(text)
+                there.screen += f"{text}\n"
+            return there is not None
 
         return self._funnel.through("tmux paste-buffer", act)
 
     def stop_empty_server(self) -> bool:
-        """Let a server without sessions go."""
+        """Let a server without sessions exit. Whether there was one."""
         server = self._server()
         if server is None or server.panes:
             return False
@@ -233,16 +237,20 @@ class SimulatedTmux(Tmux):
         self._funnel.through("tmux start-server", act)
 
     def _listing(self) -> Listing:
+        """Return the listing without counting it as an effect."""
         server = self._server()
         if server is None:
             return Listing(server=None, why=self._why_silent())
-        found = self._processes.identify(server.process.pid)
-        if found is None:
+        identity = self._processes.identify(server.process.pid)
+        if identity is None:
             return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
-        return Listing(server=found, panes=tuple(each.listed() for each in server.panes), home=self.home_id)
+        return Listing(server=identity, panes=tuple(each.listed() for each in server.panes), home=self.home_id)
 
     def _server(self) -> SimulatedServer | None:
-        """Who answers on the socket. A server that is stopped is waited for in vain."""
+        """Return the server that answers on the socket, else None.
+
+        The call waits for a stopped server until its time limit.
+        """
         server = self._machine.servers.get(_pid_on(self.socket))
         if server is not None and server.process.is_stopped:
             self._clock.wait(LIMIT)
@@ -250,14 +258,17 @@ class SimulatedTmux(Tmux):
         return server
 
     def _why_silent(self) -> str:
+        """Return why no server answers, in the words of tmux."""
         lives = _pid_on(self.socket) in self._machine.servers
         return f"no answer within {LIMIT:g} s" if lives else f"no server running on {self.socket}"
 
     def _pane(self, pane: Pane) -> SimulatedPane | None:
+        """Return the simulated pane that a listed pane stands for; None when it is gone."""
         server = self._server()
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 
     def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
+        """Whether a pane is still the one that was listed: the same dispatch, home and stamp."""
         if (there.dispatch, there.home) != (listed.dispatch, listed.home):
             return False
         if listed.stamped:
@@ -266,6 +277,7 @@ class SimulatedTmux(Tmux):
 
 
 def _pid_on(socket: str) -> int:
+    """Return the pid in a socket file; 0 when there is none."""
     try:
         with open(socket, encoding="ascii") as file:
             return int(file.read() or 0)
@@ -273,8 +285,8 @@ def _pid_on(socket: str) -> int:
         return 0
 
 
-def _through_env(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """What `env NAME=VALUE … program` becomes."""
+def _apply_env(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Return the words and the environment of a program that is started through `env NAME=VALUE … program`."""
     left, given = list(words), dict(environment)
     if left and os.path.basename(left[0]) == "env":
         left.pop(0)

@@ -1,4 +1,4 @@
-"""The outside of one home, as one simulated process sees it."""
+"""The simulated world of one home, as one process sees it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedWorld(World):
-    """A world whose clock, ids, processes, tmux and control groups are simulated; files, locks and git are real."""
+    """A world with a simulated clock, ids, processes, tmux and control groups; files, locks and git are real."""
 
     def __init__(
         self,
@@ -47,5 +47,5 @@ class SimulatedWorld(World):
         self.tmux = SimulatedTmux(self, machine)
 
     def start_fleet(self, *words: str) -> None:
-        """Write down what would be started by itself."""
+        """Record the command that fleet would have started in the background."""
         self.funnel.through(f"start fleet {words[0]}", lambda: self.simulation.started.append(words))

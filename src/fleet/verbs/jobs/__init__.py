@@ -1,1 +1,1 @@
-"""Jobs: a workflow mapped over many items. One runner a job; everything it knows is in the store."""
+"""Jobs run a workflow over many items. Each job has one runner process; all that the runner knows is in the store."""

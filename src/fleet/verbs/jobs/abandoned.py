@@ -1,4 +1,4 @@
-"""Jobs that are left: whose runner died over them, or that wait to be taken up again; and the processes that it left running."""
+"""Find jobs without a runner that can be resumed, and processes that dead runners left running."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ _MOST = 1_000
 
 
 def has_runner(context: Context, ident: str) -> bool:
-    """Whether a runner has the job in hand, as its gate says. The gate itself is not touched: a runner may just want it."""
+    """Whether a process that is not proven dead holds the job's gate.
+
+    Reads the gate's file and never locks the gate.
+    """
     holder = context.world.work_gate(f"job-{ident}", ident).holder()
     return holder is not None and context.world.processes.life(holder.who) != "dead"
 
 
-def left_jobs(context: Context, project: str | None) -> list[Resumable]:
-    """Jobs that could be resumed."""
+def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
+    """Return the running, paused and failed jobs of this home that have no runner."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [
         _resumable(row)
@@ -38,6 +41,7 @@ def left_jobs(context: Context, project: str | None) -> list[Resumable]:
 
 
 def _resumable(row: Job) -> Resumable:
+    """Return a job as the list of resumable work shows it. A running job without a runner was interrupted."""
     lost = row.state == "running"
     return Resumable(
         id=row.id,
@@ -53,65 +57,70 @@ def _resumable(row: Job) -> Resumable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
-    """What a runner that does not live any more, as far as is known, has left of a job."""
+class Leftovers:
+    """The processes of a job whose runner is dead, or not known to live."""
 
     job: str
-    # The runner for people; empty when no claim names it.
+    # The runner, for people; empty when no claim names it.
     runner: str
-    whom: tuple[Identity, ...] = ()
-    # Another home started them, and only that one can say whether they run.
+    processes: tuple[Identity, ...] = ()
+    # Whether another home started the processes. Only that home can say whether they run.
     foreign: bool = False
-    # Why nothing may be done about it here; empty when something may.
-    hands_off: str = ""
+    # Why this home may not end the processes; empty when it may.
+    why_kept: str = ""
 
     def in_words(self) -> str:
-        """Which processes still run."""
+        """Return a sentence that names the processes that still run, for people."""
         if self.foreign:
             return "the runner of another home or host claimed them"
-        if not self.whom:
+        if not self.processes:
             return "its runner is gone and did not release their claim"
-        listed = ", ".join(str(who.pid) for who in self.whom)
-        count = f"{len(self.whom)} process{'' if len(self.whom) == 1 else 'es'}"
+        listed = ", ".join(str(who.pid) for who in self.processes)
+        count = f"{len(self.processes)} process{'' if len(self.processes) == 1 else 'es'}"
         return f"{count} that its dead runner started still run: {listed}"
 
 
-def left_by_runners(context: Context) -> list[Left]:
-    """Jobs with a claim whose runner is not known to live."""
-    found = (_left(context, claim) for claim in _claims(context))
-    return [each for each in found if each is not None]
+def claimed_leftovers(context: Context) -> list[Leftovers]:
+    """Return the leftovers of every job that has an open claim and no living runner."""
+    leftovers = (_leftovers_of_claim(context, claim) for claim in _claims(context))
+    return [each for each in leftovers if each is not None]
 
 
-def left_without_claim(context: Context) -> list[Left]:
-    """Jobs whose mark is on processes though nobody claims them."""
+def unclaimed_leftovers(context: Context) -> list[Leftovers]:
+    """Return the leftovers of every job whose mark is on running processes without a claim."""
     claimed = {claim.job for claim in _claims(context)}
-    found = (_unclaimed(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed))
-    return [each for each in found if each is not None]
+    leftovers = (
+        _leftovers_without_claim(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed)
+    )
+    return [each for each in leftovers if each is not None]
 
 
 def _claims(context: Context) -> list[Claim]:
     return [Claim.of(row) for row in context.store.read(q.open_claims_of_jobs)]
 
 
-def _left(context: Context, claim: Claim) -> Left | None:
-    """What the runner of a claim has left; None while it lives, or another runner has the job in hand."""
+def _leftovers_of_claim(context: Context, claim: Claim) -> Leftovers | None:
+    """Return what the runner of a claim left; None while that runner, or another runner of the job, lives."""
     job, runner = claim.job or "", runner_of(claim)
     shown = f"process {runner.pid}" if runner else "an unknown process"
     if not is_own(context, claim):
-        return Left(job=job, runner=shown, foreign=True, hands_off=why_foreign(context, claim))
+        return Leftovers(job=job, runner=shown, foreign=True, why_kept=why_foreign(context, claim))
     life = context.world.processes.life(runner)
     if life == "alive" or has_runner(context, job):
         return None
-    whom = tuple(left_processes(claim, context.world))
-    hands_off = "" if life == "dead" else f"{shown}, which ran the job, cannot be judged"
-    return Left(job=job, runner=shown, whom=whom, hands_off=hands_off)
+    processes = tuple(left_processes(claim, context.world))
+    why_kept = "" if life == "dead" else f"{shown}, which ran the job, cannot be judged"
+    return Leftovers(job=job, runner=shown, processes=processes, why_kept=why_kept)
 
 
-def _unclaimed(context: Context, job: str) -> Left | None:
-    """Processes with the mark of a job that has no claim: a fleet without these claims has started them."""
+def _leftovers_without_claim(context: Context, job: str) -> Leftovers | None:
+    """Return the processes that carry the mark of a job without a claim; None when there are none, or a runner lives.
+
+    An older fleet, which made no such claims, has started them.
+    """
     if has_runner(context, job):
         return None
-    whom = tuple(context.world.processes.of_job(job))
+    processes = tuple(context.world.processes.of_job(job))
     known = context.store.read(lambda rows: q.job_by_id(rows, id=job)) is not None
-    hands_off = "" if known else "the job is not in the tables: was a backup restored?"
-    return Left(job=job, runner="", whom=whom, hands_off=hands_off) if whom else None
+    why_kept = "" if known else "the job is not in the tables: was a backup restored?"
+    return Leftovers(job=job, runner="", processes=processes, why_kept=why_kept) if processes else None

@@ -1,4 +1,4 @@
-"""Begin: read a job's document, refuse what could not run, write it down, and run it."""
+"""Run or resume a job: read its document, refuse a job that cannot run, record the job, and run it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fleet.store import queries as q
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items import run_step
-from fleet.verbs.jobs.run import carry_on
+from fleet.verbs.jobs.run import run_to_end
 from fleet.verbs.resume.work_lock import lock_work_to_resume
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What somebody wants run."""
+    """A person's request to run a job: its document, project, id and variables."""
 
     project: str
     file: str
@@ -41,8 +41,8 @@ class Asked:
     variables: dict[str, str] = field(default_factory=dict)
 
 
-def text_of(file: str) -> str:
-    """A job's document, from its file."""
+def read_document(file: str) -> str:
+    """Return the text of a job's document; refuse a file that cannot be read or is not UTF-8."""
     try:
         with open(file, encoding="utf-8") as opened:
             return opened.read()
@@ -53,13 +53,13 @@ def text_of(file: str) -> str:
 
 
 def validate(file: str) -> Validation:
-    """Everything that is wrong with a document."""
-    wrong = [Fault.from_json(each.as_document()) for each in faults(text_of(file))]
-    return Validation(file=file, valid=not wrong, faults=wrong)
+    """Return every fault of a job's document, without running the job."""
+    problems = [Fault.from_json(fault.as_document()) for fault in faults(read_document(file))]
+    return Validation(file=file, valid=not problems, faults=problems)
 
 
 def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobPlan:
-    """What running it would begin with. Changes nothing."""
+    """Return the parameters, steps and limits that the job would run with. Changes nothing."""
     new, workflow = prepare(context, asked, environment)
     return JobPlan(
         name=new.name,
@@ -75,17 +75,17 @@ def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobP
 
 
 def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
-    """What {env.NAME} stands for, as it is shown: what was handed over and does not stand in the document is a secret."""
+    """Return the job's parameters for display. A value that is not in the document may be a secret and is hidden."""
     written = read(source, "the job's document").env
     return {name: value if written.get(name) == value else HIDDEN for name, value in parameters.items()}
 
 
 def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
-    """The job as it would be written down; refused when its document, engines or variables do not do."""
+    """Return the record and the workflow of a new job; refuse a bad document, engine or variable. Writes nothing."""
     context.project(asked.project)
-    source = text_of(asked.file)
+    source = read_document(asked.file)
     workflow = read(source, asked.file)
-    for step in workflow.agents():
+    for step in workflow.agent_steps():
         run_step.agent_of(context, step, asked.project)
     ident = names.DispatchId(asked.id, "the job's id") if asked.id else names.DispatchId(context.world.ids.dispatch())
     new = records.NewJob(
@@ -94,40 +94,43 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
         name=workflow.name,
         source=source,
         folder=os.path.dirname(os.path.abspath(asked.file)),
-        parameters=_parameters(workflow, asked.variables, environment),
+        parameters=_parameters_of(workflow, asked.variables, environment),
         home=context.world.record.id,
     )
     return new, workflow
 
 
-def _parameters(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """What {env.NAME} stands for: as given with --set, else as the document says, else as the environment has it now."""
-    spoken = workflow.variables()
-    strange = sorted(set(given) - set(spoken) - set(workflow.env))
-    if strange:
-        known = ", ".join(sorted({*spoken, *workflow.env})) or "none"
-        raise errors.BadInput(what=f"--set {strange[0]}: the job speaks of no such variable (of {known})")
-    values = {name: environment[name] for name in spoken if name in environment} | workflow.env | given
-    missing = [name for name in spoken if name not in values]
+def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the value of each {env.NAME}: from --set, else from the document, else from the environment."""
+    used = workflow.variables()
+    unknown = sorted(set(given) - set(used) - set(workflow.env))
+    if unknown:
+        known = ", ".join(sorted({*used, *workflow.env})) or "none"
+        raise errors.BadInput(what=f"--set {unknown[0]}: the job has no such variable (it has {known})")
+    values = {name: environment[name] for name in used if name in environment} | workflow.env | given
+    missing = [name for name in used if name not in values]
     if missing:
-        raise errors.BadInput(what=f"{{env.{missing[0]}}} has no value: say --set {missing[0]}=VALUE")
+        raise errors.BadInput(what=f"{{env.{missing[0]}}} has no value: give it with --set {missing[0]}=VALUE")
     return values
 
 
 def parts_of(workflow: Workflow) -> list[JobPart]:
-    """Which parts are worked on besides the items: setup also where only its checkout is needed."""
+    """Return the parts of a job that run besides its items.
+
+    Setup without steps runs when the job needs its checkout.
+    """
     setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
     wanted = {"setup": setup, "reduce": bool(workflow.reduce)}
     return [part for part in items.PARTS if wanted[part]]
 
 
 def gate_of(context: Context, ident: str) -> Gate:
-    """The gate of a job: its runner holds it for as long as it runs."""
+    """Return the gate of a job. The job's runner holds the gate while it runs."""
     return context.world.work_gate(f"job-{ident}", ident)
 
 
 def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> None:
-    """Refuse to change the isolation while items are at work: they would be looked for in the wrong place."""
+    """Refuse a changed isolation while items are at work: the runner would look for them in the wrong place."""
     was = read(job.source, f"the document of job {job.id}").map.isolation
     if was == workflow.map.isolation:
         return
@@ -139,7 +142,7 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
-    """Write a job down and run it. One that is there under its id is run once more, with its input read anew."""
+    """Record a job and run it. A job with a known id runs again: its input is read anew, and done items stay done."""
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
     lock_work_to_resume(context, gate, new.id, force=False)
@@ -150,17 +153,17 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
             _refuse_other_isolation(context, known, workflow)
         change = records.create if known is None else records.renew
         context.commit(change(new, parts_of(workflow)))
-        return carry_on(context, new.id, tell, wanted)
+        return run_to_end(context, new.id, tell, wanted)
     finally:
         gate.give()
 
 
 def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
-    """Take a job up where it was left, behind its gate; with force, whoever holds that is stopped first."""
+    """Resume a job behind its gate. With `force`, the process that holds the gate is stopped first."""
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)
     stopped = lock_work_to_resume(context, gate, ident, force=force)
     try:
-        return carry_on(context, ident, tell, wanted).replaced(stopped=str(stopped) if stopped else None)
+        return run_to_end(context, ident, tell, wanted).replaced(stopped=str(stopped) if stopped else None)
     finally:
         gate.give()

@@ -1,4 +1,4 @@
-"""Cancel a job: nothing of it is started any more, what works is ended, its worktrees go. Commits and the job's branch stay."""
+"""Cancel a job: start nothing more, end its attempts, remove its worktrees. Its commits and its branch stay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.begin import gate_of
 from fleet.verbs.jobs.items import attempts
-from fleet.verbs.jobs.items.own_processes import end_left
+from fleet.verbs.jobs.items.own_processes import end_leftovers
 from fleet.verbs.jobs.report import write_report
 from fleet.verbs.jobs.run import release_all
 
@@ -26,35 +26,41 @@ if TYPE_CHECKING:
 
 
 def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
-    """Cancel it; a runner that has it in hand ends it at its next turn."""
+    """Cancel a job and end its attempts. A job that has a runner is ended by that runner, at its next turn."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
-    context.commit(_cancelled(ident, reason))
+    context.commit(_set_cancelled(ident, reason))
     gate = gate_of(context, ident)
     try:
         gate.take()
     except errors.GateHeld:
-        return _outcome(context, ident, [], str(gate.holder()))
+        return _result(context, ident, [], str(gate.holder()))
     try:
-        left = _end_all(context, job)
+        left = _end_attempts(context, job)
     finally:
         gate.give()
     write_report(context, context.store.read(lambda rows: records.job_of(rows, ident)))
-    return _outcome(context, ident, left, None)
+    return _result(context, ident, left, None)
 
 
-def _outcome(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
+def _result(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
+    """Return the cancelled job with its counts.
+
+    `left` says what stays; `runner` names a runner that still has to stop.
+    """
     job, counts = context.store.read(lambda rows: records.job_of(rows, ident)), results.count(context, ident)
     return JobCancelled.made_of(job, items=counts, branch=job_branch(ident), left=left, runner=runner)
 
 
-def _cancelled(ident: str, reason: str) -> Change[None]:
+def _set_cancelled(ident: str, reason: str) -> Change[None]:
+    """Record that the job is cancelled; refuse a job that is done."""
+
     def work(tx: Tx) -> None:
         was = records.job_of(tx, ident)
         tx.about(was.project)
         if was.state == "done":
             raise errors.Refused(
-                what=f"job {ident} is done; `fleet job dlq drop {ident} --all` lets go of what it could not do"
+                what=f"job {ident} is done; `fleet job dlq drop {ident} --all` drops the items that failed"
             )
         tx.note(job=ident, was=was.state, reason=reason)
         q.cancel_job(tx, id=ident, after=target(JOB_STEPS, "cancel"), reason=reason, at=tx.at)
@@ -62,8 +68,9 @@ def _cancelled(ident: str, reason: str) -> Change[None]:
     return Change(f"cancel job {ident}: {reason}", work)
 
 
-def _end_all(context: Context, job: Job) -> list[str]:
-    end_left(context, job.id)
+def _end_attempts(context: Context, job: Job) -> list[str]:
+    """End the job's processes and attempts and remove its worktrees; return what stays, and why."""
+    end_leftovers(context, job.id)
     for row in context.store.read(lambda rows: q.items_at_work(rows, job=job.id)):
         attempts.stop(context, job, row)
     return release_all(context, job)

@@ -1,4 +1,7 @@
-"""A job waits while an engine of its agents is held back for the whole fleet. When that may be over, one item tries it."""
+"""Let a job wait while one of its engines is held back for the whole fleet.
+
+After the reset, one item tries the engine.
+"""
 
 from __future__ import annotations
 
@@ -16,40 +19,43 @@ if TYPE_CHECKING:
 
 
 class EngineWait:
-    """What holds a job's engines back: a limit until its reset, a login until a person mends it."""
+    """The holds on a job's engines: a usage limit lasts until its reset, a failed login until a person logs in."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:
         self._context = context
         self._project = job.project
-        self._named = {step.engine for step in workflow.agents()}
+        self._named = {step.engine for step in workflow.agent_steps()}
 
     def room(self) -> int:
-        """How many items may run: none while an engine is held back, one after the reset, any number else."""
-        held = self._held()
-        if not held:
+        """Return how many items may run: 0 while an engine is held back, 1 after its reset, else sys.maxsize."""
+        holds = self._holds()
+        if not holds:
             return sys.maxsize
         now = self._context.world.clock.now()
-        return 0 if any(row.until is None or row.until > now for row in held) else 1
+        return 0 if any(row.until is None or row.until > now for row in holds) else 1
 
     def in_words(self) -> str:
-        """Who is held back, and until when."""
+        """Return which engines are held back, and until when, for people."""
         return ", ".join(
             f"{row.engine} is held back until {iso(row.until) if row.until else 'somebody logs in'}"
-            for row in self._held()
+            for row in self._holds()
         )
 
     def lift(self, *, since: int) -> None:
-        """An item that began at this time has passed: what was tried again works again."""
+        """Lift the usage limits that are past their reset, because an item that began at `since` has passed.
+
+        A limit that was found after `since` stays.
+        """
         now = self._context.world.clock.now()
-        for row in self._held():
+        for row in self._holds():
             if row.kind == "limit" and (row.until or 0) <= now and row.since < since:
                 self._context.commit(failed_turns.lift(row.engine))
 
-    def _held(self) -> list[EngineHold]:
-        """The engines of this job's agents that are held back."""
-        held = self._context.store.read(q.all_holds) if self._named else []
-        if not held:
+    def _holds(self) -> list[EngineHold]:
+        """Return the holds on the engines of this job's agent steps."""
+        holds = self._context.store.read(q.all_holds) if self._named else []
+        if not holds:
             return []
         default = self._context.setting("engine", self._project)
         used = {name or default for name in self._named}
-        return [row for row in held if row.engine in used]
+        return [row for row in holds if row.engine in used]

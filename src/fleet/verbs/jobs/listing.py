@@ -1,4 +1,4 @@
-"""Looking at jobs: which there are, how one stands, one item with its history, and what its steps printed."""
+"""Show jobs: list them, and show one job, one item with its history, and the output of steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FEW = 5
 
 
 def find_job(context: Context, given: str) -> str:
-    """The job that is meant: its id, the beginning of one, or @last."""
+    """Return the id of the job that `given` names: an id, the beginning of one, or @last."""
     if given == "@last":
         ids = [row.id for row in context.store.read(lambda rows: q.listed_jobs(rows, project=None, most=1))]
     else:
@@ -54,12 +54,12 @@ def find_job(context: Context, given: str) -> str:
 
 
 def find_item(context: Context, job: str, given: str) -> Item:
-    """The item that is meant: its id or the beginning of one."""
-    plain = given if given.replace("-", "").isalnum() else "-"
-    exact = context.store.read(lambda rows: q.item_by_id(rows, job=job, id=plain))
+    """Return the item that `given` names: an id or the beginning of one."""
+    text = given if given.replace("-", "").isalnum() else "-"
+    exact = context.store.read(lambda rows: q.item_by_id(rows, job=job, id=text))
     if exact is not None:
         return exact
-    alike = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{plain}%", most=_FEW))
+    alike = context.store.read(lambda rows: q.items_like(rows, job=job, prefix=f"{text}%", most=_FEW))
     if not alike:
         raise errors.NoSuchItem(job=job, item=given)
     if len(alike) > 1:
@@ -68,29 +68,30 @@ def find_item(context: Context, job: str, given: str) -> Item:
 
 
 def jobs(context: Context, project: str | None) -> list[JobView]:
-    """Jobs, newest first."""
+    """Return the jobs of a project, or of all projects, newest first."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
     return [_view(context, row) for row in rows]
 
 
 def job(context: Context, ident: str) -> JobDetails:
-    """One job: how it stands, and where its report is."""
+    """Return one job with its parameters, its reports and its running processes."""
     row = context.store.read(lambda rows: records.job_of(rows, ident))
     return JobDetails.made_of(
         _view(context, row),
         parameters=shown_parameters(row.source, json.loads(row.parameters)),
-        report=JobReport(html=_report(context, ident, "html"), md=_report(context, ident, "md")),
+        report=JobReport(html=_report_path(context, ident, "html"), md=_report_path(context, ident, "md")),
         processes=_processes(context, ident),
     )
 
 
-def _report(context: Context, ident: str, kind: str) -> str | None:
+def _report_path(context: Context, ident: str, kind: str) -> str | None:
+    """Return the path of a job's report; None when the report is not written yet."""
     path = f"{context.world.home}/{paths.job(ident, f'report.{kind}')}"
     return path if os.path.exists(path) else None
 
 
 def _processes(context: Context, ident: str) -> list[JobProcess]:
-    """What runners of the job started themselves and runs now; a dead runner's too."""
+    """Return the running processes that runners of the job started themselves, dead runners included."""
     world, running = context.world, []
     for claim in open_claims(context, ident):
         here = is_own(context, claim)
@@ -113,21 +114,22 @@ def _view(context: Context, row: Job) -> JobView:
     )
 
 
-def listed(context: Context, ident: str, state: str | None = None) -> Iterator[ItemView]:
-    """The items of a job, in their order."""
-    return (results.item_view(row) for row in results.pages(context, ident, state))
+def items_of_job(context: Context, ident: str, state: str | None = None) -> Iterator[ItemView]:
+    """Return the items of a job in their order; only those in `state` when it is given."""
+    return (results.item_view(row) for row in results.each_item(context, ident, state))
 
 
 def item(context: Context, ident: str, given: str) -> ItemDetails:
-    """One item with its failures and its steps."""
+    """Return one item with its failures and its steps."""
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
     return ItemDetails.made_of(
-        results.item_view(row), job=ident, history=_history(row), steps=[_step(each) for each in steps]
+        results.item_view(row), job=ident, history=_failures(row), steps=[_step(each) for each in steps]
     )
 
 
-def _history(row: Item) -> list[ItemFailure]:
+def _failures(row: Item) -> list[ItemFailure]:
+    """Return the failed attempts of an item, with their times as text."""
     times = ("started_at", "ended_at")
     failures = json.loads(row.history)
     return [ItemFailure.from_json(each | {name: iso_or_none(each[name]) for name in times}) for each in failures]
@@ -139,9 +141,9 @@ def _step(row: JobStep) -> StepDone:
 
 
 def logs(context: Context, ident: str, given: str | None) -> Iterator[StepOutput]:
-    """What steps printed: of one item, or of all that were tried."""
+    """Yield the output of each step of one item; of all items when `given` is None."""
     wanted = find_item(context, ident, given).id if given else None
-    for name in sorted(context.world.files.names(paths.job_step(ident)), key=_order):
+    for name in sorted(context.world.files.names(paths.job_step(ident)), key=_sort_key):
         mine = name.partition(".")[0]
         if name.endswith((".log", ".out")) and wanted in {None, mine}:
             path = paths.job_step(ident, name)
@@ -149,6 +151,7 @@ def logs(context: Context, ident: str, given: str | None) -> Iterator[StepOutput
             yield StepOutput(step=name.rpartition(".")[0], text=text)
 
 
-def _order(name: str) -> tuple[str, int, int]:
+def _sort_key(name: str) -> tuple[str, int, int]:
+    """Return the item, attempt and step number in the name of an output file."""
     item_name, attempt, number, *_rest = [*name.split("."), "0", "0"]
     return item_name, int(attempt) if attempt.isdigit() else 0, int(number) if number.isdigit() else 0

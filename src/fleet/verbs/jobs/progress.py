@@ -1,4 +1,4 @@
-"""Progress: how far a job is, as events that each surface shows in its own way."""
+"""Report the progress of a job as events, which each surface shows in its own way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERY = 0.5
 
 
 class Progress:
-    """Tells a surface what a runner does."""
+    """Sends the events of one runner to a surface."""
 
     def __init__(self, context: Context, job: str, tell: Tell) -> None:
         self._context = context
@@ -29,14 +29,14 @@ class Progress:
         self._tell = tell
         self._began = context.world.clock.ticks()
         self._last = 0.0
-        self._before: int | None = None
+        self._ended_before: int | None = None
 
     def tell_job(self, job: Job) -> None:
-        """Tell the state and phase of the job."""
+        """Send the state and phase of the job."""
         self._tell(JobChanged(job=job.id, name=job.name, state=job.state, phase=job.phase, reason=job.reason))
 
     def tell_item(self, item: Item, state: ItemState, reason: str | None = None) -> None:
-        """Tell the new state of an item."""
+        """Send the new state of an item."""
         first = reason.splitlines()[0] if reason else None
         label = records.label(item)
         self._tell(
@@ -44,16 +44,17 @@ class Progress:
         )
 
     def tell_counts(self, *, now: bool = False) -> None:
-        """Tell the counts, the rate and the time left; not more often than people can read, unless `now`."""
+        """Send the counts, the rate and the time left: at most twice a second, or at once with `now`."""
         ticks = self._context.world.clock.ticks()
         if now or ticks - self._last >= _EVERY:
             self._last = ticks
             self._tell(self._progress(ticks - self._began))
 
     def _progress(self, seconds: float) -> JobProgress:
+        """Return the counts, the rate of ended items per second, and the estimated seconds left."""
         counts = results.count(self._context, self._job)
-        self._before = counts.ended if self._before is None else self._before
-        rate = (counts.ended - self._before) / seconds if seconds > 0 else 0.0
+        self._ended_before = counts.ended if self._ended_before is None else self._ended_before
+        rate = (counts.ended - self._ended_before) / seconds if seconds > 0 else 0.0
         left = counts.total - counts.ended
         eta = round(left / rate) if rate > 0 and left else (0 if not left else None)
         return JobProgress.made_of(counts, job=self._job, rate=round(rate, 3), eta=eta)

@@ -1,4 +1,4 @@
-"""What is written down of a job and its items. Each function is one change, committed whole."""
+"""Record a job and its items in the store. A function that returns a Change is one transaction."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 GONE = "it is not in the input any more"
-# The event of the table that ends a job, or a failed attempt, in each state.
+# The event that leads to each end state of a job, and to each state of an item after a failed attempt.
 _END = {"done": "finish", "paused": "pause", "failed": "fail"}
 _FAIL = {"waiting": "retry", "dead": "give_up", "parked": "park", "skipped": "skip"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
-    """A job as it is written down."""
+    """A job that is about to be recorded."""
 
     id: str
     project: str
@@ -40,7 +40,7 @@ class NewJob:
 
 
 def job_of(rows: Rows, ident: str) -> Job:
-    """A job's row, or NoSuchJob."""
+    """Return the row of a job; raise NoSuchJob when there is none."""
     job = q.job_by_id(rows, id=ident)
     if job is None:
         raise errors.NoSuchJob(job=ident)
@@ -48,7 +48,7 @@ def job_of(rows: Rows, ident: str) -> Job:
 
 
 def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """A job, with the parts that are worked on as items are."""
+    """Record a new job and its parts setup and reduce, which run as items do."""
 
     def work(tx: Tx) -> None:
         tx.about(new.project)
@@ -63,7 +63,7 @@ def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """The same job once more: its document is read anew, what is done stays done."""
+    """Record that a known job runs again with a document that was read anew. Done items stay done."""
 
     def work(tx: Tx) -> None:
         was = job_of(tx, new.id)
@@ -91,7 +91,7 @@ def _add_parts(tx: Tx, job: str, parts: Iterable[JobPart]) -> None:
 
 
 def begin(ident: str) -> Change[None]:
-    """A runner takes the job up."""
+    """Record that a runner takes the job up. Setup and reduce run again if they had failed."""
 
     def work(tx: Tx) -> None:
         was = job_of(tx, ident)
@@ -108,7 +108,7 @@ def begin(ident: str) -> Change[None]:
 
 
 def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
-    """The job is done, paused, or has failed."""
+    """Record that the job is done, paused or failed."""
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
@@ -120,12 +120,12 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
 
 
 def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
-    """The next part of the job begins."""
+    """Move the job to its next phase. The phase stays `map` while an item waits or is at work."""
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
         if before == "map" and (q.soonest_item(tx, job=ident, part="map").n or q.items_at_work(tx, job=ident)):
-            return  # somebody took an item out of the dead-letter queue meanwhile
+            return  # an item was retried from the dead-letter queue meanwhile
         tx.note(job=ident, phase=after)
         q.step_phase(tx, id=ident, before=before, after=after, at=tx.at)
 
@@ -133,7 +133,7 @@ def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
 
 
 def add_items(ident: str, contents: list[object]) -> Change[None]:
-    """The items of the input, and with them the end of setup. Those that are known stay as they are."""
+    """Record the items of the input and end the setup phase. Known items keep their state; missing ones are skipped."""
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
@@ -152,12 +152,15 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Items that were not in the input for a while, and are again. How many."""
+    """Let items wait again that were missing in the input and are back; return how many."""
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
 def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
-    """Attempts begin: the items are running, and where they are dispatched their tasks are open. Returns their ids."""
+    """Record that attempts of items start, and open the items' tasks if `tasks`.
+
+    Returns the ids of the started items.
+    """
 
     def work(tx: Tx) -> list[str]:
         tx.about(job.project)
@@ -175,7 +178,7 @@ def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
 
 
 def open_task(tx: Tx, job: Job, item: Item) -> None:
-    """The task of an item, made if it is missing, and open."""
+    """Open the task of an item; add the task first when it is missing."""
     place = {"project": job.project, "slug": kinds.slug(job.id, item.id), "job": job.id}
     title = f"{job.name}: {label(item)}"
     clean = " ".join("".join(char if char.isprintable() else " " for char in title).split())[:300]
@@ -184,12 +187,15 @@ def open_task(tx: Tx, job: Job, item: Item) -> None:
 
 
 def label(item: Item) -> str:
-    """An item in a few words; setup and reduce by their names."""
+    """Return an item in a few words, for people; setup and reduce by their names."""
     return item.part if item.part != "map" else kinds.label(json.loads(item.data))
 
 
 def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None = None) -> Change[None]:
-    """Attempts that never began, or were interrupted: they are no failures."""
+    """Let running items wait again, without a failure.
+
+    Their attempts were interrupted, or never began (`began` is False).
+    """
     unbegun, stepped = int(not began), change(kinds.STEPS, "running", "put_back")
 
     def work(tx: Tx) -> None:
@@ -202,7 +208,7 @@ def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None 
 
 
 def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
-    """Record the dispatch of an item's attempt."""
+    """Record the dispatch that works on an item."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -214,7 +220,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An attempt that failed: what becomes of the item, and what its history says."""
+    """A failed attempt: the next state of its item, and what the item's history records."""
 
     item: Item
     state: ItemState
@@ -224,8 +230,13 @@ class Failure:
     not_before: int | None = None
 
 
-def outcomes(job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool) -> Change[None]:
-    """What attempts came to: on to the merge (or done, where there is none), to the next try, or over."""
+def record_outcomes(
+    job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool
+) -> Change[None]:
+    """Record ended attempts.
+
+    A passed item is merged next (`merge`) or done; a failed one waits for a retry or is over.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(job.project)
@@ -237,14 +248,15 @@ def outcomes(job: Job, passed: list[Item], failed: list[Failure], steps: list[Jo
             else:
                 _finish_item(tx, job.id, item.id, None)
         for failure in failed:
-            _fail(tx, job, failure)
+            _record_failure(tx, job, failure)
         failures = {each.item.id: each.state for each in failed}
         tx.note(job=job.id, passed=[item.id for item in passed], failed=failures)
 
     return Change(f"job {job.id}: {len(passed)} passed, {len(failed)} failed", work)
 
 
-def _fail(tx: Tx, job: Job, failure: Failure) -> None:
+def _record_failure(tx: Tx, job: Job, failure: Failure) -> None:
+    """Record one failed attempt in the item's row and history."""
     item = failure.item
     failed = {
         "attempt": item.attempts,
@@ -273,12 +285,12 @@ def _finish_item(tx: Tx, job: str, item: str, merged: str | None) -> None:
 
 
 def reset_part(tx: Tx, job: str, part: JobPart) -> None:
-    """Let setup or reduce be done once more, unless it is being done, or waits."""
+    """Let setup or reduce wait again, so that it runs once more; do nothing while it waits or is at work."""
     q.reset_part(tx, job=job, id=part, after=target(kinds.STEPS, "reset"))
 
 
 def finish(job: Job, item: str, merged: str | None) -> Change[None]:
-    """Git says that its work is on the job's branch."""
+    """Record that an item is done. `merged` is the commit with its work on the job's branch, or None without work."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -289,7 +301,7 @@ def finish(job: Job, item: str, merged: str | None) -> Change[None]:
 
 
 def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[bool]:
-    """The item is over: its task is archived, and its worktree may go. False when it has no task, or an attempt works on it."""
+    """Archive the task of an ended item. False when the item has no task, or an attempt still works on it."""
 
     def work(tx: Tx) -> bool:
         tx.about(job.project, slug)
@@ -301,7 +313,7 @@ def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[b
 
 
 def repeat_part(job: Job, part: JobPart) -> Change[None]:
-    """Let setup or reduce be done once more."""
+    """Let setup or reduce run once more."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

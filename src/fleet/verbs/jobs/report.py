@@ -1,4 +1,4 @@
-"""The report of a job: one page for people, with a chart of items over time; and the same as Markdown."""
+"""Write the report of a job for people: an HTML page with a chart of items over time, and the same as Markdown."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ _HEADS = ("#", "item", "state", "attempts", "took", "commit", "reason")
 
 
 def write_report(context: Context, job: Job) -> None:
-    """Write both."""
+    """Write the HTML page and the Markdown file of a job's report."""
     counts = results.count(context, job.id)
-    made = {
-        "html": escapes.text("".join(_page(context, job, counts))).encode(),
+    reports = {
+        "html": escapes.text("".join(_html_page(context, job, counts))).encode(),
         "md": escapes.text("".join(_markdown(context, job, counts))).encode(),
     }
-    for kind, text in made.items():
+    for kind, text in reports.items():
         context.world.files.publish(paths.job(job.id, f"report.{kind}"), text)
 
 
-def _line(job: Job, counts: ItemCounts) -> str:
+def _summary(job: Job, counts: ItemCounts) -> str:
+    """Return the job's state, counts and duration in one line."""
     ended = job.ended_at or job.changed_at
     states = ", ".join(counts.in_words(items.STATES))
     return (
@@ -50,8 +51,9 @@ def _line(job: Job, counts: ItemCounts) -> str:
     )
 
 
-def _rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
-    for row in results.pages(context, job.id):
+def _table_rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of the report's table, one row for each item."""
+    for row in results.each_item(context, job.id):
         took = age(row.ended_at - row.started_at) if row.ended_at and row.started_at else ""
         reason = (row.reason or "").strip()
         label = items.label(json.loads(row.data))
@@ -59,15 +61,15 @@ def _rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
         yield str(abs(row.number)), label, row.state, str(row.attempts), took, commit, reason
 
 
-def _page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
+def _html_page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
     title = html.escape(f"{job.name} ({job.id})")
     yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
-    yield f"<h1>{title}</h1>\n<p>{html.escape(_line(job, counts))}</p>\n"
+    yield f"<h1>{title}</h1>\n<p>{html.escape(_summary(job, counts))}</p>\n"
     if job.reason:
         yield f"<pre>{html.escape(job.reason)}</pre>\n"
     yield from _chart(context, job)
     yield f"<table><tr>{''.join(f'<th>{head}</th>' for head in _HEADS)}</tr>\n"
-    for cells in _rows(context, job):
+    for cells in _table_rows(context, job):
         *plain, reason = (html.escape(cell) for cell in cells)
         filled = "".join(f"<td>{cell}</td>" for cell in plain)
         yield f'<tr class="{plain[2]}">{filled}<td><pre>{reason}</pre></td></tr>\n'
@@ -75,7 +77,7 @@ def _page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
 
 
 def _chart(context: Context, job: Job) -> Iterator[str]:
-    """How many items had ended at each time, a line a state."""
+    """Yield an SVG chart of how many items had ended at each time, one line for each state."""
     ended = context.store.read(lambda rows: q.ended_over_time(rows, job=job.id))
     if not ended:
         return
@@ -88,30 +90,32 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
         if times:
             line = " ".join(_points(times, len(ended), (first, last), tall))
             yield f'<polyline fill="none" stroke="{colour}" stroke-width="2" points="{line}"/>\n'
-            place = _place(times[-1], len(times), len(ended), (first, last), tall)
-            yield f'<text x="{place[0] - 60:.0f}" y="{place[1] - 6:.0f}" font-size="12" fill="{colour}">{len(times)} {state}</text>\n'
+            point = _chart_point(times[-1], len(times), len(ended), (first, last), tall)
+            yield f'<text x="{point[0] - 60:.0f}" y="{point[1] - 6:.0f}" font-size="12" fill="{colour}">{len(times)} {state}</text>\n'
     yield f'<text x="{_EDGE}" y="{_HEIGHT - 8}" font-size="12">0</text>'
     yield f'<text x="{_WIDTH - 80}" y="{_HEIGHT - 8}" font-size="12">{(last - first) / SECOND:g} s</text>\n</svg>\n'
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    each = max(len(times) // _POINTS, 1)
-    chosen = [*range(0, len(times), each), len(times) - 1]
+    """Yield the points of one line of the chart, about 300 at most."""
+    step = max(len(times) // _POINTS, 1)
+    chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):
-        x, y = _place(times[number], number + 1, total, span, tall)
+        x, y = _chart_point(times[number], number + 1, total, span, tall)
         yield f"{x:.1f},{y:.1f}"
 
 
-def _place(at: int, count: int, total: int, span: tuple[int, int], tall: int) -> tuple[float, float]:
+def _chart_point(at: int, count: int, total: int, span: tuple[int, int], tall: int) -> tuple[float, float]:
+    """Return the x and y of a chart point: `count` of `total` items had ended at the time `at`."""
     wide = _WIDTH - 2 * _EDGE
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 
 
 def _markdown(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
-    yield f"# {job.name} ({job.id})\n\n{_line(job, counts)}\n\n"
+    yield f"# {job.name} ({job.id})\n\n{_summary(job, counts)}\n\n"
     if job.reason:
         yield "".join(f"    {line}\n" for line in job.reason.splitlines()) + "\n"
     yield f"| {' | '.join(_HEADS)} |\n|{'---|' * len(_HEADS)}\n"
-    for cells in _rows(context, job):
+    for cells in _table_rows(context, job):
         plain = (" ".join(cell.replace("|", "\\|").replace("<", "&lt;").split()) for cell in cells)
         yield f"| {' | '.join(plain)} |\n"

@@ -1,4 +1,4 @@
-"""Results: what became of the items, in files for whoever reads them next."""
+"""Read the items of a job for views, reports and the reduce steps: one by one, as counts, and as JSON files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FAILED = ("dead", "parked", "skipped")
 _ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts", "commit", "reason")
 
 
-def pages(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
-    """The items of a job, a page at a time: ten thousand are never held at once."""
+def each_item(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
+    """Yield the items of a job. They are read a page at a time, so that ten thousand are never in memory at once."""
     number, ident = -(1 << 60), ""
     while True:
         page = context.store.read(
@@ -35,8 +35,8 @@ def pages(context: Context, job: str, state: str | None = None) -> Iterator[Item
         number, ident = page[-1].number, page[-1].id
 
 
-def of_map(context: Context, job: Job) -> dict[str, str | int]:
-    """What {map.…} stands for: two files, and two counts."""
+def map_values(context: Context, job: Job) -> dict[str, str | int]:
+    """Return the values of {map.…}: the paths of the two result files, and how many items there are and are done."""
     folder = f"{context.world.home}/{paths.job(job.id)}"
     counts = count(context, job.id)
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}
@@ -44,16 +44,18 @@ def of_map(context: Context, job: Job) -> dict[str, str | int]:
 
 
 def count(context: Context, job: str) -> ItemCounts:
-    """How many items are in each state, and in all."""
+    """Return how many items are in each state, and in total."""
     counts: dict[str, int] = dict.fromkeys(items.STATES, 0)
     counts.update((row.state, row.n) for row in context.store.read(lambda rows: q.count_items(rows, job=job)))
     return ItemCounts(**counts, total=sum(counts.values()))
 
 
-def write(context: Context, job: Job) -> None:
-    """Write both files, for reduce and for people."""
+def write_results(context: Context, job: Job) -> None:
+    """Write results.json (done items) and failed.json (dead, parked and skipped items), for reduce and for people."""
     for name, states in (("results", ("done",)), ("failed", FAILED)):
-        lines = (json.dumps(_entry(row), ensure_ascii=False) for row in pages(context, job.id) if row.state in states)
+        lines = (
+            json.dumps(_entry(row), ensure_ascii=False) for row in each_item(context, job.id) if row.state in states
+        )
         text = ",\n".join(lines)
         context.world.files.publish(
             paths.job(job.id, f"{name}.json"), f"[\n{text}\n]\n".encode(errors="backslashreplace")
@@ -66,7 +68,7 @@ def _entry(row: Item) -> dict[str, object]:
 
 
 def item_view(row: Item) -> ItemView:
-    """An item as programs see it."""
+    """Return an item as `--json` shows it."""
     data = json.loads(row.data)
     return ItemView.made_of(
         row,

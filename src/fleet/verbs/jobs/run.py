@@ -1,6 +1,7 @@
-"""Run: the one process that has a job in hand. It starts items, settles them, merges them, and knows nothing the store does not.
+"""Run a job in one process: start its items, settle them, merge them.
 
-Killed anywhere, the next runner finds every item in a state that says what is to be done with it.
+The runner knows nothing that the store does not. When a runner is killed, the next one finds every item in a state that
+says what to do with it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from fleet.verbs.jobs.engine_wait import EngineWait
 from fleet.verbs.jobs.items import attempts, inputs, item_outcome, merge_item, run_step
 from fleet.verbs.jobs.items.in_place import InPlace
 from fleet.verbs.jobs.items.item_outcome import Attempt
-from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_left
+from fleet.verbs.jobs.items.own_processes import OwnProcesses, end_leftovers
 from fleet.verbs.jobs.progress import Progress
 from fleet.verbs.jobs.report import write_report
 from fleet.world.home import paths
@@ -43,15 +44,15 @@ INTERRUPTED = "interrupted"
 
 
 class _Halt(Exception):
-    """The runner is to stop here; the job is left to be resumed."""
+    """Stops the runner. The job stays paused or cancelled."""
 
 
-def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
-    """Bring a job to its end, for whoever holds its gate; or as far as it gets."""
+def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
+    """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate."""
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     runner = Runner(context, job, read(job.source, f"the document of job {ident}"), tell, wanted)
-    state, reason = runner.outcome()
+    state, reason = runner.run()
     left = runner.left + runner.tidy(over=state == "done")
     context.commit(records.end(ident, state, reason))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -66,17 +67,17 @@ def carry_on(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded
 
 
 def release_all(context: Context, job: Job) -> list[str]:
-    """A job that nobody wants any more lets everything go; what is not committed goes into refs of its own."""
+    """Remove all worktrees of a cancelled job; uncommitted work is kept in refs. Returns what stays, and why."""
     place = {"project": job.project, "job": job.id}
     left = []
     for row in context.store.read(lambda rows: q.open_tasks_of_job(rows, **place)):
         item = row.slug.removeprefix(items.slug(job.id, ""))
-        left += merge_item.let_go(context, job, item, status="abandoned", reason=f"job {job.id} was cancelled")
+        left += merge_item.release_item(context, job, item, status="abandoned", reason=f"job {job.id} was cancelled")
     return left
 
 
 class Runner:
-    """One runner's hold of a job."""
+    """The runner of one job."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
         self._context = context
@@ -85,19 +86,19 @@ class Runner:
         self._wanted = wanted
         self._in_place: InPlace | None = None
         self._own = OwnProcesses(context, job)
-        # What this runner started itself and could not end, in words.
+        # The processes that this runner started and could not end, in words.
         self.left: list[str] = []
         self._engines = EngineWait(context, job, workflow)
         self.progress = Progress(context, job.id, tell)
 
-    def outcome(self) -> tuple[JobState, str | None]:
-        """Go on until the end; what state that is."""
+    def run(self) -> tuple[JobState, str | None]:
+        """Run all phases; return the state that the job ends in, and the reason."""
         try:
-            self._go()
+            self._run_phases()
         except _Halt as halt:
             return "paused", str(halt)
         except (errors.StoreError, errors.StoreBusy):
-            raise  # nothing can be written down, not even that
+            raise  # the store cannot record the failure either
         except errors.FleetError as error:
             why = error.facts.get("why") if isinstance(error, errors.JobFailed) else None
             return "failed", str(why or error)
@@ -108,22 +109,24 @@ class Runner:
                 self.left = self._own.release()
         return "done", None
 
-    def _go(self) -> None:
+    def _run_phases(self) -> None:
+        """Run setup, map and reduce from the phase that the job is in."""
         self.progress.tell_job(self._job)
-        end_left(self._context, self._job.id)
+        end_leftovers(self._context, self._job.id)
         merge_item.ensure_branch(self._context, self._job)
         self.tidy(over=False)
         if self._job.phase == "setup":
-            self._work_through("setup")
+            self._run_part("setup")
             self._read_input()
         while self._job.phase == "map":
-            self._map()
+            self._run_map()
         if self._job.phase == "reduce":
-            results.write(self._context, self._job)
-            self._work_through("reduce")
-            self._step("reduce", "over")
+            results.write_results(self._context, self._job)
+            self._run_part("reduce")
+            self._step_phase("reduce", "over")
 
-    def _step(self, before: JobPhase, after: JobPhase) -> None:
+    def _step_phase(self, before: JobPhase, after: JobPhase) -> None:
+        """Record the job's next phase and report it as progress."""
         self._context.commit(records.step_phase(self._job.id, before, after))
         self._job = self._read_job()
         self.progress.tell_job(self._job)
@@ -132,12 +135,13 @@ class Runner:
         return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
 
     def _read_input(self) -> None:
+        """Read the items of the input and record them."""
         where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
-                            attempt=1, cwd=self._tree(), folder=self._job.folder, own=True)  # fmt: skip
+                            attempt=1, cwd=self._setup_worktree(), folder=self._job.folder, own=True)  # fmt: skip
         values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
         try:
             contents = inputs.items_of(
-                self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._obey)
+                self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._check_wanted)
             )
         finally:
             self._own.release()
@@ -147,57 +151,61 @@ class Runner:
         self.tidy(over=False)
         self.progress.tell_counts(now=True)
 
-    def _tree(self) -> str:
+    def _setup_worktree(self) -> str:
+        """Return the path of setup's worktree, which is also the checkout of items in place."""
         return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
-    def _map(self) -> None:
+    def _run_map(self) -> None:
+        """Run all items; merge the shared checkout if they ran in place."""
         if self._workflow.map.isolation == "none":
             self._prepare_checkout()
-        self._work_through("map")
+        self._run_part("map")
         if self._in_place is not None:
             self._stop_in_place()
             self._own.release()
             merge_item.merge(self._context, self._job, "setup", shared=True)
-        self._step("map", "reduce" if self._workflow.reduce else "over")
+        self._step_phase("map", "reduce" if self._workflow.reduce else "over")
 
     def _prepare_checkout(self) -> None:
-        """Make the one checkout anew if it is gone, and put back the items that a dead runner worked on."""
-        if not os.path.isdir(self._tree()):
+        """Make the shared checkout again if it is missing, and put back the items that a dead runner worked on."""
+        if not os.path.isdir(self._setup_worktree()):
             self._context.commit(records.repeat_part(self._job, "setup"))
-            self._work_through("setup")
-        self._in_place = InPlace(self._context, self._job, self._workflow, self._tree(), self._own.take())
+            self._run_part("setup")
+        self._in_place = InPlace(self._context, self._job, self._workflow, self._setup_worktree(), self._own.take())
         lost = [row.id for row in self._at_work("map") if row.state == "running"]
         if lost:
             self._context.commit(records.put_back(self._job, lost, began=True))
 
     def _stop_in_place(self) -> None:
+        """Kill the steps that run in the shared checkout, and put their items back."""
         if self._in_place is None:
             return
-        dropped = self._in_place.drop()
+        killed = self._in_place.kill_all()
         self._in_place = None
-        if dropped:
-            self._context.commit(records.put_back(self._job, dropped, began=True))
+        if killed:
+            self._context.commit(records.put_back(self._job, killed, began=True))
 
     # the loop -------------------------------------------------------------------------------------------------------------
-    def _work_through(self, part: JobPart) -> None:
-        """Until no item of this part is left to do."""
+    def _run_part(self, part: JobPart) -> None:
+        """Start, settle and merge items of a part until none is left to do."""
         while True:
             self._context.forget()
-            self._obey()
-            self._conclude(self._ended_attempts(part), part)
-            self._merge(part)
-            started = self._start(part)
+            self._check_wanted()
+            self._record_outcomes(self._ended_attempts(part), part)
+            self._merge_passed(part)
+            started = self._start_items(part)
             self.progress.tell_counts()
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
                 if not rest.n:
                     break
-                self._wait_for(rest.at or 0)
+                self._wait_until(rest.at or 0)
             elif not started:
                 self._context.world.clock.wait(_LOOK_SOON if self._runs_in_place(part) else _LOOK_AGAIN)
         self._refuse_unfinished(part)
 
-    def _wait_for(self, at: int) -> None:
+    def _wait_until(self, at: int) -> None:
+        """Wait for the time of the next retry, but only a moment: another event may come first."""
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
             _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
@@ -206,7 +214,8 @@ class Runner:
     def _runs_in_place(self, part: JobPart) -> bool:
         return part == "map" and self._in_place is not None
 
-    def _obey(self) -> None:
+    def _check_wanted(self) -> None:
+        """Stop the runner when it is interrupted, or when the job was cancelled."""
         if not self._wanted():
             raise _Halt(INTERRUPTED)
         if self._read_job().state == "cancelled":
@@ -216,7 +225,7 @@ class Runner:
             raise _Halt("cancelled")
 
     def _refuse_unfinished(self, part: JobPart) -> None:
-        """Setup and reduce have to be done; the items of the map need not."""
+        """Fail the job when setup or reduce is not done; items of the map may fail."""
         if part == "map":
             return
         row = self._item(part)
@@ -228,24 +237,28 @@ class Runner:
         return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job.id, id=ident))
 
     def _at_work(self, part: JobPart | None) -> list[Item]:
+        """Return the items of a part, or of all parts, that are running or merging."""
         rows = self._context.store.read(lambda snapshot: q.items_at_work(snapshot, job=self._job.id))
         return [row for row in rows if part in {None, row.part}]
 
     def _ended_attempts(self, part: JobPart) -> list[Attempt]:
-        """The attempts that have ended."""
+        """Return the attempts of a part that have ended and are not recorded yet."""
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
-            return self._in_place.look()
+            return self._in_place.collect_ended()
         ended = []
         for row in self._at_work(part):
-            outcome = attempts.look(self._context, self._job, row) if row.state == "running" else None
+            outcome = attempts.check_item(self._context, self._job, row) if row.state == "running" else None
             if outcome is not None:
                 ended.append(Attempt(self._item(row.id) or row, outcome))
         return ended
 
-    def _conclude(self, ended: list[Attempt], part: JobPart) -> None:
-        """Record what becomes of the items. Then stop the job, or pause it, if it failed too often."""
-        ended = self._without_limited(ended)
+    def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
+        """Record what becomes of the items of ended attempts.
+
+        Then stop the job, or pause it, if it failed too often.
+        """
+        ended = self._put_back_limited(ended)
         if not ended:
             return
         now, ids = self._context.world.clock.now(), self._context.world.ids
@@ -257,17 +270,17 @@ class Runner:
         ]
         steps = [step for each in ended for step in each.steps]
         merge = not self._runs_in_place(part)
-        self._context.commit(records.outcomes(self._job, passed, failed, steps, merge=merge))
+        self._context.commit(records.record_outcomes(self._job, passed, failed, steps, merge=merge))
         for item in passed:
             self._engines.lift(since=item.started_at or 0)
             self.progress.tell_item(item, "merging" if merge else "done")
         for failure in failed:
             self.progress.tell_item(failure.item, failure.state, failure.reason)
         if failed and part == "map":
-            self._stop_or_go_on(failed)
+            self._stop_if_failing(failed)
 
-    def _without_limited(self, ended: list[Attempt]) -> list[Attempt]:
-        """Items that a usage limit ended are put back; they have not failed."""
+    def _put_back_limited(self, ended: list[Attempt]) -> list[Attempt]:
+        """Put back the items that a usage limit ended, because they have not failed; return the other attempts."""
         limited = [each for each in ended if each.outcome.signature == items.LIMIT]
         if limited:
             self._context.commit(records.put_back(self._job, [each.item.id for each in limited], began=True))
@@ -275,19 +288,20 @@ class Runner:
             self.progress.tell_item(each.item, "waiting", f"{self._engines.in_words()}; {each.outcome.reason}")
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
-    def _stop_or_go_on(self, failed: list[records.Failure]) -> None:
+    def _stop_if_failing(self, failed: list[records.Failure]) -> None:
+        """Release skipped items. Fail the job if `on_failure` is stop; pause it if most items fail alike."""
         for each in failed:
             if each.state == "skipped":
-                merge_item.let_go(self._context, self._job, each.item.id, status="failed", reason=each.reason)
+                merge_item.release_item(self._context, self._job, each.item.id, status="failed", reason=each.reason)
             if each.state == "dead" and self._workflow.map.on_failure == "stop":
                 why = f"item {each.item.id} failed, and on_failure is stop: {each.reason}"
                 raise errors.JobFailed(job=self._job.id, why=why, advice="`fleet job dlq` shows it")
-        alike = item_outcome.most_alike(self._context, self._job, self._workflow)
-        if alike:
-            raise _Halt(alike)
+        why_pause = item_outcome.why_pause(self._context, self._job, self._workflow)
+        if why_pause:
+            raise _Halt(why_pause)
 
-    def _start(self, part: JobPart) -> bool:
-        """As many as there is room for."""
+    def _start_items(self, part: JobPart) -> bool:
+        """Start as many items of a part as may run now. Whether any was started."""
         busy = sum(row.state == "running" for row in self._at_work(part))
         room = min(self._workflow.map.max_parallel if part == "map" else 1, self._engines.room()) - busy
         if room <= 0:
@@ -302,10 +316,11 @@ class Runner:
         begun = self._context.commit(records.start(self._job, chosen, tasks=tasks))
         for row in chosen:
             if row.id in begun:
-                self._begin(row, part)
+                self._start_attempt(row, part)
         return bool(begun)
 
-    def _begin(self, row: Item, part: JobPart) -> None:
+    def _start_attempt(self, row: Item, part: JobPart) -> None:
+        """Start the attempt at an item: in the shared checkout, or as a dispatch."""
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.progress.tell_item(item, "running")
@@ -314,35 +329,39 @@ class Runner:
             return
         outcome = attempts.start(self._context, self._job, item)
         if outcome is not None:
-            self._conclude([Attempt(self._item(row.id) or item, outcome)], part)
+            self._record_outcomes([Attempt(self._item(row.id) or item, outcome)], part)
 
-    def _merge(self, part: JobPart) -> None:
+    def _merge_passed(self, part: JobPart) -> None:
         for row in self._at_work(part):
             if row.state == "merging":
                 self._merge_one(row)
 
     def _merge_one(self, row: Item) -> None:
+        """Merge an item that passed. Park the item on a conflict; try again later if the job's branch moved."""
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
             parked = records.Failure(item=row, state="parked", reason=str(error), signature="merge", where="merge")
-            self._context.commit(records.outcomes(self._job, [], [parked], [], merge=True))
+            self._context.commit(records.record_outcomes(self._job, [], [parked], [], merge=True))
             self.progress.tell_item(row, "parked", str(error))
             return
         except errors.Refused:
-            return  # somebody moved the branch meanwhile: in the next round
+            return  # the job's branch moved meanwhile: merge in the next round
         self._context.commit(records.finish(self._job, row.id, commit))
         self.progress.tell_item(row, "done")
         if row.part == "map":
-            merge_item.let_go(self._context, self._job, row.id)
+            merge_item.release_item(self._context, self._job, row.id)
 
     def tidy(self, *, over: bool) -> list[str]:
-        """Worktrees of items that are over go. The one of setup stays for as long as its checkout is used."""
+        """Remove the worktrees of done and skipped items; return what stays, and why.
+
+        Setup's worktree stays while items use it.
+        """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))
         uses = not over and (job.phase == "setup" or (job.phase == "map" and self._workflow.map.isolation == "none"))
         for row in rows:
             item = self._item(row.slug.removeprefix(items.slug(job.id, "")))
             if item is not None and item.state in {"done", "skipped"} and not (uses and item.id == "setup"):
-                left += merge_item.let_go(self._context, job, item.id)
+                left += merge_item.release_item(self._context, job, item.id)
         return left

@@ -14,7 +14,7 @@ from fleet.store import queries as q
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.jobs.abandoned import left_jobs
+from fleet.verbs.jobs.abandoned import resumable_jobs
 from fleet.verbs.resume import conversation
 from fleet.verbs.resume.resume import resume, settle_if_dead
 
@@ -31,7 +31,7 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
     tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
     coordinators = [_resumable(row, conversation=False) for row in _lost_coordinators(context, project)]
-    return [*tasks, *coordinators, *left_jobs(context, project)]
+    return [*tasks, *coordinators, *resumable_jobs(context, project)]
 
 
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:

@@ -35,7 +35,7 @@ from fleet.verbs.dispatch.reclaim import (
     why_kept,
 )
 from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of
-from fleet.verbs.jobs.sweep import left_running, litter
+from fleet.verbs.jobs.sweep import sweep_ended_items, sweep_leftovers
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
@@ -70,7 +70,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         findings += _sweep_unfinished(context, listing, kill=kill)
         findings += strays.sweep_sessions(context, context.world.tmux.listing(), kill=kill)
         findings += strays.sweep_processes(context, kill=kill)
-        findings += left_running(context, kill=kill)
+        findings += sweep_leftovers(context, kill=kill)
         findings += strays.sweep_cgroups(context, kill=kill)
         findings += strays.sweep_files(context, kill=kill)
         findings += strays.sweep_rewrites(context, kill=kill)
@@ -78,7 +78,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         findings += coordinators.sweep_proofs_and_messages(context, kill=kill)
     if "retry-releases" in phases:
         findings += _sweep_long_ended_tasks(context, kill=kill)
-        findings += litter(context, kill=kill)
+        findings += sweep_ended_items(context, kill=kill)
         findings += _sweep_bundles(context, kill=kill)
         findings += _sweep_gone_bundles(context, kill=kill)
         findings += trash.sweep_trash(context, kill=kill)

@@ -58,9 +58,9 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
     """Say which processes of jobs still run although the runner that started them is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
-    from fleet.verbs.jobs.abandoned import left_by_runners
+    from fleet.verbs.jobs.abandoned import claimed_leftovers
 
-    return [f"job {each.job}: {each.in_words()}" for each in left_by_runners(context) if not each.foreign]
+    return [f"job {each.job}: {each.in_words()}" for each in claimed_leftovers(context) if not each.foreign]
 
 
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:

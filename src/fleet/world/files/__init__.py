@@ -1,1 +1,1 @@
-"""Files and locks."""
+"""Files of the home and of people, temporary files, and locks."""

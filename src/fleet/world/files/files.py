@@ -1,4 +1,4 @@
-"""Files of the fleet home: written whole or not at all, synced, private, never through a symlink."""
+"""Files of the fleet home: written whole or not at all, synced to disk, private, never through a symlink."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 
-# What agents write, and what was thrown away.
+# Folders whose files fleet does not write itself: worktrees, and the trash.
 _NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
 class Files:
-    """The files below one directory."""
+    """The files below one folder, usually the home."""
 
     def __init__(self, root: str, funnel: Funnel) -> None:
         self.root = root
@@ -31,21 +31,21 @@ class Files:
         return path
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file. OSError when the file is missing or a symlink."""
         handle = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         with os.fdopen(handle, "rb") as file:
             return file.read()
 
     def unlink(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file; do nothing when it is missing."""
         self._funnel.through(f"unlink {name}", lambda: _unlink(f"{self.root}/{name}"))
 
     def move(self, name: str, to: str) -> None:
-        """Rename a file durably; do nothing when it was moved before."""
+        """Rename a file durably; do nothing when the file is missing, because it was moved before."""
         self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
 
     def make_folder(self, path: str) -> None:
-        """Make a folder of the home, and those above it, each private."""
+        """Create a folder of the home and the missing folders above it, all private."""
         if not os.path.isdir(path):
             self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path))
 
@@ -56,18 +56,18 @@ class Files:
 
     def abandoned(self) -> list[str]:
         """Return the paths of temporary files whose writer is dead. Worktrees are not searched."""
-        found = []
+        candidates = []
         for folder, inner, names in os.walk(self.root):
             inner[:] = [name for name in inner if name not in _NOT_OURS]
-            found += [f"{folder}/{name}" for name in names if unfinished.is_building(name)]
-        return unfinished.abandoned(found)
+            candidates += [f"{folder}/{name}" for name in names if unfinished.is_temporary(name)]
+        return unfinished.abandoned(candidates)
 
     def discard_abandoned(self, path: str) -> None:
-        """Remove one temporary file, if its writer is still known to be dead."""
+        """Remove a temporary file whose writer is dead; do nothing while somebody writes it."""
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
-        """The names in a folder, sorted; none when it is missing."""
+        """Return the sorted names in a folder; empty when the folder is missing."""
         try:
             return sorted(os.listdir(f"{self.root}/{folder}"))
         except FileNotFoundError:
@@ -100,7 +100,7 @@ def _move(path: str, to: str) -> None:
 
 
 def _replace_symlink(path: str, to: str, new: str) -> None:
-    """Create or replace a symlink by a rename. It is created in another folder, so that nobody sees it half made."""
+    """Create or replace a symlink by a rename. It is made in another folder first, so that nobody sees it half made."""
     folders.make(os.path.dirname(path))
     _discard(new)
     os.symlink(to, new)
@@ -123,7 +123,7 @@ def _replace(path: str, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(handle)
-            os.rename(name, path)  # still locked: nobody takes it for abandoned
+            os.rename(name, path)  # still locked, so nobody discards the file as abandoned
         _sync(os.path.dirname(path))
     except BaseException:
         _discard(name)
@@ -131,6 +131,7 @@ def _replace(path: str, content: bytes) -> None:
 
 
 def _sync(folder: str) -> None:
+    """Sync a folder, so that a rename in it is durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

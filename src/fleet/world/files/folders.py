@@ -1,4 +1,4 @@
-"""Folders of the fleet home: nobody else may look into any of them."""
+"""Create folders of the fleet home, which only their owner can open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _PRIVATE = 0o700
 
 
 def make(path: str) -> None:
-    """A folder and those above it, each private. Those that are there stay as they are."""
+    """Create a folder and the missing folders above it, all private. Existing folders stay as they are."""
     if not path or os.path.isdir(path):
         return
     make(os.path.dirname(path))

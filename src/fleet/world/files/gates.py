@@ -1,8 +1,8 @@
-"""Gates: named exclusive locks that know who holds them.
+"""Gates: named exclusive locks whose files say who holds them.
 
-Kernel locks on files that are never unlinked: freed by the kernel when the holder dies, held by no child, exclusive among the
-threads of one process too, because each has a file description of its own. The text in the file is for people: it is emptied
-before release and decides nothing.
+They are kernel locks on files that are never unlinked. The kernel frees a gate when its holder dies; children do not hold it; and
+it excludes other threads of one process too, because each has its own file description. The text in the file is for people: it is
+emptied before release and decides nothing.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ class Holder:
     start: str = ""
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the holder's process, host and time, for people."""
         return f"pid={self.pid} on {self.host}, since {self.since}"
 
     @property
     def who(self) -> Identity:
-        """Return the identity of the process."""
+        """The identity of the process."""
         return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
 
 
 class Gate:
-    """One gate. Not re-entrant: a second object on the same path is a contender like any other."""
+    """One gate. It is not re-entrant: a second object on the same path cannot lock it meanwhile."""
 
     def __init__(self, path: str, *, clock: Clock, host: Host, subject: str = "", who: Identity | None = None) -> None:
         self.path = path
@@ -67,19 +67,19 @@ class Gate:
         self._lock = FileLock(path)
 
     def take(self, *, wait: float = 0) -> None:
-        """Lock the gate. GateHeld when somebody else still holds it after that many seconds."""
+        """Lock the gate. Raise GateHeld when somebody else still holds it after `wait` seconds."""
         if self._lock.fd >= 0:
-            raise self._held("this process")
+            raise self._held_by("this process")
         deadline = self._clock.ticks() + wait
-        while not self._try():
+        while not self._try_lock():
             if self._clock.ticks() >= deadline:
-                raise self._held("an unknown process")
+                raise self._held_by("an unknown process")
             self._clock.wait(_LOOK_AGAIN)
 
     def give(self) -> None:
         """Unlock the gate, if it is locked."""
         if self._lock.fd >= 0:
-            _held.discard(self)
+            _held_gates.discard(self)
             os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 
@@ -93,8 +93,8 @@ class Gate:
 
     def is_open_in(self, pid: int) -> bool | None:
         """Whether a process has the gate's file open; None where the system does not say."""
-        found = ps.holders(self.path)
-        return None if found is None else pid in found
+        pids = ps.holders(self.path)
+        return None if pids is None else pid in pids
 
     def __enter__(self) -> Self:
         """Lock the gate without waiting."""
@@ -107,7 +107,8 @@ class Gate:
         """Unlock the gate."""
         self.give()
 
-    def _try(self) -> bool:
+    def _try_lock(self) -> bool:
+        """Lock the gate and write its holder into the file; False when somebody else holds the gate."""
         try:
             fd = self._lock.take(0)
         except BlockingIOError:
@@ -119,10 +120,11 @@ class Gate:
         except BaseException:
             self._lock.give()
             raise
-        _held.add(self)
+        _held_gates.add(self)
         return True
 
-    def _held(self, otherwise: str) -> errors.GateHeld:
+    def _held_by(self, otherwise: str) -> errors.GateHeld:
+        """Return the error that names the holder; `otherwise` when the file does not say who holds the gate."""
         return errors.GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def forget(self) -> None:
@@ -132,19 +134,20 @@ class Gate:
 
     def _write_holder(self, descriptor: int) -> None:
         who = self._who
-        told = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
+        holder = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
         if who is not None:
-            told |= {"pid": who.pid, "host_id": who.host, "boot": who.boot, "start": who.start}
+            holder |= {"pid": who.pid, "host_id": who.host, "boot": who.boot, "start": who.start}
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, json.dumps(told).encode(), 0)
+        os.pwrite(descriptor, json.dumps(holder).encode(), 0)
 
 
-_held: set[Gate] = set()
+_held_gates: set[Gate] = set()
 
 
 def _forget_all() -> None:
-    while _held:
-        _held.pop().forget()
+    """Close the files of all held gates in a forked child."""
+    while _held_gates:
+        _held_gates.pop().forget()
 
 
 os.register_at_fork(after_in_child=_forget_all)

@@ -1,10 +1,10 @@
-"""Kernel locks on files, the one place that calls flock: freed when the last holder dies, whatever it died of.
+"""Kernel locks on files. Only this module calls flock. The kernel frees a lock when its last holder dies.
 
-Lock files are not unlinked while somebody may use them. After locking, path and descriptor must be the same inode, else the file
-was replaced under us and we try again. A program that inherits the descriptor goes on holding the lock.
+Lock files are not unlinked while somebody may use them. After locking, path and descriptor must be the same inode; otherwise the
+file was replaced, and the lock is taken again. A program that inherits the descriptor keeps holding the lock.
 
-The store's queue of writers is on the hot path. The kernel wakes blocked writers in turn, so none starves, which SQLite's own
-busy handler cannot promise. A time limit needs the alarm clock, because polling would lose the turn.
+The lock of the store's writers is on the hot path. The kernel wakes blocked writers in turn, so none starves; SQLite's own
+busy handler cannot promise that. A time limit needs SIGALRM, because polling would lose the turn.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from time import monotonic, sleep, time_ns
 
 from fleet.fast import alarm
 
-# Whoever only looks whether a lock is free holds it for no longer.
+# A process that only checks whether a lock is free holds the lock for less than this time.
 A_MOMENT = 0.25
 _MODE = 0o600
 _HOLDER = b"%-20d\n"
-_NOTE_AT = 21  # behind the holder
+_NOTE_AT = 21  # after the holder
 _NOTE = b"%-20d %-20d %-20d %-20d %-20d %-20d\n"
 _NOTE_SIZE = 126
-# How far the clock of a note may be from that of its file.
+# How many nanoseconds the time in a note may differ from the time of its file.
 _SAME_TIME = 2_000_000_000
 _REPLACED_OFTEN = 20
 
 
 class Alarm(BaseException):
-    """The alarm clock rang."""
+    """The time limit of a lock is over: SIGALRM came."""
 
 
 class FileLock:
-    """The lock of one file. Another object on the same path, of this process too, is a contender like any other."""
+    """The lock of one file. Another object on the same path competes for the lock, also in the same process."""
 
     __slots__ = ("_flags", "_kind", "fd", "path")
 
     def __init__(self, path: str, *, shared: bool = False, create: bool = True) -> None:
         self.path = path
-        self.fd = -1  # for programs that are to inherit the lock
+        self.fd = -1  # a program that is started with this descriptor inherits the lock
         self._kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         flags = (os.O_RDONLY if shared else os.O_RDWR) | (os.O_CREAT if create else 0)
         self._flags = flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock the file that has this path, and return its descriptor. None waits without end.
+        """Lock the file at this path and return its descriptor; `seconds` None waits without limit.
 
-        BlockingIOError: somebody else held it for so many seconds.
+        BlockingIOError when another holder keeps the lock for longer.
         """
         try:
             for _ in range(_REPLACED_OFTEN):
@@ -64,13 +64,16 @@ class FileLock:
         raise BlockingIOError(errno.EAGAIN, "somebody else holds it", self.path)
 
     def give(self) -> None:
-        """Close the file. The lock is free when nobody who inherited it is left. Safe when it is not held."""
+        """Close the file; do nothing when it is closed.
+
+        The lock is free once no process that inherited the descriptor is left.
+        """
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
 
     def is_free(self) -> bool:
-        """Whether nobody holds it. A file that is missing is free; one that cannot be opened is not."""
+        """Whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
         probe = FileLock(self.path, shared=self._kind == fcntl.LOCK_SH, create=False)
         try:
             probe.take(0)
@@ -94,6 +97,7 @@ class FileLock:
         return os.open(self.path, self._flags, _MODE)
 
     def _try(self) -> bool:
+        """Lock the open file without waiting; False when somebody else holds the lock."""
         try:
             fcntl.flock(self.fd, self._kind | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -101,34 +105,37 @@ class FileLock:
         return True
 
     def _wait(self, seconds: float | None) -> bool:
+        """Wait for the lock; False when the time is over."""
         if seconds is None:
             fcntl.flock(self.fd, self._kind)
             return True
         if seconds <= 0:
             return False
         try:
-            before = alarm.signal(alarm.SIGALRM, _ring)
-        except ValueError:  # not the main thread, which alone hears the alarm clock
+            before = alarm.signal(alarm.SIGALRM, _raise_alarm)
+        except ValueError:  # only the main thread gets signals
             return self._poll(seconds)
         try:
             return self._block(seconds)
         except Alarm:
-            fcntl.flock(self.fd, fcntl.LOCK_UN)  # it may have come with the very last tick
+            fcntl.flock(self.fd, fcntl.LOCK_UN)  # the lock may have come just before the alarm
             return False
         finally:
             alarm.signal(alarm.SIGALRM, before)
 
     def _block(self, seconds: float) -> bool:
+        """Wait for the lock in the kernel's queue; SIGALRM ends the wait after this many seconds."""
         started = monotonic()
         rest, _again = alarm.setitimer(alarm.ITIMER_REAL, seconds)
         try:
             fcntl.flock(self.fd, self._kind)
         finally:
-            # Whoever had set the alarm clock gets it back.
+            # Restore a timer that was set before.
             alarm.setitimer(alarm.ITIMER_REAL, max(rest - (monotonic() - started), 0.001) if rest else 0)
         return True
 
     def _poll(self, seconds: float) -> bool:
+        """Try again until the lock is free or the time is over. For threads, which get no signals."""
         until = monotonic() + seconds
         while not self._try():
             if monotonic() > until:
@@ -138,26 +145,32 @@ class FileLock:
 
 
 class WriterLock(FileLock):
-    """The store's queue of writers: locked and unlocked many times, and it says who was the last. It never makes the home."""
+    """The lock of the store's writers.
+
+    It is locked many times, its file names the last writer, and it never creates the home.
+    """
 
     __slots__ = ()
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock it, and write down who holds it."""
+        """Lock the file and write this process's pid into it; return its descriptor."""
         super().take(seconds)
         self._write(_HOLDER % os.getpid(), 0)
         return self.fd
 
     def unlock(self) -> None:
-        """Let the next one in, and keep the file open."""
+        """Unlock the file for the next writer, and keep it open."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def note(self, *numbers: int) -> None:
-        """Write four numbers into the file, for whoever opens the store next. They hold for this very file, not for copies."""
+        """Write four numbers into the lock file, for the next process that opens the store.
+
+        A copy of the file has no valid note.
+        """
         self._write(_NOTE % (os.fstat(self.fd).st_ino, time_ns(), *numbers), _NOTE_AT)
 
     def holder(self) -> str:
-        """Who locked it last, for people; decides nothing."""
+        """Return the process that locked the file last, for people; nothing is decided by it."""
         try:
             with open(self.path, "rb") as file:
                 text = file.read(20).strip()
@@ -172,34 +185,34 @@ class WriterLock(FileLock):
         try:  # noqa: SIM105 - contextlib costs
             os.pwrite(self.fd, text, at)
         except OSError:
-            pass  # the disk is full; who holds it is for people, and without the note one thing less is checked
+            pass  # the disk is full: people do not see the holder, and without the note one check less is made
 
 
 def lock_open_file(fd: int) -> None:
-    """Lock a file that is open, waiting without end. OSError where the file system has no locks."""
+    """Lock an open file, and wait for it without limit. OSError where the file system has no locks."""
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 
-def noted_in(path: str) -> list[int]:
-    """The numbers that were last written into a lock file; none when it is a copy, or has none."""
+def read_note(path: str) -> list[int]:
+    """Return the numbers of the note in a lock file; empty when there is none, or the file is a copy."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return []
     try:
         of_file, at, *numbers = (int(each) for each in os.pread(handle, _NOTE_SIZE, _NOTE_AT).split())
-        found = os.fstat(handle)
+        status = os.fstat(handle)
     except (OSError, ValueError):
         return []
     finally:
         os.close(handle)
-    # A copy may get the number of the file that it copies. Writing sets both times to one moment; copying does not.
-    original = found.st_ctime_ns == found.st_mtime_ns and abs(found.st_mtime_ns - at) < _SAME_TIME
-    return numbers if original and of_file == found.st_ino else []
+    # A copy may have the inode number of the original. Writing sets ctime and mtime to one moment; copying does not.
+    original = status.st_ctime_ns == status.st_mtime_ns and abs(status.st_mtime_ns - at) < _SAME_TIME
+    return numbers if original and of_file == status.st_ino else []
 
 
 def is_same_file(path: str, fd: int) -> bool:
-    """Whether an open file is the one that has this name."""
+    """Whether an open file is the one at this path."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:
@@ -208,5 +221,5 @@ def is_same_file(path: str, fd: int) -> bool:
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-def _ring(_signum: int, _frame: object) -> None:
+def _raise_alarm(_signum: int, _frame: object) -> None:
     raise Alarm

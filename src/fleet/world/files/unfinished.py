@@ -1,7 +1,7 @@
-"""Files that are being written beside the one they will replace.
+"""Temporary files: a new file is written beside the file that it will replace.
 
-Whoever writes one holds a lock on it, until it has its name or its writer is dead. So a file of this kind that is not locked is
-one that nobody will finish.
+Its writer holds a lock on the temporary file until the file is renamed or the writer dies. So nobody will finish a
+temporary file that is not locked.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _END = ".new"
 
 
 def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
-    """A new file beside a path, and its handle, which holds the lock."""
+    """Create a temporary file beside a path; return its path, and its descriptor, which holds the lock."""
     while True:
-        building = f"{path}.{secrets.token_hex(_BYTES)}{_END}"
-        handle = os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
+        temporary = f"{path}.{secrets.token_hex(_BYTES)}{_END}"
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         _lock(handle)
-        if is_same_file(building, handle):  # else somebody took it for abandoned before it was locked
-            return building, handle
+        if is_same_file(temporary, handle):  # else another process discarded the file before it was locked
+            return temporary, handle
         os.close(handle)
 
 
-def is_building(name: str) -> bool:
-    """Whether a file's name is one that `begin` gives."""
+def is_temporary(name: str) -> bool:
+    """Whether a file name is one that `begin` gives."""
     stem, _, mark = name.removesuffix(_END).rpartition(".")
     return name.endswith(_END) and bool(stem) and len(mark) == 2 * _BYTES and not mark.strip("0123456789abcdef")
 
 
 def discard_abandoned(path: str) -> bool:
-    """Remove a file that was being written, if nobody writes it any more. False: somebody does, or it cannot be told."""
+    """Remove a temporary file whose writer is dead. False when somebody still writes it, or nobody can tell."""
     lock = FileLock(path, create=False)
     try:
         lock.take(0)
@@ -50,8 +50,8 @@ def discard_abandoned(path: str) -> bool:
 
 
 def abandoned(paths: Iterable[str]) -> list[str]:
-    """Those of the paths that were being written and that nobody writes any more. None of them is touched."""
-    return [path for path in paths if is_building(os.path.basename(path)) and _is_free(path)]
+    """Return the paths of temporary files whose writer is dead. Changes nothing."""
+    return [path for path in paths if is_temporary(os.path.basename(path)) and _is_free(path)]
 
 
 def _is_free(path: str) -> bool:
@@ -59,7 +59,7 @@ def _is_free(path: str) -> bool:
 
 
 def _lock(handle: int) -> None:
-    """Where the file system has no locks, nothing is ever taken for abandoned either."""
+    """Lock a temporary file. Where the file system has no locks, no file ever counts as abandoned."""
     try:
         lock_open_file(handle)
     except OSError:

@@ -1,4 +1,4 @@
-"""A file outside the home that a person names: written whole or not at all, and nothing is left beside it."""
+"""Write a file outside the home that a person names: whole or not at all, with nothing left beside it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PUBLIC = 0o666
 
 
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
-    """Write a file so that it takes the place of the old one when it is whole, and leaves it alone otherwise."""
+    """Replace a file by these lines. The old file stays when the new one cannot be written whole."""
 
     def act() -> None:
         with replacing(path, mode=mode) as file:
@@ -35,21 +35,21 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 
 @contextmanager
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
-    """A file to write to that takes the place of the old one when it is whole, and leaves it alone otherwise."""
+    """Open a temporary file that replaces the old file when the block ends; after an error the old file stays."""
     target = os.path.realpath(path)
     try:
         if os.path.lexists(target) and not os.path.isfile(target):
-            with open(target, "w", encoding="utf-8") as file:  # a pipe or a device, which nothing takes the place of
+            with open(target, "w", encoding="utf-8") as file:  # a pipe or a device is never replaced
                 yield file
             return
         _discard_abandoned(target)
-        with _tidy_when_ended():
+        with _unwind_on_signals():
             name, handle = unfinished.begin(target, mode=_PUBLIC if mode is None else mode)
             try:
                 with open(handle, "w", encoding="utf-8") as file:
                     yield file
                     file.flush()
-                    _take_place(name, target, handle, mode)
+                    _rename_into_place(name, target, handle, mode)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(name)
@@ -57,7 +57,8 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
-def _take_place(name: str, target: str, handle: int, mode: int | None) -> None:
+def _rename_into_place(name: str, target: str, handle: int, mode: int | None) -> None:
+    """Give the temporary file the mode and the name of the file that it replaces."""
     if mode is not None or os.path.exists(target):
         os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode) if mode is None else mode)
     os.fsync(handle)
@@ -65,19 +66,19 @@ def _take_place(name: str, target: str, handle: int, mode: int | None) -> None:
 
 
 def _discard_abandoned(target: str) -> None:
-    """What somebody who was killed has left beside the same file."""
+    """Remove the temporary files that killed processes left beside a file."""
     folder, name = os.path.split(target)
     with suppress(OSError):
         for each in os.listdir(folder):
-            if unfinished.is_building(each) and each.startswith(f"{name}."):
+            if unfinished.is_temporary(each) and each.startswith(f"{name}."):
                 unfinished.discard_abandoned(f"{folder}/{each}")
 
 
 @contextmanager
-def _tidy_when_ended() -> Iterator[None]:
-    """Let a signal that ends the process unwind it first; where somebody listens for it, that stays as it is."""
-    mine = [each for each in _ENDINGS if threading.current_thread() is threading.main_thread()]
-    before = {each: signal.getsignal(each) for each in mine if signal.getsignal(each) is signal.SIG_DFL}
+def _unwind_on_signals() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into SystemExit, so that files are cleaned up. Signals that have a handler keep it."""
+    numbers = [number for number in _ENDINGS if threading.current_thread() is threading.main_thread()]
+    before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
     for number in before:
         signal.signal(number, _unwind)
     try:

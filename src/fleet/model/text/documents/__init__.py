@@ -1,1 +1,4 @@
-"""Documents that people write, as trees: the kinds and tables that they are checked by. Settings, engines and jobs have tables of their own."""
+"""Documents that people write, as trees, and the kinds and tables that check them.
+
+Used by settings, engines and jobs.
+"""

@@ -1,6 +1,7 @@
-"""What a value of a document may be. A kind checks a value, and writes itself down as JSON Schema.
+"""The kinds of values in a document.
 
-No regular expressions here: settings are read by commands that cannot afford them.
+A kind checks a value and describes itself as JSON Schema. No regular expressions here: settings are read by commands
+that cannot afford to import them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _LONGEST_SHOWN = 80
 
 
 class Kind:
-    """What a value may be: in words, as a check, and for editors."""
+    """One kind of value: its description for people, its check, and its JSON Schema."""
 
     __slots__ = ("accepts", "expects", "schema")
 
@@ -36,17 +37,20 @@ class Kind:
         self.schema = schema or {}
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """What is wrong with the value of that name. The advice is what the name means."""
+        """Yield a fault if the value is not of this kind.
+
+        `name` is the value's key; `advice` says what the key means.
+        """
         if not self.accepts(node.plain):
             yield self.fault(node, name, advice)
 
     def fault(self, node: Node, name: str, advice: str) -> Fault:
-        """It is something else."""
+        """Return the fault of a value that is not of this kind."""
         return node.fault(f"{name} is {_shown(node)}, but should be {self.expects}", advice or f"write {self.expects}")
 
 
 class Key:
-    """One key of a table: what it may be, what it means, and what it is when nobody says."""
+    """One key of a table: its kind, its meaning, and its default."""
 
     __slots__ = ("default", "help", "kind", "required")
 
@@ -65,7 +69,7 @@ class Key:
 
 
 def _shown(node: Node) -> str:
-    """A value as an error may show it. A database's address may hold a password."""
+    """Return a value as an error message shows it. The password in a database address is hidden."""
     if node.value is None:
         return "nothing"
     if isinstance(node.value, str) and "://" in node.value:
@@ -82,17 +86,17 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def is_said(value: object) -> bool:
-    """Whether it is a text that is not blank."""
+def _is_nonblank(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number; true and false are none."""
+    """Whether a value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_engine(value: object) -> bool:
+    """Whether a value is a well-formed engine name; the engine need not exist."""
     try:
         return isinstance(value, str) and bool(names.engine(value))
     except errors.BadName:
@@ -102,7 +106,7 @@ def _is_engine(value: object) -> bool:
 ANYTHING = Kind("anything")
 FLAG = Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 TEXT = Kind("a text", _is_text, {"type": "string"})
-SAID = Kind("a text that is not blank", is_said, {"type": "string", "pattern": r"\S"})
+NONBLANK = Kind("a text that is not blank", _is_nonblank, {"type": "string", "pattern": r"\S"})
 WORDS = Kind("a list of words", lambda value: isinstance(value, list) and all(map(_is_text, value)))
 SOME_WORDS = Kind("a list of words, at least one", lambda value: WORDS.accepts(value) and bool(value))
 ENGINE = Kind(
@@ -113,7 +117,7 @@ ENGINE = Kind(
 
 
 def count(least: int, most: int) -> Kind:
-    """A whole number."""
+    """Return the kind of a whole number from `least` to `most`."""
     return Kind(
         f"a whole number from {least} to {most}",
         lambda value: is_number(value) and isinstance(value, int) and least <= value <= most,
@@ -122,7 +126,7 @@ def count(least: int, most: int) -> Kind:
 
 
 def choice(*words: str) -> Kind:
-    """One of a few words."""
+    """Return the kind of a value that is one of these words."""
     quoted = [repr(word) for word in words]
     return Kind(
         f"{', '.join(quoted[:-1])} or {quoted[-1]}",
@@ -132,7 +136,7 @@ def choice(*words: str) -> Kind:
 
 
 def duration_like(example: str, *, least: int = 1) -> Kind:
-    """How long, in milliseconds at least so many."""
+    """Return the kind of a duration of at least `least` milliseconds."""
 
     def accepts(value: object) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""A document as a tree in which every value knows its line and column."""
+"""A document as a tree: every value has its line and column."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEEPEST = 100
 
 
 class Fault:
-    """What is wrong, where, and what to write instead."""
+    """One fault of a document: where it is, why it is wrong, and what to write instead."""
 
     __slots__ = ("advice", "column", "line", "why")
 
@@ -21,12 +21,12 @@ class Fault:
         self.advice = advice
 
     def as_document(self) -> dict[str, object]:
-        """For programs."""
+        """Return the fault as a dictionary for JSON."""
         return {"line": self.line, "column": self.column, "why": self.why, "advice": self.advice}
 
 
 class Unreadable(Exception):
-    """The text cannot be read as a document."""
+    """The text is not a document that can be parsed."""
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
@@ -34,7 +34,7 @@ class Unreadable(Exception):
 
 
 class Node:
-    """One value: a scalar, a list of nodes, or nodes by their keys, each key with its place."""
+    """One value of a document: a scalar, a list of nodes, or a table of nodes with the line and column of each key."""
 
     __slots__ = ("column", "keys", "line", "value")
 
@@ -52,7 +52,7 @@ class Node:
 
     @property
     def plain(self) -> Any:  # noqa: ANN401 - whatever a document can say
-        """The value without its places."""
+        """The value as plain Python data, without lines and columns."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -60,6 +60,6 @@ class Node:
         return self.value
 
     def fault(self, why: str, advice: str = "", *, key: str = "") -> Fault:
-        """Something is wrong with this value, or with one of its keys."""
+        """Return a fault at the place of this value, or of one of its keys."""
         line, column = self.keys.get(key, (self.line, self.column))
         return Fault(line=line, column=column, why=why, advice=advice)

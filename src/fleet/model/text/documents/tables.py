@@ -1,4 +1,4 @@
-"""What a value with parts may be: a table with known keys, a table of any names, a list."""
+"""Kinds of values that have parts: tables with known keys, tables with any keys, and lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Table(Kind):
-    """Known keys, each with its kind; of some of them there is exactly one. An open table may have others beside them."""
+    """A table with known keys. Exactly one key of `one_of` must be present. An open table may have unknown keys."""
 
     __slots__ = ("is_open", "keys", "listing", "noun", "one_of", "what")
 
@@ -39,48 +39,50 @@ class Table(Kind):
         self.schema = self._schema()
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """No table, keys nobody knows, keys that are missing, and what is wrong with each value."""
+        """Yield a fault for a value that is no table, for unknown and missing keys, and for each wrong value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
-        for each, value in node.value.items():
-            if each in self.keys:
-                yield from self.keys[each].kind.faults(value, each, self.keys[each].help)
+        for key, value in node.value.items():
+            if key in self.keys:
+                yield from self.keys[key].kind.faults(value, key, self.keys[key].help)
             elif not self.is_open:
-                near = difflib.get_close_matches(each, self.keys, n=1, cutoff=0.5)
+                near = difflib.get_close_matches(key, self.keys, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]!r}?" if near else self.listing
-                yield node.fault(f"unknown {self.noun} {each!r} in {self.what}", hint, key=each)
-        yield from self._missing(node)
+                yield node.fault(f"unknown {self.noun} {key!r} in {self.what}", hint, key=key)
+        yield from self._faults_of_missing(node)
 
-    def _missing(self, node: Node) -> Iterator[Fault]:
+    def _faults_of_missing(self, node: Node) -> Iterator[Fault]:
+        """Yield a fault for each required key that is missing, and one unless exactly one key of `one_of` is there."""
         for name, key in self.keys.items():
             if key.required and name not in node.value:
                 meaning = f": {key.help}" if key.help else ""
                 yield node.fault(f"{self.what} lacks {name!r}{meaning}", f"add {name}: {key.kind.expects}")
-        there = [name for name in self.one_of if name in node.value]
-        if self.one_of and len(there) != 1:
+        present = [name for name in self.one_of if name in node.value]
+        if self.one_of and len(present) != 1:
             allowed = ", ".join(self.one_of)
-            why = f"{self.what} needs exactly one of {allowed}, found {' and '.join(there) or 'none'}"
+            why = f"{self.what} needs exactly one of {allowed}, found {' and '.join(present) or 'none'}"
             yield node.fault(why, f"write one of {allowed}")
 
     def _schema(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"type": "object", "additionalProperties": False}
-        made["properties"] = {name: _described(key) for name, key in self.keys.items()}
+        schema: dict[str, Any] = {"type": "object", "additionalProperties": False}
+        schema["properties"] = {name: _key_schema(key) for name, key in self.keys.items()}
         required = [name for name, key in self.keys.items() if key.required]
         if required:
-            made["required"] = required
+            schema["required"] = required
         if self.one_of:
-            made["oneOf"] = [{"required": [name]} for name in self.one_of]
-        return made
+            schema["oneOf"] = [{"required": [name]} for name in self.one_of]
+        return schema
 
 
-def _described(key: Key) -> dict[str, Any]:
-    made = {**key.kind.schema, "description": key.help}
-    return made if key.default is None else {**made, "default": key.default}
+def _key_schema(key: Key) -> dict[str, Any]:
+    """Return the JSON Schema of one key, with its meaning and default."""
+    schema = {**key.kind.schema, "description": key.help}
+    return schema if key.default is None else {**schema, "default": key.default}
 
 
 class TableOf(Kind):
-    """Any names of one kind, with values of one kind."""
+    """A table with any keys: all keys are of one kind, and all values are of one kind."""
 
     __slots__ = ("_names", "_values")
 
@@ -92,30 +94,30 @@ class TableOf(Kind):
             self.schema["propertyNames"] = names.schema
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """No table, or what is wrong with each name and value."""
+        """Yield a fault for a value that is no table, and for each wrong key and value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
-        for each, value in node.value.items():
-            if self._names is not None and not self._names.accepts(each):
-                yield node.fault(f"{each!r} is not {self._names.expects}", advice, key=each)
-            yield from self._values.faults(value, each)
+        for key, value in node.value.items():
+            if self._names is not None and not self._names.accepts(key):
+                yield node.fault(f"{key!r} is not {self._names.expects}", advice, key=key)
+            yield from self._values.faults(value, key)
 
 
 class ListOf(Kind):
-    """A list of one kind."""
+    """A list of at least `least` values of one kind."""
 
     __slots__ = ("_kind", "_least")
 
     def __init__(self, kind: Kind, least: int = 0, *, expects: str = "") -> None:
-        super().__init__(expects or ("a list with something in it" if least else "a list"))
+        super().__init__(expects or ("a list with at least one value" if least else "a list"))
         self._kind = kind
         self._least = least
         parts = {"items": kind.schema, "minItems": least}
         self.schema = {"type": "array"} | {name: part for name, part in parts.items() if part}
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """No list, an empty one, or what is wrong with each."""
+        """Yield a fault for a value that is no list or too short, and for each wrong value."""
         if not isinstance(node.value, list) or len(node.value) < self._least:
             yield self.fault(node, name, advice)
             return
@@ -124,7 +126,7 @@ class ListOf(Kind):
 
 
 class ListOrTable(Kind):
-    """A list, or a table that says where one is."""
+    """A list, or a table that says where the list is."""
 
     __slots__ = ("_table",)
 
@@ -133,7 +135,7 @@ class ListOrTable(Kind):
         self._table = table
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """By what it is."""
+        """Yield the faults of the table, or one fault for a value that is neither a list nor a table."""
         if isinstance(node.value, dict):
             yield from self._table.faults(node, name, advice)
         elif not isinstance(node.value, list):

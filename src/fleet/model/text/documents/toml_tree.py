@@ -1,4 +1,4 @@
-"""TOML as a tree. tomllib does not tell where a key is written, so its line is looked for."""
+"""Parse TOML into a tree. tomllib does not say where a key is, so this module searches for its line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEY = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 
 
 def parse(text: str) -> Node:
-    """The tree of a text, or Unreadable."""
+    """Return the tree of a TOML text; raise Unreadable when the text is no TOML or nested too deep."""
     try:
         return _node(tomllib.loads(text), "", 1, _lines(text))
     except RecursionError:
@@ -30,13 +30,13 @@ def _unreadable(line: int, why: str, advice: str) -> Unreadable:
 
 
 def _most_nested(text: str) -> int:
-    """The line with the most brackets and dots."""
+    """Return the number of the line with the most brackets and dots."""
     weights = [sum(line.count(sign) for sign in "[{.") for line in text.split("\n")]
     return weights.index(max(weights)) + 1
 
 
 def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> Node:  # noqa: ANN401
-    """A value and what is inside it. What is written inline has the line of the table around it."""
+    """Return the tree of a value. A value inside an inline table has the line of the table around it."""
     if depth > DEEPEST:
         raise RecursionError
 
@@ -48,25 +48,25 @@ def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 
         return Node([inner(number, each) for number, each in enumerate(value)], line)
     if not isinstance(value, dict):
         return Node(value, line)
-    made = {key: inner(key, below) for key, below in value.items()}
-    return Node(made, line, keys={key: (node.line, 1) for key, node in made.items()})
+    nodes = {key: inner(key, below) for key, below in value.items()}
+    return Node(nodes, line, keys={key: (node.line, 1) for key, node in nodes.items()})
 
 
 def _lines(text: str) -> dict[str, int]:
-    """The line of each table and key by its dotted name; tables of a list are numbered."""
-    here, found, numbered = "", dict[str, int](), dict[str, int]()
+    """Return the line of each table and key by its dotted name. Tables of an array are numbered from 0."""
+    table, lines, numbered = "", dict[str, int](), dict[str, int]()
     for number, line in enumerate(text.split("\n"), 1):
         if head := _HEAD.match(line):
-            here = _plain(head[2])
-            found.setdefault(here, number)
+            table = _without_quotes(head[2])
+            lines.setdefault(table, number)
             if head[1] == "[[":
-                numbered[here] = numbered.get(here, -1) + 1
-                here = f"{here}.{numbered[here]}"
-                found[here] = number
-        elif said := _KEY.match(line):
-            found.setdefault(f"{here}.{_plain(said[1])}".strip("."), number)
-    return found
+                numbered[table] = numbered.get(table, -1) + 1
+                table = f"{table}.{numbered[table]}"
+                lines[table] = number
+        elif key := _KEY.match(line):
+            lines.setdefault(f"{table}.{_without_quotes(key[1])}".strip("."), number)
+    return lines
 
 
-def _plain(key: str) -> str:
+def _without_quotes(key: str) -> str:
     return key.replace('"', "").replace("'", "").replace(" ", "")

@@ -1,4 +1,4 @@
-"""YAML as a tree. No object is ever made from a tag."""
+"""Parse YAML into a tree. A tag never creates a Python object."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse(text: str) -> Node:
-    """The tree of a text, or Unreadable."""
+    """Return the tree of a YAML text; raise Unreadable when the text is no YAML, empty or nested too deep."""
     try:
         composed = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        said = " ".join(part for part in (error.context, error.problem) if part)
-        raise _unreadable(*place, f"this is no YAML: {said}") from None
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        raise _unreadable(*place, f"this is no YAML: {problem}") from None
     except yaml.YAMLError as error:
         raise _unreadable(1, 1, f"this is no YAML: {' '.join(str(error).split())}") from None
     if composed is None:
@@ -35,14 +35,14 @@ def _unreadable(line: int, column: int, why: str) -> Unreadable:
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a text that is nested too deep, before Python's stack does."""
+    """Refuses a text that is nested too deep, before Python's recursion limit is reached."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
-        """One node, and what is inside it."""
+        """Return one node with all nodes inside it."""
         if self._depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
@@ -54,17 +54,17 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Builder:
-    """Makes the tree, and refuses what would make it endless."""
+    """Builds the tree of nodes; refuses aliases that would make the tree endless or too large."""
 
     def __init__(self) -> None:
-        self._made = 0
+        self._count = 0
 
     def node(self, given: yaml.Node, above: tuple[int, ...]) -> Node:
         line, column = given.start_mark.line + 1, given.start_mark.column + 1
-        self._made += 1
-        if id(given) in above or self._made > _MOST_NODES:
+        self._count += 1
+        if id(given) in above or self._count > _MOST_NODES:
             raise _unreadable(line, column, "an alias repeats too much")
-        if len(above) > DEEPEST:  # by aliases within aliases
+        if len(above) > DEEPEST:  # aliases within aliases nest without brackets
             raise _unreadable(line, column, _TOO_DEEP)
         inside = (*above, id(given))
         if isinstance(given, yaml.MappingNode):
@@ -74,6 +74,7 @@ class _Builder:
         return Node(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
+        """Return the node of a mapping; refuse keys that are no text or are there twice."""
         value: dict[str, Node] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
@@ -88,6 +89,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
+    """Return a YAML scalar as Python data; refuse tags that JSON has no type for."""
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":
@@ -95,12 +97,12 @@ def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - 
     if kind == "bool":
         return _WORDS[text.lower()]
     if kind not in _PLAIN:
-        return text if kind == "timestamp" else _refused(line, column, kind)
+        return text if kind == "timestamp" else _refuse_tag(line, column, kind)
     try:
         return _PLAIN[kind](text.replace("_", "")) if kind != "str" else text
     except ValueError:
-        return text  # a number of a kind that JSON does not have
+        return text  # a number that JSON does not have, such as 0b1
 
 
-def _refused(line: int, column: int, kind: str) -> Any:  # noqa: ANN401
+def _refuse_tag(line: int, column: int, kind: str) -> Any:  # noqa: ANN401
     raise _unreadable(line, column, f"the tag {kind!r} is not used here")

@@ -1,4 +1,4 @@
-"""Attempts: items that are worked on in worktrees of their own, each a dispatch like any other."""
+"""Attempts at items that have worktrees of their own: each attempt is a dispatch like any other."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Dispatch an item that is running. What came of it at once: it could not be, or not now."""
+    """Dispatch a running item.
+
+    Returns the outcome if the dispatch failed; None if it started or the item has to wait.
+    """
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:
-        made = dispatch(context, wanted)
+        started = dispatch(context, wanted)
     except (errors.LimitReached, errors.Contested):
-        if _attempt(context, job, item) is not None:
-            return None  # a runner before us had dispatched it
+        if _current_dispatch(context, job, item) is not None:
+            return None  # an earlier runner has dispatched the item
         later = context.world.clock.now() + _LATER
         context.commit(records.put_back(job, [item.id], began=False, not_before=later))
         return None
@@ -40,39 +43,42 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
         raise
     except (errors.FleetError, OSError) as error:
         return Outcome(passed=False, where="dispatch", reason=str(error))
-    context.commit(records.set_dispatch(job, item.id, made.id))
+    context.commit(records.set_dispatch(job, item.id, started.id))
     return None
 
 
-def look(context: Context, job: Job, item: Item) -> Outcome | None:
-    """What became of a running item; None while it is worked on, or when it goes back to those that wait."""
-    row = _attempt(context, job, item)
+def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
+    """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting."""
+    row = _current_dispatch(context, job, item)
     if row is not None and not decide_and_apply(context, row, "job").ended:
         return None
-    # It may have been judged since it was read.
+    # The session may have recorded its verdict since the item was read.
     item = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id)) or item
     if item.verdict is not None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
         return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
-    return _without_verdict(context, job, item, row and _ended(context, row))
+    return _outcome_without_verdict(context, job, item, row and _reread(context, row))
 
 
-def _ended(context: Context, row: Dispatch) -> Dispatch:
-    """The dispatch as it ended; as it was before, when it is archived already."""
+def _reread(context: Context, row: Dispatch) -> Dispatch:
+    """Return the dispatch as it is now; the given row when the dispatch is archived already."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
-def _attempt(context: Context, job: Job, item: Item) -> Dispatch | None:
-    """The dispatch that works on it now."""
+def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None:
+    """Return the unfinished dispatch of an item; None when there is none."""
     place = {"project": job.project, "slug": items.slug(job.id, item.id)}
     return context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
 
 
-def _without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
-    """It ended before its steps did, or never began: its runner died over it, or the machine did."""
+def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
+    """Return the outcome of an attempt that ended before its steps did; None when the item was put back.
+
+    The runner or the machine died, or the attempt never began.
+    """
     slug = items.slug(job.id, item.id)
     task = context.store.read(lambda rows: q.task_whole(rows, project=job.project, slug=slug))
-    reason = (row and row.blocked_reason) or (task and task.reason) or "it ended without a word"
+    reason = (row and row.blocked_reason) or (task and task.reason) or "it ended without a report"
     unbegun = task is None or task.status == "open"
     if unbegun or reason.startswith(INTERRUPTED):
         context.commit(records.put_back(job, [item.id], began=not unbegun))
@@ -81,7 +87,7 @@ def _without_verdict(context: Context, job: Job, item: Item, row: Dispatch | Non
 
 
 def stop(context: Context, job: Job, item: Item) -> None:
-    """End the attempt, because nobody wants it any more."""
-    row = _attempt(context, job, item)
+    """Kill the attempt at an item, because its job was cancelled."""
+    row = _current_dispatch(context, job, item)
     if row is not None:
         end(context, row.id, asked_for="kill", reason=f"job {job.id} was cancelled")

@@ -1,4 +1,4 @@
-"""The dead-letter queue: items that could not be done or not be merged, with their history; to be tried again or dropped."""
+"""The dead-letter queue of a job: items that failed or could not be merged, to be retried or dropped."""
 
 from __future__ import annotations
 
@@ -26,40 +26,44 @@ _DROPPED = "dropped by a person"
 
 
 def queue(context: Context, ident: str) -> list[ItemView]:
-    """What is in it, in the order of the items."""
+    """Return the items in the dead-letter queue: dead items first, then parked ones."""
     return [results.item_view(row) for row in _queued(context, ident)]
 
 
 def _queued(context: Context, ident: str) -> list[Item]:
-    return [row for state in QUEUED for row in results.pages(context, ident, state)]
+    return [row for state in QUEUED for row in results.each_item(context, ident, state)]
 
 
-def _chosen(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
+def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
+    """Return the items that are named, or all of the queue; refuse an item that is not in the queue."""
     if everything == bool(given):
-        raise errors.Refused(what="name the items, or say --all")
+        raise errors.Refused(what="name the items, or use --all")
     if everything:
         return _queued(context, ident)
     chosen = [listing.find_item(context, ident, each) for each in given]
-    strange = next((row for row in chosen if row.state not in QUEUED), None)
-    if strange is not None:
-        raise errors.Refused(what=f"item {strange.id} is {strange.state}, not in the dead-letter queue")
+    other = next((row for row in chosen if row.state not in QUEUED), None)
+    if other is not None:
+        raise errors.Refused(what=f"item {other.id} is {other.state}, not in the dead-letter queue")
     return chosen
 
 
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:
-    """Put items back into the job, which is to be resumed then; a runner that has it in hand takes them up by itself."""
+    """Put items of the queue back to waiting.
+
+    The job's runner starts them; without a runner, the job has to be resumed.
+    """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     if job.state == "cancelled":
         raise errors.Refused(what=f"job {ident} was cancelled; run it under another id")
-    which = [row.id for row in _chosen(context, ident, given, everything=everything)]
+    which = [row.id for row in _named_items(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> ItemsRevived:
         tx.about(job.project)
         now = records.job_of(tx, ident)
         if now.state == "running" and now.phase in {"reduce", "over"}:
-            advice = f"say it again when it is over (`fleet job resume {ident}` if its runner is gone)"
-            raise errors.Refused(what=f"job {ident} is reducing already; {advice}")
+            advice = f"retry when it has ended (`fleet job resume {ident}` if its runner is gone)"
+            raise errors.Refused(what=f"job {ident} runs its reduce steps already; {advice}")
         revived = target(items.STEPS, "revive")
         moved = [item for item in which if q.revive_item(tx, job=ident, id=item, after=revived)]
         if moved and now.state != "running":
@@ -73,10 +77,10 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
 
 
 def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsDropped:
-    """Give items up: their worktrees go, with what is not committed kept in refs of their own."""
+    """Skip items of the queue for good and remove their worktrees. Uncommitted work is kept in refs."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
-    which = [row.id for row in _chosen(context, ident, given, everything=everything)]
+    which = [row.id for row in _named_items(context, ident, given, everything=everything)]
 
     def work(tx: Tx) -> list[str]:
         tx.about(job.project)
@@ -86,5 +90,7 @@ def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bo
         return moved
 
     moved = context.commit(Change(f"job {ident}: drop {len(which)} item(s)", work))
-    left = [why for item in moved for why in merge_item.let_go(context, job, item, status="failed", reason=_DROPPED)]
+    left = [
+        why for item in moved for why in merge_item.release_item(context, job, item, status="failed", reason=_DROPPED)
+    ]
     return ItemsDropped(job=ident, items=moved, left=left)

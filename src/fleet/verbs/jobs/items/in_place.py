@@ -1,6 +1,6 @@
-"""In place: items that need no worktree run side by side in one checkout of fleet's own, as children of the runner.
+"""Run items without worktrees: side by side in one checkout of fleet's own, as child processes of the runner.
 
-Whoever follows a dead runner first ends what that one had started (own_processes.py): nobody is left who could learn how it ends.
+The next runner first ends the processes of a dead one (own_processes.py), because nobody could learn how they end.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
-# Steps that end sooner are not worth a transaction that says who they are: the job's mark and lock tell.
+# The process of a shorter step is not recorded: the job's mark and lock are enough to find it.
 _BRIEF = 0.25
 
 
 @dataclass(slots=True)
-class _Work:
-    """An item at work: which step's turn it is, and the steps before it."""
+class _RunningItem:
+    """A running item: its current step, and the rows of the steps before."""
 
     item: Item
     where: run_step.Where
@@ -39,7 +39,7 @@ class _Work:
 
 
 class InPlace:
-    """The items that this runner works on itself."""
+    """The items that this runner runs itself, in the shared checkout."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow, cwd: str, lock: int) -> None:
         self._context = context
@@ -47,11 +47,11 @@ class InPlace:
         self._workflow = workflow
         self._cwd = cwd
         self._lock = lock
-        self._work: dict[str, _Work] = {}
+        self._work: dict[str, _RunningItem] = {}
         self._setup = run_step.values_of(context, job, workflow, "map", None)
 
     def start(self, item: Item) -> None:
-        """Begin an item that is running."""
+        """Start the first step of an item."""
         where = run_step.Where(
             home=self._context.world.home,
             job=self._job.id,
@@ -61,20 +61,20 @@ class InPlace:
             cwd=self._cwd,
             own=True,
         )
-        work = _Work(
+        work = _RunningItem(
             item=item, where=where, values=self._setup | {"item": json.loads(item.data)}, child=Ended(status=None)
         )
         self._work[item.id] = work
         self._begin_step(work)
 
-    def _begin_step(self, work: _Work) -> None:
+    def _begin_step(self, work: _RunningItem) -> None:
         step = self._workflow.map.steps[work.number - 1]
         work.run = run_step.StepRun(self._context, step, work.number, work.where, work.values)
         work.child = work.run.start(self._lock)
         work.since = self._context.world.clock.ticks()
 
     def at_work(self) -> dict[str, int]:
-        """The process ids of steps that have run for a while, by item."""
+        """Return the pids of steps that have run for at least a quarter of a second, by item."""
         before = self._context.world.clock.ticks() - _BRIEF
         return {
             item: work.child.pid
@@ -82,19 +82,19 @@ class InPlace:
             if isinstance(work.child, Child) and work.since <= before
         }
 
-    def look(self) -> list[Attempt]:
-        """The attempts that have ended."""
-        over = []
+    def collect_ended(self) -> list[Attempt]:
+        """Return the attempts that have ended, and start the next steps of the others."""
+        ended_attempts = []
         for ident, work in list(self._work.items()):
             ended = work.child.look() if isinstance(work.child, Child) else work.child
-            outcome = self._after(work, ended) if ended is not None else None
+            outcome = self._end_step(work, ended) if ended is not None else None
             if outcome is not None:
                 del self._work[ident]
-                over.append(Attempt(work.item, outcome, work.steps))
-        return over
+                ended_attempts.append(Attempt(work.item, outcome, work.steps))
+        return ended_attempts
 
-    def _after(self, work: _Work, ended: Ended) -> Outcome | None:
-        """The next step begins, or the item is over."""
+    def _end_step(self, work: _RunningItem, ended: Ended) -> Outcome | None:
+        """Record an ended step and start the next one. Returns the item's outcome; None while it has more steps."""
         assert work.run is not None  # noqa: S101 - it was started
         result, row = work.run.conclude(ended)
         work.steps.append(row)
@@ -108,11 +108,11 @@ class InPlace:
         self._begin_step(work)
         return None
 
-    def drop(self) -> list[str]:
-        """End all that runs. Which items that were."""
-        dropped = list(self._work)
+    def kill_all(self) -> list[str]:
+        """Kill all running steps; return the ids of their items."""
+        killed = list(self._work)
         for work in self._work.values():
             if isinstance(work.child, Child):
                 work.child.kill()
         self._work.clear()
-        return dropped
+        return killed

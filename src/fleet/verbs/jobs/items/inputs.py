@@ -1,4 +1,4 @@
-"""Taking in: the items of a job, from a list, a file, a command or a glob."""
+"""Read the items of a job from a list, a file, a command or a glob."""
 
 from __future__ import annotations
 
@@ -31,69 +31,79 @@ _MOST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class CommandRunner:
-    """How the runner runs a command itself, and what stops it: `obey` raises when the job is not wanted any more."""
+    """Runs the input's command in the runner. `check_wanted` raises when the job is not wanted any more."""
 
     own: OwnProcesses
-    obey: Callable[[], None]
+    check_wanted: Callable[[], None]
 
 
 def items_of(
     context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
 ) -> list[object]:
-    """Every item, in its order."""
+    """Return every item of the input, in order. JobFailed: an item is null, too long or nested too deep."""
     try:
-        contents = _picked(workflow, _given(context, workflow, where, values, runner))
+        contents = _select_items(workflow, _read_source(context, workflow, where, values, runner))
     except RecursionError:
         why = f"the input is nested more than {items.DEEPEST} levels deep"
-        raise JobFailed(job=where.job, why=why, advice="mend the input") from None
+        raise JobFailed(job=where.job, why=why, advice="correct the input") from None
     for number, data in enumerate(contents, 1):
         if items.depth(data) > items.DEEPEST:
             why = f"item {number} of the input is nested more than {items.DEEPEST} levels deep"
-            raise JobFailed(job=where.job, why=why, advice="mend the input")
+            raise JobFailed(job=where.job, why=why, advice="correct the input")
         if data is None or len(json.dumps(data, ensure_ascii=False)) > items.LONGEST:
             why = "is null" if data is None else f"is longer than {items.LONGEST} characters"
-            raise JobFailed(job=where.job, why=f"item {number} of the input {why}", advice="mend the input")
+            raise JobFailed(job=where.job, why=f"item {number} of the input {why}", advice="correct the input")
     return contents
 
 
-def _given(
+def _read_source(
     context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
 ) -> object:
+    """Return the input as its list, file, command or glob gives it, before `select`."""
     wanted = workflow.map
     if wanted.source == "list":
         return wanted.given
     if wanted.source == "command":
-        return parsed(_printed(context, wanted.given, where, values, runner))
+        return parse_input(_run_command(context, wanted.given, where, values, runner))
     name = placeholders.fill(wanted.given, values)
-    return _matching(where, name) if wanted.source == "glob" else parsed(_read(where, name))
+    return _matching_files(where, name) if wanted.source == "glob" else parse_input(_read_file(where, name))
 
 
-def _printed(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
-    """What the input's command prints. Its files are kept when it failed, and what it says on standard error always."""
+def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
+    """Run the input's command and return its output.
+
+    Its output files are kept when it fails; its error output is always kept.
+    """
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
     out, log = (f"{where.home}/{name}" for name in names)
     for name in names:
-        context.world.files.unlink(name)  # of the run before
+        context.world.files.unlink(name)  # left by an earlier run
     env = run_step.environment(where) | variables
     files = (out, log)
 
-    def obey() -> None:
-        runner.obey()
-        _refuse_too_much(where, files)
+    def check_wanted() -> None:
+        runner.check_wanted()
+        _refuse_large_output(where, files)
 
     try:
         ended = runner.own.run(
-            "job input", ["/bin/sh", "-c", text], env=env, cwd=where.cwd, files=files, limit=_LIMIT, obey=obey
+            "job input",
+            ["/bin/sh", "-c", text],
+            env=env,
+            cwd=where.cwd,
+            files=files,
+            limit=_LIMIT,
+            check_wanted=check_wanted,
         )
-        _refuse_too_much(where, files)
-    except JobFailed:  # it has been killed, so what it printed can go
+        _refuse_large_output(where, files)
+    except JobFailed:  # the command was killed: its output is of no use
         for name in names:
             context.world.files.unlink(name)
         raise
     if not ended.ok:
         errors = shown.tail(" ".join(run_step.tail(log).split()), _TAIL)
-        why = f"the input's command gave {ended.why or ended.status}: {errors}"
+        why = f"the input's command failed ({ended.why or f'exit status {ended.status}'}): {errors}"
         raise JobFailed(job=where.job, why=why, advice="try it in the repository yourself")
     with open(out, encoding="utf-8", errors="replace") as file:
         printed = file.read()
@@ -102,15 +112,16 @@ def _printed(context: Context, command: str, where: run_step.Where, values: Valu
     return printed
 
 
-def _refuse_too_much(where: run_step.Where, files: tuple[str, ...]) -> None:
-    """Refuse an input that would fill the disk, or the memory."""
+def _refuse_large_output(where: run_step.Where, files: tuple[str, ...]) -> None:
+    """Refuse a command whose output would fill the disk or the memory."""
     if sum(os.path.getsize(path) for path in files if os.path.exists(path)) <= _MOST:
         return
     why = f"the input's command printed more than {_MOST // 1_000_000} MB"
     raise JobFailed(job=where.job, why=why, advice="let it print less, or write a file and name that as the input")
 
 
-def _read(where: run_step.Where, name: str) -> str:
+def _read_file(where: run_step.Where, name: str) -> str:
+    """Return the text of the input file: from the checkout, else from the folder of the job's document."""
     tried = [os.path.join(folder, name) for folder in (where.cwd, where.folder) if folder]
     for path in dict.fromkeys(tried):
         if os.path.isfile(path):
@@ -124,17 +135,19 @@ def _read(where: run_step.Where, name: str) -> str:
     raise JobFailed(job=where.job, why=f"the input is not there: neither {shown}", advice=advice)
 
 
-def _matching(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
+def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
     if os.path.isabs(pattern) or ".." in pattern.split("/"):
         raise JobFailed(
-            job=where.job, why=f"the glob {pattern!r} leads out of the repository", advice="write it below its top"
+            job=where.job,
+            why=f"the glob {pattern!r} leads out of the repository",
+            advice="write a pattern inside the repository",
         )
-    found = glob.glob(pattern, root_dir=where.cwd, recursive=True)
-    return [{"path": path} for path in sorted(found) if os.path.isfile(os.path.join(where.cwd, path))]
+    paths = glob.glob(pattern, root_dir=where.cwd, recursive=True)
+    return [{"path": path} for path in sorted(paths) if os.path.isfile(os.path.join(where.cwd, path))]
 
 
-def parsed(text: str) -> object:
-    """JSON, JSON Lines, or one item a line."""
+def parse_input(text: str) -> object:
+    """Return a text as JSON, else as JSON Lines, else as a list of its lines."""
     try:
         return json.loads(text)
     except ValueError:
@@ -146,15 +159,16 @@ def parsed(text: str) -> object:
         return lines
 
 
-def _picked(workflow: Workflow, given: object) -> list[object]:
+def _select_items(workflow: Workflow, given: object) -> list[object]:
+    """Return the list that `select` picks from the input; JobFailed when that is no list."""
     select = workflow.map.select
     try:
-        found = jmespath.search(select, given) if select else given
+        selected = jmespath.search(select, given) if select else given
     except JMESPathError as error:
         why = f"select failed: {' '.join(str(error).split())}"
         raise JobFailed(job=workflow.name, why=why, advice="try it with `jp`, on the input") from None
-    if not isinstance(found, list):
-        shown = "nothing" if found is None else f"a {type(found).__name__}"
+    if not isinstance(selected, list):
+        shown = "nothing" if selected is None else f"a {type(selected).__name__}"
         advice = 'say which part is the list of items with select, like select: "items"'
         raise JobFailed(job=workflow.name, why=f"the input is {shown}, not a list", advice=advice)
-    return found
+    return selected

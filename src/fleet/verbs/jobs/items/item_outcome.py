@@ -1,4 +1,4 @@
-"""Ending: what becomes of an item after an attempt, and of the job after too many alike."""
+"""Decide what becomes of an item after an attempt, and of the job when many items fail alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REASON = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an attempt came to."""
+    """The outcome of one attempt."""
 
     passed: bool
     where: str
@@ -35,7 +35,7 @@ class Outcome:
 
 
 class Attempt(NamedTuple):
-    """An attempt that has ended. An item in a worktree of its own has written its steps down itself."""
+    """An attempt that has ended. `steps` is empty when the item's own session has recorded them."""
 
     item: Item
     outcome: Outcome
@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 
 
 def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
-    """What becomes of an item that failed: another try later, or what the job says of those that cannot be done."""
+    """Return the record of a failed attempt: the item is retried later, or its state follows from `on_failure`."""
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
     data = json.loads(item.data)
@@ -58,13 +58,14 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
 
 
 def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
+    """Return the state of an item that is not tried again."""
     if item.part != "map":
         return "dead"
     return "parked" if outcome.parked else _STATES[workflow.map.on_failure]
 
 
-def most_alike(context: Context, job: Job, workflow: Workflow) -> str | None:
-    """The signature that most items failed with since the runner began, if they are many."""
+def why_pause(context: Context, job: Job, workflow: Workflow) -> str | None:
+    """Return why the job has to pause: most items failed alike since the runner began. None when it can go on."""
     if not workflow.map.breaker:
         return None
     alike = context.store.read(lambda rows: q.failures_alike(rows, job=job.id, since=job.begun_at))

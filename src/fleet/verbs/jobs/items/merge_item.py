@@ -1,6 +1,6 @@
-"""Merging: an item's branch into the job's, in a worktree of fleet's own, one at a time; and letting its worktree go.
+"""Merge the branch of an item into the job's branch, one at a time, and remove the worktrees of ended items.
 
-Git decides what is merged. Killed anywhere, the next runner asks git and goes on.
+Git decides what is merged. When a runner is killed, the next one asks git and goes on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def ensure_branch(context: Context, job: Job) -> None:
-    """The job's branch, made from the project's integration branch if it is missing."""
+    """Create the job's branch from the project's integration branch, if it is missing."""
     repository, name = context.project(job.project).path, job_branch(job.id)
     git = context.world.git
     if git.resolve(repository, head_ref(name)) is not None:
@@ -46,9 +46,10 @@ def ensure_branch(context: Context, job: Job) -> None:
 
 
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
-    """The commit of the job's branch that has the item's work; None when there was nothing to merge. NotMergeable: a conflict.
+    """Merge an item's work; return the commit of the job's branch that has it, or None when there is nothing to merge.
 
-    Shared: the one checkout, whose branch the steps of all items have moved since setup ended.
+    NotMergeable: a conflict. With `shared`, merge the shared checkout, whose branch the steps of all items have moved
+    since setup ended.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git
@@ -61,10 +62,10 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     if tip is None or tip == base or git.contains(repository, name, tip):
         _refuse_work_elsewhere(context, job, slug)
         return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
-    taken = branch_in_hand(git, repository, name)
-    if taken:
-        raise errors.GitRefused(what=f"move the branch {name}", why=taken)
-    if git.commits(repository, tip, base) == []:  # nothing happened here meanwhile: the branch just moves on
+    why_in_use = branch_in_hand(git, repository, name)
+    if why_in_use:
+        raise errors.GitRefused(what=f"move the branch {name}", why=why_in_use)
+    if git.commits(repository, tip, base) == []:  # a fast-forward
         if not git.set_branch(repository, name, new=tip, old=base):
             raise errors.Refused(what=f"the branch {name} moved meanwhile; try again")
         return tip
@@ -80,7 +81,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
 
 
 def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
-    """Refuse an item whose branch has nothing new while its worktree has commits on another one."""
+    """Refuse an item whose branch has nothing new while its worktree has commits on another branch."""
     why = work_outside_branch(context, job.project, slug, job_branch(job.id))
     if why:
         advice = f"bring its work onto {task_branch(slug)}, or try the item again"
@@ -88,7 +89,7 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
-    """Refuse an item whose branch is not at the commit that its steps ended with: what is there now, no step has made."""
+    """Refuse an item whose branch moved after its steps ended: no step has made what is there now."""
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return
@@ -98,26 +99,32 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
 
 
 def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
+    """Whether the item's branch has left the commit that its last dispatch began at."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
     return last is None or last.base != tip
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
-    """A runner that died over the merge left its journal and its tree."""
+    """Settle a merge whose runner died; refuse while that merge still runs."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not decide_and_apply(context, row, "job").ended:
         raise errors.Refused(what=f"{row.id} is still merging {slug}; try again")
 
 
-def let_go(context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None) -> list[str]:
-    """The item is over: its worktree goes. What is not committed in it goes into a ref of its own first. What is left, and why."""
+def release_item(
+    context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None
+) -> list[str]:
+    """Archive the task of an ended item and remove its worktree; return what stays, and why.
+
+    Uncommitted work is kept in a ref first.
+    """
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
     if attempt is not None and not decide_and_apply(context, attempt, "job").ended:
         return [f"{attempt.id} still works on {slug}"]
     if not context.commit(records.close_task(job, slug, status, reason)):
-        return []  # it was never dispatched
+        return []  # the item was never dispatched
     left = release_bundle(context, job.project, slug)
     if left:
         left = _keep_uncommitted(context, job.project, slug, left)
@@ -127,6 +134,7 @@ def let_go(context: Context, job: Job, item: str, *, status: str = "done", reaso
 
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
+    """Move uncommitted work into a ref and remove the worktree; return what stays, and why."""
     try:
         return commit_kept_work(context, project, slug).left
     except (errors.Absent, errors.GateHeld):

@@ -1,7 +1,7 @@
-"""The processes that a job's runner starts itself, as a claim: the command of the input, and steps in one checkout.
+"""Claim the processes that a job's runner starts itself: the input's command, and steps in the shared checkout.
 
-The intent is written down before the first of them is started, and the claim is released when none of them is left. So a runner
-that is killed leaves a claim that says what may still run.
+The claim is recorded before the first process starts, and released when none is left. So a runner that is killed leaves
+a claim that says what may still run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BETWEEN_NOTES = 1.0
 
 
 class OwnProcesses:
-    """What one runner starts itself. Its children inherit the lock that it holds meanwhile."""
+    """The processes that one runner starts itself. They inherit the lock that the runner holds."""
 
     def __init__(self, context: Context, job: Job) -> None:
         self._context = context
@@ -50,31 +50,32 @@ class OwnProcesses:
         self._lock = job_lock(job.id, context.world)
         self._handle = -1
         self._claim: Claim | None = None
-        self._noted: dict[str, str] = {}
-        self._noted_at = 0.0
+        self._recorded: dict[str, str] = {}
+        self._recorded_at = 0.0
 
     def take(self) -> int:
-        """Claim them and hold their lock. Returns the lock's handle; safe to repeat."""
+        """Claim the processes and take their lock; return the lock's file descriptor. Safe to repeat."""
         if self._handle < 0:
-            self._claim = self._claim or self._claimed()
+            self._claim = self._claim or self._make_claim()
             try:
                 self._handle = self._lock.take()
             except BlockingIOError:
                 raise Contested(what=f"processes of job {self._job.id} still run, and hold {self._lock.path}") from None
         return self._handle
 
-    def _claimed(self) -> Claim:
+    def _make_claim(self) -> Claim:
+        """Record the intent and acquire the claim on the runner's processes."""
         job, kind = self._job.id, KINDS[JobProcess.name]
         order = Order(dispatch="", project=self._job.project, slug=None, repository="", job=job)
         claim = intent(self._context, kind, order)
-        self._context.commit(_intended(claim))
+        self._context.commit(_add_intent(claim))
         acquire(self._context, [claim], order)
-        self._noted, self._noted_at = {}, 0.0
+        self._recorded, self._recorded_at = {}, 0.0
         return claim
 
     def run(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str, files: tuple[str, str], limit: float,
-            obey: Callable[[], None]) -> Ended:  # fmt: skip
-        """Run one command to its end, and kill it when `obey` raises or the runner is interrupted."""
+            check_wanted: Callable[[], None]) -> Ended:  # fmt: skip
+        """Run one command to its end. Kill it when `check_wanted` raises or the runner is interrupted."""
         output, errors = files
         lock, world = self.take(), self._context.world
         child = world.children.start(
@@ -84,9 +85,9 @@ class OwnProcesses:
             return child
         wait = _FIRST_LOOK
         try:
-            self._note({"input": child.pid})
+            self._record({"input": child.pid})
             while (ended := child.look()) is None:
-                obey()
+                check_wanted()
                 world.clock.wait(wait)
                 wait = min(2 * wait, _LAST_LOOK)
         except BaseException:
@@ -95,21 +96,22 @@ class OwnProcesses:
         return ended
 
     def note(self, at_work: Mapping[str, int]) -> None:
-        """Record who works on which item, when that has changed, and at most once a second."""
+        """Record which process works on which item, if that has changed, at most once a second."""
         now = self._context.world.clock.ticks()
-        if now - self._noted_at >= _BETWEEN_NOTES:
-            self._noted_at = now
-            self._note(at_work)
+        if now - self._recorded_at >= _BETWEEN_NOTES:
+            self._recorded_at = now
+            self._record(at_work)
 
-    def _note(self, at_work: Mapping[str, int]) -> None:
+    def _record(self, at_work: Mapping[str, int]) -> None:
+        """Record the identities of these processes in the claim, if they have changed."""
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         processes = {item: str(who) for item, who in whom.items() if who is not None}
-        if self._claim is not None and processes != self._noted:
-            self._context.commit(_recorded(self._claim, processes))
-            self._noted = processes
+        if self._claim is not None and processes != self._recorded:
+            self._context.commit(_record_processes(self._claim, processes))
+            self._recorded = processes
 
     def release(self) -> list[str]:
-        """End what is left of them and release the claim. Says why something is left; safe when nothing was claimed."""
+        """End the processes and release the claim; return why some are left. Safe when nothing was claimed."""
         self._lock.give()
         self._handle = -1
         claim = self._claim
@@ -122,7 +124,7 @@ class OwnProcesses:
         return [left] if left else []
 
 
-def _intended(claim: Claim) -> Change[None]:
+def _add_intent(claim: Claim) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(claim.project or "")
         add_claim(tx, claim)
@@ -131,7 +133,7 @@ def _intended(claim: Claim) -> Change[None]:
     return Change(f"job {claim.job}: claim the processes of its runner", work)
 
 
-def _recorded(claim: Claim, processes: dict[str, str]) -> Change[None]:
+def _record_processes(claim: Claim, processes: dict[str, str]) -> Change[None]:
     data = jsontext.dumps(claim.data | {"processes": processes})
 
     def work(tx: Tx) -> None:
@@ -143,14 +145,14 @@ def _recorded(claim: Claim, processes: dict[str, str]) -> Change[None]:
 
 
 def open_claims(context: Context, job: str) -> list[Claim]:
-    """What runners of a job have claimed and not released."""
+    """Return the claims of a job's runners that are not released."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.open_claims_of_job(rows, job=job))]
 
 
-def end_left(context: Context, job: str) -> None:
-    """End what dead runners of the job started, and release their claims. For whoever holds the job's gate.
+def end_leftovers(context: Context, job: str) -> None:
+    """End the processes of dead runners and release their claims.
 
-    Contested when something stays, OtherHost when another home or host has to do it.
+    The caller holds the job's gate. Contested when a process stays, OtherHost when another home or host has to end it.
     """
     for claim in open_claims(context, job):
         _refuse_living_runner(context, claim)
@@ -158,10 +160,11 @@ def end_left(context: Context, job: str) -> None:
         if left:
             whom = ", ".join(str(who.pid) for who in left_processes(claim, context.world))
             raise Contested(what=f"{left} (processes {whom}); end them yourself" if whom else left)
-    end_processes(_unclaimed(context, job), context.world)  # what a fleet without these claims has started
+    end_processes(_unrecorded_claim(context, job), context.world)  # an older fleet made no claims
 
 
 def _refuse_living_runner(context: Context, claim: Claim) -> None:
+    """Refuse to end the processes of a runner of this home that still lives."""
     runner = runner_of(claim)
     if is_own(context, claim) and life_of_runner(claim, context.world) == "alive":
         raise Contested(
@@ -169,6 +172,6 @@ def _refuse_living_runner(context: Context, claim: Claim) -> None:
         )
 
 
-def _unclaimed(context: Context, job: str) -> Claim:
-    """A claim that nobody wrote down, to look by."""
+def _unrecorded_claim(context: Context, job: str) -> Claim:
+    """Return a claim that is not in the store, to find the processes of a job by their mark and lock."""
     return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job), host=context.world.host.id, job=job)

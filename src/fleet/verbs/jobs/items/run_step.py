@@ -1,4 +1,4 @@
-"""Doing one step: the words to start, its environment, its files, and what it came to."""
+"""Run one step of a job: its command, its environment, its output files and its result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OUTPUTS = ("out", "log")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where steps are done, and for what."""
+    """Where a step runs, and for which item."""
 
     home: str
     job: str
@@ -43,30 +43,30 @@ class Where:
     attempt: int
     cwd: str
     folder: str = ""
-    # In one checkout the runner itself starts the steps: whoever follows it finds them by this mark.
+    # Whether the runner itself starts the step, in the shared checkout. The next runner finds its process by a mark.
     own: bool = False
 
     def file(self, number: int, kind: str) -> str:
-        """A file of a step, below the home."""
+        """Return the path of a step's file, relative to the home."""
         return paths.job_step(self.job, f"{self.item}.{self.attempt}.{number}.{kind}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """How a step ended."""
+    """The result of a step."""
 
     ok: bool
     status: int | None
     reason: str
     commits: tuple[str, ...] = ()
-    # How its engine said that a usage limit is reached.
+    # The words with which the engine reported a usage limit; empty when it did not.
     limit: str = ""
 
 
 def environment(where: Where) -> dict[str, str]:
-    """What a step finds in its environment, besides what fleet itself found.
+    """Return the environment of a step: that of this process, and the names of home, project, job and item.
 
-    It is told no task, and its engine has no hooks: whether the item is done is not for one of its steps to report.
+    A step gets no task and no hooks, because one step cannot report that the whole item is done.
     """
     left_out = "FLEET_" if where.own else "FLEET_TASK"
     kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
@@ -75,7 +75,7 @@ def environment(where: Where) -> dict[str, str]:
 
 
 class StepRun:
-    """One step that is done for one item, from its start to its result."""
+    """One run of a step for one item, from its start to its result."""
 
     def __init__(self, context: Context, step: Step, number: int, where: Where, values: Values) -> None:
         self._context = context
@@ -89,19 +89,23 @@ class StepRun:
 
     @property
     def files(self) -> list[str]:
-        """What it prints, and what it says on standard error; in one file but for setup, whose output is used."""
+        """The paths of the step's output and error output.
+
+        Only setup uses both; other steps write all into the second.
+        """
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:
-        """Start it; what cannot be started has ended."""
+        """Start the step and return its process. Returns Ended, with the reason, when the step cannot start."""
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
-            return self._started(lock)
+            return self._start_child(lock)
         except (errors.FleetError, OSError, placeholders.Missing) as error:
             return Ended(status=None, why=str(error))
 
-    def _started(self, lock: int | None) -> Child | Ended:
-        words, env = self._shell() if self._step.kind == "shell" else self._agent()
+    def _start_child(self, lock: int | None) -> Child | Ended:
+        """Start the step's process, with its output in the step's files."""
+        words, env = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
         return self._context.world.children.start(
@@ -115,11 +119,12 @@ class StepRun:
             lock=lock,
         )
 
-    def _shell(self) -> tuple[list[str], dict[str, str]]:
+    def _shell_command(self) -> tuple[list[str], dict[str, str]]:
         text, variables = placeholders.fill_shell(self._step.text, self._values)
         return ["/bin/sh", "-c", text], environment(self._where) | self._values.get("env", {}) | variables
 
-    def _agent(self) -> tuple[list[str], dict[str, str]]:
+    def _agent_command(self) -> tuple[list[str], dict[str, str]]:
+        """Publish the prompt of an agent step; return the engine's command and environment."""
         context, where = self._context, self._where
         engine, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
@@ -141,14 +146,17 @@ class StepRun:
         return command.headless(engine, wanted), env
 
     def _head(self) -> str | None:
-        """The commit that the checkout is at. Not asked for in one that many share, unless it matters: others commit there too."""
+        """Return the commit of the checkout; None when nobody needs it.
+
+        In the shared checkout a shell step that needs no commit does not ask, because other items commit there too.
+        """
         if self._where.own and self._step.kind == "shell" and not self._step.commit_required:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
     def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
-        """The result of a step that has ended (its exit status, and the commit that it has to make), and its row."""
-        result = self._result_of(ended, self._commits(self._head()))
+        """Return the result and the row of a step that has ended, and remove its empty output files."""
+        result = self._result_of(ended, self._new_commits(self._head()))
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
                 self._context.world.files.unlink(self._where.file(self._number, kind))
@@ -165,25 +173,29 @@ class StepRun:
             commits=json.dumps(result.commits),
         )
 
-    def _result_of(self, ended: Ended, made: tuple[str, ...]) -> StepResult:
+    def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
+        """Return the result: a step fails by its exit status, or without a commit that it must make."""
         if not ended.ok:
             output = "".join(_end_of_output(path) for path in self.files).strip()
             why = ended.why or f"exit status {ended.status}"
             reason = f"{why}\n{output}" if output else why
-            return StepResult(ok=False, status=ended.status, reason=reason, commits=made, limit=self._limit(output))
-        if self._step.commit_required and not made:
-            return StepResult(ok=False, status=ended.status, reason="it made no commit", commits=made)
-        return StepResult(ok=True, status=ended.status, reason="", commits=made)
+            return StepResult(
+                ok=False, status=ended.status, reason=reason, commits=commits, limit=self._hold_back_if_limited(output)
+            )
+        if self._step.commit_required and not commits:
+            return StepResult(ok=False, status=ended.status, reason="it made no commit", commits=commits)
+        return StepResult(ok=True, status=ended.status, reason="", commits=commits)
 
-    def _limit(self, output: str) -> str:
-        """The words in which the engine reported a usage limit, else "". A limited engine is held back for the whole fleet."""
+    def _hold_back_if_limited(self, output: str) -> str:
+        """Hold the engine back for the whole fleet if it reported a usage limit; return its words, else ""."""
         words = self._engine.limit.search(output) if self._engine and self._engine.limit else None
         if self._engine is None or words is None:
             return ""
         self._context.commit(_hold_back(self._engine.name, words[0]))
         return words[0]
 
-    def _commits(self, after: str | None) -> tuple[str, ...]:
+    def _new_commits(self, after: str | None) -> tuple[str, ...]:
+        """Return the commits that the checkout has gained since the step started, oldest first."""
         if self._before is None or after is None or self._before == after:
             return ()
         repository = self._context.project(self._where.project).path
@@ -191,7 +203,7 @@ class StepRun:
 
 
 def record(job: Job, step: JobStep) -> Change[None]:
-    """Write a step down that has ended."""
+    """Record a step that has ended."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)
@@ -206,7 +218,7 @@ def _hold_back(engine: str, words: str) -> Change[int | None]:
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None]:
-    """The engine of a step and its freedom; refused when it could not be started."""
+    """Return the engine and the autonomy of an agent step; refuse an engine that could not run the step."""
     name = step.engine or context.setting("engine", project)
     if not name:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
@@ -221,14 +233,14 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
 
 
 def _end_of_output(path: str) -> str:
-    """The end of a step's output, half of what a reason may hold, and how much was before it."""
+    """Return the end of an output file, and how many bytes before it were left out."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
     return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
 
 
 def tail(path: str, most: int = TAIL) -> str:
-    """The end of a file; nothing when it is not there."""
+    """Return the end of a file; "" when the file is missing."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - most, 0))
@@ -238,19 +250,19 @@ def tail(path: str, most: int = TAIL) -> str:
 
 
 def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> Values:
-    """What the placeholders of a part stand for."""
+    """Return the values of the placeholders in one part of a job's document."""
     values: Values = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
     if part != "setup":
-        values["setup"] = _outputs(context, job, workflow)
+        values["setup"] = _setup_outputs(context, job, workflow)
     if part == "reduce":
         values["map"] = data
     return values
 
 
-def _outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
-    """What the steps of setup printed, in the attempt that passed: by name, and the last one as output."""
+def _setup_outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
+    """Return what the setup steps printed in their last attempt, by step name; the last output also as `output`."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
     outputs = {"output": ""}

@@ -1,4 +1,4 @@
-"""Step: what the session of an item does. It runs the steps one after another, records each, and reports."""
+"""Run one item in its own session: its steps one after another, then the report."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _CHUNK = 65_536
 
 
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
-    """Do all steps of the item that this dispatch is for. Says whether it passed."""
+    """Run all steps of the item that this dispatch is for. Whether the item passed."""
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:
         raise errors.NoSuchItem(job="(none)", item=slug)
     job = context.store.read(lambda rows: records.job_of(rows, known.job))
-    item = _taken(context, job, known, dispatch)
+    item = _take_item(context, job, known, dispatch)
     where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item.id, attempt=item.attempts,
                         cwd=os.getcwd(), folder=job.folder)  # fmt: skip
     if item.attempts > 1:
         _start_over(context, job, slug, where, show)
-    at, result = _all_steps(context, job, item, where, show)
+    at, result = _run_steps(context, job, item, where, show)
     context.commit(_report(job, item, dispatch, at, result))
     return result.ok
 
 
-def _taken(context: Context, job: Job, item: Item, dispatch: str) -> Item:
-    """The item, if this attempt is still ours."""
+def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
+    """Record this dispatch at the item and return the item; Superseded when the attempt is another dispatch's."""
     context.commit(records.set_dispatch(job, item.id, dispatch))
     now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
     if now is not None and (now.state, now.dispatch, now.verdict) == ("running", dispatch, None):
@@ -61,7 +61,7 @@ def _taken(context: Context, job: Job, item: Item, dispatch: str) -> Item:
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
-    """Each attempt begins afresh, where the job is now. What the one before left is kept in a ref of its own."""
+    """Reset the worktree to the tip of the job's branch. What an earlier attempt left is kept in a ref."""
     repository, git = context.project(job.project).path, context.world.git
     tip = git.resolve(repository, head_ref(job_branch(job.id)))
     if tip is None:
@@ -72,30 +72,32 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
     git.start_over(where.cwd, tip)
 
 
-def _all_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
+def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
+    """Run the steps until one fails; return where the item ended, and the result of its last step."""
     part, workflow = item.part, read(job.source, "the job's document")
-    data = results.of_map(context, job) if part == "reduce" else json.loads(item.data)
+    data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, workflow, part, data)
     steps = workflow.steps_of(part)
     result = run_step.StepResult(ok=True, status=0, reason="")
     for number, step in enumerate(steps, 1):
         show(f"[{number}/{len(steps)}] {step.title}\n")
-        result = _one_step(context, job, run_step.StepRun(context, step, number, where, values), show)
+        result = _run_one_step(context, job, run_step.StepRun(context, step, number, where, values), show)
         if not result.ok:
             show(f"[{number}/{len(steps)}] failed: {result.reason.splitlines()[0]}\n")
             return f"{part} step {number}", result
     return part, result
 
 
-def _one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
+def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
+    """Run one step, show its output, and record the step."""
     child = run.start()
-    result, row = run.conclude(child if isinstance(child, Ended) else _watched(context, child, run.files, show))
+    result, row = run.conclude(child if isinstance(child, Ended) else _watch(context, child, run.files, show))
     context.commit(run_step.record(job, row))
     return result
 
 
-def _watched(context: Context, child: Child, files: list[str], show: Show) -> Ended:
-    """Show what it prints until it ends."""
+def _watch(context: Context, child: Child, files: list[str], show: Show) -> Ended:
+    """Show a step's output until the step ends; return how it ended."""
     shown = dict.fromkeys(files, 0)
     while True:
         ended = child.look()
@@ -107,6 +109,7 @@ def _watched(context: Context, child: Child, files: list[str], show: Show) -> En
 
 
 def _show_more(path: str, since: int, show: Show) -> int:
+    """Show what a file has gained since an offset; return the new offset."""
     if not os.path.exists(path):
         return since
     with open(path, "rb") as file:
@@ -117,7 +120,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
 
 
 def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) -> Change[None]:
-    """The verdict of the item and the report of the dispatch, in one."""
+    """Record the verdict of the item and the report of the dispatch in one transaction."""
     verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"
     alike = None if result.ok else items.signature(at, result.reason, json.loads(item.data))
