@@ -131,7 +131,7 @@ class Actor:
 
     @property
     def request(self) -> Request:
-        """A new request without the world: it reads projects and settings anew."""
+        """A new request without the world, which reads projects and settings again."""
         return Request(home=self.home, by=self.committer)
 
     @property

@@ -55,10 +55,7 @@ class Loop:
         return True
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Print what a tick did and its troubles, without lines that the tick before printed.
-
-        Messages are printed and acknowledged.
-        """
+        """Print what a tick did that the tick before did not print too; print and acknowledge messages."""
         now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
         for line in now:
             if line not in self._printed:

@@ -101,7 +101,6 @@ class Permits:
             raise roles.refusal(act, speaker.role, who=speaker.display_name(self._dispatch), rule=rule)
 
     def _journal(self, ident: str) -> Dispatch | None:
-        """Return the row of a dispatch; None when the store has none."""
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _is_used_id(self, ident: str) -> bool:
@@ -140,5 +139,4 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
 
 
 def _refusal(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
-    """Return the error for an act that this rule forbids to the speaker."""
     return roles.refusal(act, speaker.role, who=speaker.display_name(speaker.id), rule=rule)

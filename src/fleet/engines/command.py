@@ -82,10 +82,7 @@ def _fill_once(word: str, facts: dict[str, str]) -> str:
 
 
 def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
-    """Return a word with its placeholders filled in.
-
-    A prompt that is too long for a command line is replaced by a sentence that names its file.
-    """
+    """Return a word with its placeholders filled in; the path of its file replaces a prompt that is too long."""
     prompt = filling.prompt
     if len(prompt.encode()) > LONGEST_ARGUMENT and engine.long_prompt:
         prompt = engine.long_prompt.replace("{prompt_file}", filling.prompt_file)

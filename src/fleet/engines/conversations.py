@@ -41,10 +41,7 @@ TABLE = Table(
 
 
 def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
-    """Return the id of the only conversation that was begun in a directory within a time.
-
-    None when there is none, or when there are several: nobody can tell which one is meant.
-    """
+    """Return the id of the conversation begun in a directory within a time; None unless there is exactly one."""
     here = os.path.realpath(directory)
     names: set[object] = set()
     for path in glob.iglob(expand_path(kept.files)):
@@ -68,7 +65,6 @@ def _first_line(path: str, since: int) -> object:
 
 
 def _milliseconds(time: object) -> int | None:
-    """Return an ISO 8601 time in milliseconds; None when the value is no such time."""
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

@@ -140,10 +140,7 @@ def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
 
 
 def limit(hooks: Hooks, event: str) -> int:
-    """Return how long the engine waits for a hook, in its own time unit.
-
-    It is longer than the hook's own limit, so that a hook that gives up can still say so.
-    """
+    """Return how long the engine waits for a hook: longer than the hook's own limit, so that it can still reply."""
     if hooks.events[event] == "asks":
         return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
     return (_ASYNC_TIMEOUT if event in hooks.later else _SYNC_TIMEOUT) * hooks.unit

@@ -216,7 +216,6 @@ def _parse(path: Path, raw: bytes) -> Engine:
 
 
 def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
-    """Return the error for a broken engine file."""
     example = "`fleet engine show claude` is an example that works"
     return errors.BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
 
@@ -237,7 +236,6 @@ def _list_to_tuple(value: Any) -> Any:  # noqa: ANN401 - any TOML value
 
 
 def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> object:
-    """Return a value of this class with the table's keys as its fields."""
     return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 

@@ -57,7 +57,6 @@ class Agents(Part):
         return failed_turns.tend(self._by.context, project)
 
     def _pane(self, ident: str) -> Pane | None:
-        """Return the tmux pane of a dispatch; None when there is none."""
         return self._by.world.tmux.listing().pane_of(ident)
 
     def list(self, project: str | None = None) -> list[AgentView]:

@@ -42,10 +42,7 @@ class Coord(Part):
         return seat.stop(self._by.context, project, reason)
 
     def replace(self, wanted: Wanted) -> Seated:
-        """Start a new coordinator and wait until it has taken the seat.
-
-        Raises NotProven when the new coordinator does not prove itself in time; the old one then stays.
-        """
+        """Start a new coordinator and wait until it has the seat; NotProven when it fails, and the old one stays."""
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         context = self._by.context

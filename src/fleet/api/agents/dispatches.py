@@ -157,7 +157,6 @@ def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
 
 
 def _project_or_none(by: Actor) -> str | None:
-    """Return the project of the environment or the current directory; None when there is none."""
     try:
         return by.project_here()
     except errors.FleetError:

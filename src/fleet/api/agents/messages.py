@@ -49,7 +49,6 @@ class Messages(Part):
         ]
 
     def _living_agents(self, project: str | None) -> list[LivingAgent]:
-        """Return the agents that have not ended, of one project or of all."""
         if project is not None:
             self._by.request.project(project)
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
@@ -64,7 +63,6 @@ class Messages(Part):
         return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=is_delivered, how=how)
 
     def _delivered_message(self, ident: str) -> Message | None:
-        """Return a message that was delivered; None when it was not delivered yet."""
         row = self._by.store.read(lambda rows: q.message_by_id(rows, id=ident))
         return row if row is not None and row.delivered_at is not None else None
 
@@ -151,7 +149,6 @@ def _matches(asked: OpenQuestion, given: str) -> bool:
 
 
 def _screen_question(agent: AgentView) -> Question:
-    """Return the question on an agent's screen, which only its terminal takes an answer to."""
     return Question(
         id=None,
         agent=agent.id,

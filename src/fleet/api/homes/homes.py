@@ -78,7 +78,6 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
 
 
 def _record_new_database(where: str, database: str, reason: str) -> Change[NewDatabase]:
-    """Record why a new database was created."""
 
     def work(tx: Tx) -> NewDatabase:
         tx.note(reason=reason)

@@ -23,7 +23,7 @@ class Views(Part):
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
     def status(self) -> Overview:
-        """Return what is going on, and what waits for a person."""
+        """Return the status page: running work, and everything that waits for a person."""
         from fleet.verbs.views import status
 
         return status.status(self._by.view)

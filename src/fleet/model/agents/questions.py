@@ -62,7 +62,6 @@ def question(tool: str, given: object, asking: str) -> Asked:
 
 
 def _choice(part: dict[str, Any]) -> Choice:
-    """Return the choice of one question in a call of the question tool."""
     options = [str(option.get("label", "")) for option in part.get("options") or [] if isinstance(option, dict)]
     return Choice(question=str(part.get("question", "")), options=options, many=bool(part.get("multiSelect")))
 
@@ -110,5 +109,4 @@ def _chosen_options(choice: Choice, word: str) -> str:
 
 
 def _is_option_number(word: str, options: list[str]) -> bool:
-    """Whether a word is the number of one of the options."""
     return word.isascii() and word.isdigit() and 0 < int(word) <= len(options)

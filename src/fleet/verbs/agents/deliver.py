@@ -50,7 +50,6 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
 
 
 def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
-    """Return the messages of a dispatch that can be handed out now."""
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 

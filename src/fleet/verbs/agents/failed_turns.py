@@ -60,10 +60,7 @@ def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Make the dispatch the trial of a held engine, or lift the hold when an earlier trial works.
-
-    Raises EngineHeld while an earlier trial has not run long enough.
-    """
+    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works, else EngineHeld."""
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
@@ -88,7 +85,6 @@ def limits(rows: Rows) -> Limits:
 
 
 def _held_engine(row: Hold) -> HeldEngine:
-    """Return a hold as people and programs read it."""
     times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
     return HeldEngine.made_of(row, **times)
 
@@ -103,11 +99,11 @@ def lift(engine: str) -> Change[Lifted]:
     return Change(f"lift the hold of {engine}", work)
 
 
-# what the coordinator does at each tick ----------------------------------------------------------------------------------
+# what the coordinator does at each tick ------------------------------------------------------------------------------
 def tend(context: Context, project: str) -> list[str]:
-    """Remind agents to continue after a failed turn or a limit, deliver messages, close questions of ended agents.
+    """Remind agents to continue, deliver messages, close questions of ended agents.
 
-    Returns a line for each reminder that was sent.
+    Returns a line for each reminder.
     """
     reminded = []
     if context.store.read(q.orphaned_questions).n:

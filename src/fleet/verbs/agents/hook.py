@@ -197,7 +197,6 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_ended(event: HookEvent, _known: Known) -> Reply:
-    """Record that the session ended, and close the agent's questions."""
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
@@ -208,7 +207,6 @@ def _on_ended(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_compacting(event: HookEvent, known: Known) -> Reply:
-    """Record that the agent compacts its context."""
     _record_if_news(event, known, HookReport(event.at, state="compacting", facts=_facts(event), yields=True))
     return Reply()
 
@@ -327,13 +325,11 @@ def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
 
 
 def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
-    """Return a reply with this payload that carries the ids of the handed-out messages."""
     return Reply(payload=payload, messages=tuple(message.id for message in outcome.messages))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _question(event: HookEvent) -> asking.Asked:
-    """Return the question that the tool call of this event raises."""
     return asking.question(event.text("tool"), event.dialect.field(event.payload, "input"), event.dialect.asking)
 
 

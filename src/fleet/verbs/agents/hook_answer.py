@@ -30,10 +30,7 @@ _SAID_NO = "A person has said no to this"
 
 
 def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
-    """Wait for the answer to a question.
-
-    Returns the answer as the engine reads it; None when nobody answered in time, or the question was closed elsewhere.
-    """
+    """Wait for an answer and return it as the engine reads it; None when none came or the question was closed."""
     until = clock.ticks() + event.dialect.wait
     while clock.ticks() < until and not is_agent_gone():
         row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
@@ -77,7 +74,6 @@ def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload 
 
 
 def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
-    """Return a person's answer as the JSON that the engine reads."""
     if answer.answers is not None:
         whole = event.dialect.field(event.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}

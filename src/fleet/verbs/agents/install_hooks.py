@@ -47,7 +47,7 @@ def uninstall(context: Context, engine: Engine) -> HooksInstalled:
 
 
 def status(context: Context, engine: Engine) -> HooksOf:
-    """Return whether hooks are installed in the person's settings, and whether they are those of this fleet program."""
+    """Return whether hooks are installed in the person's settings, and whether this fleet program installed them."""
     table = hooks.hooks_of(engine)
     if not table.install:
         return HooksOf(engine=engine.name, injected=True, file=None, installed=False, current=False)
@@ -76,7 +76,6 @@ def _read_settings(engine: Engine) -> tuple[str, Settings]:
 
 
 def _hook_entries(settings: Settings) -> list[Settings]:
-    """Return every hook entry of the settings, of all events."""
     groups = [group for event_groups in settings.get("hooks", {}).values() for group in event_groups]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
@@ -97,12 +96,10 @@ def _without_fleet_hooks(settings: Settings) -> Settings:
 
 
 def _is_fleet_hook(entry: Settings) -> bool:
-    """Whether a hook entry bears fleet's mark."""
     return hooks.MARK in str(entry.get("command", ""))
 
 
 def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
-    """Write the settings file if its content changed."""
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

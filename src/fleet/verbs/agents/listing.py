@@ -55,7 +55,6 @@ def agents(context: Context, project: str | None = None, *, screens: bool = True
 def _agent_view(
     context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool
 ) -> AgentView:
-    """Return one dispatch as people and programs see an agent."""
     state = _state(context, row, known, listing, screens=screens)
     cost = known.cost if known else None
     return AgentView.made_of(

@@ -79,8 +79,8 @@ def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
 
 
 def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
-    # The calling program will start the agent: its death, not ours, proves that the agent will never start.
     """Record the claim of a prompt before the file is written, and its pending dispatch if that is new."""
+    # The calling program will start the agent: its death, not ours, proves that the agent will never start.
     caller = context.world.processes.identify(os.getppid())
 
     def work(tx: Tx) -> None:

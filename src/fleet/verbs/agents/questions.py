@@ -32,7 +32,6 @@ def unanswered(rows: Rows) -> list[Question]:
 
 
 def _question_view(row: OpenQuestion) -> Question:
-    """Return a question as people and programs read it."""
     choices = questions.choices_of(row.choices)
     return Question.made_of(
         row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
