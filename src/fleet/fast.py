@@ -25,38 +25,38 @@ if TYPE_CHECKING:
     from typing import Any
 
     def encode(value: object) -> str:
-        """The value as one line of JSON. TypeError for what JSON does not have."""
+        """Return the value as one line of JSON. Raise TypeError for a value that JSON cannot express."""
 
     def scan(text: str) -> object:
-        """The value that the text begins with. ValueError or StopIteration when there is none."""
+        """Return the JSON value at the start of the text. Raise ValueError or StopIteration when there is none."""
 
 else:
 
-    class made_once:  # noqa: N801 - it is used as a decorator
-        """functools.cached_property: call the method once; the object keeps what it returned."""
+    class made_once:  # noqa: N801 - used as a decorator
+        """Do what functools.cached_property does: call the method once and keep the result on the object."""
 
         def __init__(self, make: Callable[[Any], object]) -> None:
             self._make = make
             self.__doc__ = make.__doc__
 
         def __set_name__(self, _owner: type, name: str) -> None:
-            """Learn the attribute's name."""
+            """Remember the attribute's name."""
             self._name = name
 
-        def __get__(self, it: Any, _owner: type | None = None) -> object:  # noqa: ANN401
-            """Make it. The next time Python finds the attribute itself."""
-            if it is None:
+        def __get__(self, instance: Any, _owner: type | None = None) -> object:  # noqa: ANN401
+            """Call the method and store the result as an attribute, which Python finds directly the next time."""
+            if instance is None:
                 return self
-            made = it.__dict__[self._name] = self._make(it)
-            return made
+            result = instance.__dict__[self._name] = self._make(instance)
+            return result
 
 
 __all__ = ("alarm", "blake2s", "encode", "made_once", "scan", "sqlite")
-_CHANGED = (ImportError, AttributeError, TypeError)
+_INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 
 def __getattr__(name: str) -> object:
-    """Choose what this name stands for."""
+    """Return the module or function behind a name of this file, chosen at its first import."""
     choose = _CHOICES.get(name)
     if choose is None:
         raise AttributeError(name)
@@ -69,7 +69,7 @@ def _choose_alarm() -> ModuleType:
         import _signal as module  # type: ignore[import-not-found]
 
         _ = module.ITIMER_REAL, module.SIGALRM, module.setitimer, module.signal
-    except _CHANGED:
+    except _INCOMPATIBLE:
         import signal as module
     return module  # type: ignore[no-any-return]
 
@@ -77,7 +77,7 @@ def _choose_alarm() -> ModuleType:
 def _choose_blake2s() -> object:
     try:
         from _blake2 import blake2s as chosen
-    except _CHANGED:
+    except _INCOMPATIBLE:
         from hashlib import blake2s as chosen
     return chosen
 
@@ -88,7 +88,7 @@ def _choose_encode() -> Callable[[object], str]:
 
         encoder = make_encoder(None, _as_json, encode_basestring, None, ": ", ", ", False, False, False)  # noqa: FBT003
         "".join(encoder([""], 0))
-    except _CHANGED:
+    except _INCOMPATIBLE:
         from json import JSONEncoder
 
         return JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_as_json).encode
@@ -96,7 +96,7 @@ def _choose_encode() -> Callable[[object], str]:
 
 
 def _as_json(value: object) -> object:
-    """A row, or another value that says what it is in JSON."""
+    """Return the JSON form of a value that has `as_json` (rows, results). Raise TypeError for any other value."""
     if hasattr(value, "as_json"):
         return value.as_json()
     msg = f"{type(value).__name__} is not JSON"
@@ -104,7 +104,7 @@ def _as_json(value: object) -> object:
 
 
 class _Decoder:
-    """What the scanner of `_json` asks of its decoder."""
+    """The attributes that the scanner of `_json` reads from its decoder."""
 
     strict = True
     object_hook = None
@@ -120,7 +120,7 @@ def _choose_scan() -> Callable[[str], object]:
 
         scanner = make_scanner(_Decoder)  # type: ignore[arg-type]
         scanner("[]", 0)
-    except _CHANGED:
+    except _INCOMPATIBLE:
         from json import JSONDecoder
 
         decoder = JSONDecoder()
@@ -132,35 +132,35 @@ def _choose_sqlite() -> ModuleType:
     try:
         module = _import_sqlite()
         _ = module.connect, module.Connection, module.Error, module.OperationalError
-    except _CHANGED:
+    except _INCOMPATIBLE:
         import sqlite3 as module
     return module
 
 
 def _import_sqlite() -> ModuleType:
-    """Import `_sqlite3` without functools, of which it takes one name while it is imported: that costs a tenth of a hot command."""
+    """Import `_sqlite3` without functools, from which it needs one name: functools costs a tenth of a hot command."""
     if "functools" not in sys.modules:
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
-        _StandIn.wrapper = _lru_cache_wrapper
-        _StandIn.lru_cache(1)(len)
-        sys.modules["functools"] = _StandIn  # type: ignore[assignment]
+        _FunctoolsStandIn.wrapper = _lru_cache_wrapper
+        _FunctoolsStandIn.lru_cache(1)(len)
+        sys.modules["functools"] = _FunctoolsStandIn  # type: ignore[assignment]
     try:
         import _sqlite3
     finally:
-        if sys.modules.get("functools") is _StandIn:  # type: ignore[comparison-overlap]
+        if sys.modules.get("functools") is _FunctoolsStandIn:  # type: ignore[comparison-overlap]
             del sys.modules["functools"]
     return _sqlite3
 
 
-class _StandIn:
-    """What `_sqlite3` takes of functools: the cache of a connection's statements, here without statistics."""
+class _FunctoolsStandIn:
+    """A stand-in for functools while `_sqlite3` is imported: the cache of prepared statements, without statistics."""
 
     wrapper: Callable[..., object]
 
     @classmethod
     def lru_cache(cls, maxsize: int) -> Callable[[Callable[..., object]], object]:
-        """A cache as functools makes it."""
+        """Return a decorator that caches as functools.lru_cache does."""
         return lambda function: cls.wrapper(function, maxsize, False, tuple)  # noqa: FBT003
 
 

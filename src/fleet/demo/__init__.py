@@ -1,1 +1,1 @@
-"""What `fleet demo` plays."""
+"""The demonstrations that `fleet demo` runs."""

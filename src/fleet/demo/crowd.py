@@ -1,4 +1,4 @@
-"""Fifty real processes at one graph: what `fleet demo` shows, and what tests use to press on the store."""
+"""`fleet demo --crowd`: fifty real processes work through one task graph at once. Tests use it to load the store."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PROJECT = "demo"
 LAYERS = 10
 MESSAGES = 3
-_LOOK_AGAIN = 0.02
+_POLL_SECONDS = 0.02
 
 
 def graph(tasks: int) -> list[bytes]:
-    """Layers of tasks, each waiting for two of the layer before."""
+    """Return the tasks as JSON Lines: layers of tasks, each waiting for two tasks of the layer before."""
     width = max(tasks // LAYERS, 1)
     lines = []
     for number in range(tasks):
@@ -39,19 +39,19 @@ def graph(tasks: int) -> list[bytes]:
 def run(
     home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
 ) -> Demonstration:
-    """Let so many processes work through a graph at once, and count."""
+    """Let many processes work through a task graph at once; return the counts. `show` is called as it progresses."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
         fleet.projects.register(repository, PROJECT)
         fleet.graph.ingest(project=PROJECT, lines=graph(tasks), name="demo")
         before, started = fleet.operations.newest(), clock.ticks()
-        crowd = [_worker(home, f"worker-{number:02d}") for number in range(processes)]
+        crowd = [_start_worker(home, f"worker-{number:02d}") for number in range(processes)]
         while any(child.poll() is None for child in crowd):
             show(fleet.projects.show(PROJECT))
             clock.wait(0.1)
         seconds = clock.ticks() - started
         show(fleet.projects.show(PROJECT))
-        said = [json.loads(child.communicate()[0] or "{}") for child in crowd]
+        replies = [json.loads(child.communicate()[0] or "{}") for child in crowd]
         counts = fleet.projects.show(PROJECT).tasks
         kept = sum(len(node.log or ()) for node in fleet.graph.export(project=PROJECT))
         return Demonstration(
@@ -59,31 +59,32 @@ def run(
             failed_processes=sum(child.returncode != 0 for child in crowd),
             tasks=tasks,
             done=counts.done,
-            lost_races=sum(each.get("lost", 0) for each in said),
-            acknowledged=sum(each.get("logged", 0) for each in said),
+            lost_races=sum(reply.get("lost", 0) for reply in replies),
+            acknowledged=sum(reply.get("logged", 0) for reply in replies),
             kept=kept,
             operations=fleet.operations.newest() - before,
             seconds=seconds,
         )
 
 
-def _worker(home: str, name: str) -> subprocess.Popen[str]:
+def _start_worker(home: str, name: str) -> subprocess.Popen[str]:
+    """Start one worker process, without the FLEET_ variables of the caller."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("FLEET_")}
     words = [sys.executable, "-m", "fleet.demo.crowd", name]
     return subprocess.Popen(words, env=env | {"FLEET_HOME": home}, stdout=subprocess.PIPE, text=True)
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
-    """Take whatever is ready until everything is done."""
+    """Claim and finish ready tasks until none is left; return how many messages were logged and how many claims were lost."""
     counts = {"logged": 0, "lost": 0}
     while True:
         ready = fleet.tasks.ready(project=PROJECT, limit=8)
         if ready:
-            _one(fleet, ready[os.getpid() % len(ready)].slug, counts)
+            _work_on_task(fleet, ready[os.getpid() % len(ready)].slug, counts)
         elif not _is_work_left(fleet):
             return counts
         else:
-            clock.wait(_LOOK_AGAIN)
+            clock.wait(_POLL_SECONDS)
 
 
 def _is_work_left(fleet: Fleet) -> bool:
@@ -91,7 +92,8 @@ def _is_work_left(fleet: Fleet) -> bool:
     return counts.open + counts.in_progress > 0
 
 
-def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
+def _work_on_task(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
+    """Claim one task, log its messages and report it done; count the claim as lost when another process was faster."""
     try:
         fleet.tasks.claim(project=PROJECT, slug=slug)
     except (errors.Contested, errors.Refused):
@@ -104,7 +106,7 @@ def _one(fleet: Fleet, slug: str, counts: dict[str, int]) -> None:
 
 
 def main() -> None:
-    """One of the crowd."""
+    """Run one worker process of the crowd."""
     with Fleet.open(actor=sys.argv[1]) as fleet:
         print(json.dumps(work(fleet, Clock())))  # noqa: T201
 

@@ -1,4 +1,4 @@
-"""The tasks of `fleet demo`, and the script of each agent."""
+"""The task graph of `fleet demo`, and the script of each agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRAPH = {
 
 
 def script(slug: str, *, bad_luck: bool) -> str:
-    """What the agent of a task does."""
+    """Return the script that the scripted engine runs for a task; with bad_luck, some agents hang or wait to be killed."""
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
     if bad_luck and slug == HANGS:
         return f"write src/{slug}.py half\nhang\n"

@@ -1,8 +1,9 @@
-"""What `fleet demo --night` plays: a coordinator leads five scripted agents at a time through thirty tasks, and is replaced twice.
+"""`fleet demo --night`: a coordinator leads five scripted agents at a time through thirty tasks, and is replaced twice.
 
-Each task passes a worker, a reviewer and the finisher; one is sent back by its reviewer, one has a red verify, and both are mended. The coordinator is replaced once alive and once after a kill -9; one agent's
-context runs full, and a successor goes on; one agent hits a limit, and the whole fleet waits for its reset. In the morning every
-task is merged once, its history can be told from the operations, and nothing is left.
+Each task passes a worker, a reviewer and the finisher. One task is sent back by its reviewer and one fails verify; both are
+fixed. The coordinator is replaced once while alive and once after a SIGKILL. One agent's context fills up, and a successor
+continues. One agent hits a usage limit, and all agents wait for its reset. At the end every task is merged once, the operations
+record how, and nothing is left over.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 PROJECT = "demo"
 AT_ONCE = 5
 TASKS = 30
-PATIENCE = 1_500.0
+TIME_LIMIT = 1_500.0
 FULL, LIMITED, RED, SENT_BACK = "step-03", "step-07", "step-11", "step-02"
 CONFIG = f'exit_grace = "2s"\nreport_grace = "1s"\ntick_every = "2s"\ntrust = "always"\n[limits]\nagents = {AT_ONCE}\n'
 PROJECT_FILE = 'engine = "scripted"\nautonomy = "edits"\nreview = "agent"\n'
@@ -42,8 +43,8 @@ SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
 
 
 @dataclass(slots=True)
-class Morning:
-    """How it went."""
+class NightResult:
+    """The result of the night: what was merged, what went wrong, what leaked."""
 
     merged: int = 0
     replaced: list[str] = field(default_factory=list)
@@ -56,13 +57,13 @@ class Morning:
 
 
 def graph(tasks: int = TASKS) -> dict[str, list[str]]:
-    """Each step after two earlier ones, so that there is always something ready and always something waiting."""
+    """Return the tasks, each waiting for up to two earlier ones, so that some are always ready and some always wait."""
     names = [f"step-{number:02d}" for number in range(1, tasks + 1)]
     return {name: sorted({names[at // 2], names[at - 4]}) if at > 3 else [] for at, name in enumerate(names)}  # noqa: PLR2004
 
 
 def script(slug: str) -> str:
-    """What the agents of a task do."""
+    """Return the scripts that the agents of a task run, one for each kind of agent."""
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\n"
     blocks = {"": f"{work}done\n"}
     if slug == FULL:
@@ -77,7 +78,7 @@ def script(slug: str) -> str:
 
 
 class Night:
-    """The play: the coordinator works, we only look, and bring bad luck."""
+    """Run the night: the coordinator does the work; this class watches and causes the mishaps."""
 
     def __init__(
         self, root: str, show: Callable[[list[TaskView], list[str]], None], *, store: str = "", tasks: int = TASKS
@@ -93,53 +94,56 @@ class Night:
         self._clock = Clock()
         self._events: list[str] = []
         self._graph = graph(tasks)
-        self.result = Morning()
+        self.result = NightResult()
 
-    def run(self) -> Morning:
-        """Until every task is merged, or patience runs out."""
+    def run(self) -> NightResult:
+        """Run until every task is merged or the time limit is reached; return the result."""
         started = self._clock.ticks()
         with Fleet.open(self._home, actor="demo") as fleet:
             fleet.projects.register(self._repository, PROJECT)
             for slug, after in self._graph.items():
                 title = f"Do {slug}"
                 fleet.tasks.add(project=PROJECT, title=title, slug=slug, after=tuple(after), description=script(slug))
-            self._tell(f"{fleet.coord.start(SEATED).id} coordinates")
-            while self.result.merged < len(self._graph) and self._clock.ticks() - started < PATIENCE:
+            self._add_event(f"{fleet.coord.start(SEATED).id} coordinates")
+            while self.result.merged < len(self._graph) and self._clock.ticks() - started < TIME_LIMIT:
                 self._step(fleet)
-            self._close(fleet)
+            self._record_results(fleet)
         self.result.seconds = self._clock.ticks() - started
         return self.result
 
     def _step(self, fleet: Fleet) -> None:
-        everything = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
-        self.result.merged = sum(task.status == "done" and task.archived for task in everything)
+        """Count the merged tasks, replace the coordinator when it is time, and show the state."""
+        tasks = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
+        self.result.merged = sum(task.status == "done" and task.archived for task in tasks)
         if self.result.merged >= len(self._graph) // 4 and not self.result.replaced:
             self._replace_alive(fleet)
         if self.result.merged >= len(self._graph) // 2 and len(self.result.replaced) == 1:
             self._replace_killed(fleet)
-        self._show([task for task in everything if not task.archived], self._events)
+        self._show([task for task in tasks if not task.archived], self._events)
         self._clock.wait(0.3)
 
     def _replace_alive(self, fleet: Fleet) -> None:
+        """Replace a coordinator that is alive."""
         old = fleet.coord.show(PROJECT).holder
-        new = self._patiently(lambda: fleet.coord.replace(SEATED).id)
+        new = self._retry(lambda: fleet.coord.replace(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, alive")
-        self._tell(f"{new} replaced the coordinator {old}, which was alive")
+        self._add_event(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
+        """Kill the coordinator with SIGKILL and start another."""
         old = fleet.coord.show(PROJECT).holder
         process = Identity.parse(fleet.context.dispatch(old or "").process or "")
         if process is None:
             return
         fleet.world.processes.signal(process, signal.SIGKILL)
         fleet.world.processes.gone_within([process], 10)
-        self._tell(f"the coordinator {old} was killed -9")
-        new = self._patiently(lambda: fleet.coord.start(SEATED).id)
+        self._add_event(f"the coordinator {old} was killed -9")
+        new = self._retry(lambda: fleet.coord.start(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, killed")
-        self._tell(f"{new} coordinates")
+        self._add_event(f"{new} coordinates")
 
-    def _patiently(self, act: Callable[[], str]) -> str:
-        """Tmux tells of a death a moment later: until then the dead one vetoes. A candidate may be too slow to prove itself."""
+    def _retry(self, act: Callable[[], str]) -> str:
+        """Call `act` until it succeeds, for ten seconds: a dead coordinator still vetoes until tmux reports its death."""
         for _ in range(50):
             try:
                 return act()
@@ -148,37 +152,38 @@ class Night:
                 self._clock.wait(0.2)
         raise last
 
-    def _close(self, fleet: Fleet) -> None:
+    def _record_results(self, fleet: Fleet) -> None:
+        """Record what happened, stop the coordinator, and sweep until nothing is left."""
         self.result.handed_off = [f"{each.dispatch} to {each.successor}" for each in fleet.coord.handoffs(PROJECT)]
         operations = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
         self.result.paused = [each.why for each in operations if each.what.get("held")]
         self.result.mended = [
             each.why for each in operations if "(fix of" in each.why and each.why.startswith("dispatch")
         ]
-        self.result.faults = [*self._merged_otherwise(), *_unrecorded(self._graph, operations)]
+        self.result.faults = [*self._not_merged_once(), *_missing_records(self._graph, operations)]
         fleet.coord.stop(PROJECT, "the night is over")
-        for _ in range(50):  # whoever merged last may still be letting its tree go
+        for _ in range(50):  # the last merge may still be releasing its worktree
             fleet.sweep.run(kill=True)
             self.result.leaked = leftovers(fleet)
             if not self.result.leaked:
                 break
             self._clock.wait(0.2)
 
-    def _merged_otherwise(self) -> list[str]:
-        """Tasks that git does not say to be merged exactly once."""
+    def _not_merged_once(self) -> list[str]:
+        """Return a line for each task that git does not show as merged exactly once."""
         words = ["git", "log", "--merges", "--format=%s", INTEGRATION]
-        said = subprocess.run(
+        subjects = subprocess.run(
             words, cwd=self._repository, check=True, capture_output=True, text=True
         ).stdout.splitlines()
-        counts = {slug: said.count(f"Merge {slug}") for slug in self._graph}
+        counts = {slug: subjects.count(f"Merge {slug}") for slug in self._graph}
         return [f"{slug} was merged {count} times" for slug, count in counts.items() if count != 1]
 
-    def _tell(self, event: str) -> None:
+    def _add_event(self, event: str) -> None:
         self._events.append(event)
 
 
-def _unrecorded(slugs: dict[str, list[str]], operations: list[OperationView]) -> list[str]:
-    """Tasks whose operations do not say who worked on them, who reviewed them, or how they were merged."""
+def _missing_records(slugs: dict[str, list[str]], operations: list[OperationView]) -> list[str]:
+    """Return a line for each task whose operations do not record its worker, its reviewer or its merge."""
     missing = []
     for slug in slugs:
         whys = " ".join(each.why for each in operations if each.slug == slug)

@@ -1,7 +1,7 @@
-"""What `fleet demo` plays: a dozen tasks, six scripted agents at a time in real tmux sessions and worktrees, and bad luck.
+"""`fleet demo`: a dozen tasks, six scripted agents at a time in real tmux sessions and worktrees, and mishaps.
 
-One agent is killed, one hangs, one leaves a dirty tree, one dispatcher is killed half-way. At the end everything is merged and
-nothing is left.
+One agent is killed, one hangs, one leaves uncommitted files, one dispatcher is killed half-way. At the end every task is merged
+and nothing is left over.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 PROJECT = "demo"
 AT_ONCE = 6
-PATIENCE = 180.0
+TIME_LIMIT = 180.0
 _EFFECTS_BEFORE_DEATH = 12
 
 
 class Play:
-    """The demo, a step at a time."""
+    """Run the demonstration step by step."""
 
     def __init__(self, home: str, repository: str, show: Callable[[list[TaskView], list[str]], None]) -> None:
         self._fleet = Fleet.open(home, actor="demo")
@@ -41,11 +41,11 @@ class Play:
         self._show = show
         self._clock = Clock()
         self._events: list[str] = []
-        self._lucky: set[str] = set()
+        self._struck: set[str] = set()
         self.result = Show(done=0, merged=0, recovered=[], refused=[], leaked=[], seconds=0.0)
 
     def run(self) -> Show:
-        """Until every task is merged, or patience runs out."""
+        """Run until every task is merged or the time limit is reached; return the result."""
         started = self._clock.ticks()
         with self._fleet:
             self._fleet.projects.register(self._repository, PROJECT)
@@ -54,22 +54,23 @@ class Play:
                 self._fleet.tasks.add(
                     project=PROJECT, title=f"Write the {slug}", slug=slug, after=tuple(after), description=text
                 )
-            while self.result.merged < len(GRAPH) and self._clock.ticks() - started < PATIENCE:
+            while self.result.merged < len(GRAPH) and self._clock.ticks() - started < TIME_LIMIT:
                 self._step()
-            self._close()
+            self._record_results()
         self.result.seconds = self._clock.ticks() - started
         return self.result
 
     def _step(self) -> None:
-        self._bad_luck()
+        """Cause mishaps, sweep, retry what failed, merge what is done, start what is ready, and show the state."""
+        self._cause_mishaps()
         for finding in self._fleet.sweep.run(kill=True):
             if finding.done and "coord-state" not in finding.what:
-                self._tell(f"sweep: {finding.what}: {finding.action.removeprefix('did: ')} ({finding.proof})")
-        self._mend()
+                self._add_event(f"sweep: {finding.what}: {finding.action.removeprefix('did: ')} ({finding.proof})")
+        self._retry_failed_tasks()
         for slug in self._fleet.merge.mergeable(project=PROJECT):
             left = self._fleet.merge.task(project=PROJECT, slug=slug).left
             self.result.merged += 1
-            self._tell(f"merged {slug}" + (f"; kept: {left[0]}" if left else ""))
+            self._add_event(f"merged {slug}" + (f"; kept: {left[0]}" if left else ""))
         room = AT_ONCE - len(self._fleet.agents.list(PROJECT))
         for task in self._fleet.tasks.ready(project=PROJECT, limit=max(room, 0)) if room > 0 else ():
             self._start(task.slug)
@@ -77,92 +78,96 @@ class Play:
         self._clock.wait(0.15)
 
     def _start(self, slug: str) -> None:
-        if slug == HALF_WAY and slug not in self._lucky:
-            self._lucky.add(slug)
-            self._die_half_way(slug)
+        """Start an agent on the task; the first dispatcher of HALF_WAY is killed half-way."""
+        if slug == HALF_WAY and slug not in self._struck:
+            self._struck.add(slug)
+            self._kill_dispatcher_half_way(slug)
             return
         self._fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
-        self._tell(f"dispatched {slug}")
+        self._add_event(f"dispatched {slug}")
 
-    def _die_half_way(self, slug: str) -> None:
-        """A real process begins to dispatch and is killed with a real SIGKILL."""
+    def _kill_dispatcher_half_way(self, slug: str) -> None:
+        """Start the dispatch in a child process that is killed with SIGKILL before it is finished."""
         child = os.fork()
         if child == 0:
             with Fleet.open(self._fleet.home, actor="doomed") as doomed:
-                doomed.funnel.watcher = _Doom(_EFFECTS_BEFORE_DEATH)
+                doomed.funnel.watcher = _KillAtEffect(_EFFECTS_BEFORE_DEATH)
                 doomed.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
             os._exit(0)
         os.waitpid(child, 0)
-        self._tell(f"the dispatcher of {slug} was killed half-way")
+        self._add_event(f"the dispatcher of {slug} was killed half-way")
         self.result.recovered.append(f"{slug}: its dispatcher was killed half-way")
 
-    def _bad_luck(self) -> None:
+    def _cause_mishaps(self) -> None:
+        """Kill the agent of KILLED with SIGKILL, and end the agent of HANGS with `fleet kill`, once each."""
         for agent in self._fleet.agents.list(PROJECT):
             slug = agent.task
-            if slug in self._lucky or slug not in {KILLED, HANGS}:
+            if slug in self._struck or slug not in {KILLED, HANGS}:
                 continue
             screen = self._screen(agent.id)
             process = Identity.parse(agent.process or "")
             if slug == KILLED and "begins" in screen and process is not None:
-                self._lucky.add(slug)
+                self._struck.add(slug)
                 self._fleet.world.processes.signal(process, signal.SIGKILL)
-                self._tell(f"the agent of {slug} was killed -9")
+                self._add_event(f"the agent of {slug} was killed -9")
             if slug == HANGS and "hang" in screen:
-                self._lucky.add(slug)
+                self._struck.add(slug)
                 self._fleet.dispatches.kill(agent.id, "it hangs")
-                self._tell(f"the agent of {slug} hung, and was killed with its reason")
+                self._add_event(f"the agent of {slug} hung, and was killed with its reason")
 
     def _screen(self, ident: str) -> str:
+        """Return the text on the agent's terminal; empty when it cannot be read."""
         try:
             return self._fleet.agents.screen(ident)
         except errors.FleetError:
             return ""
 
-    def _mend(self) -> None:
-        """What a person would do: look at what failed, and let it be tried again."""
+    def _retry_failed_tasks(self) -> None:
+        """Open failed and blocked tasks again, as a person would, with a script that succeeds."""
         for task in self._fleet.tasks.list(project=PROJECT):
             if task.status in {"failed", "blocked"}:
                 slug = task.slug
                 self._fleet.tasks.retry(project=PROJECT, slug=slug)
                 self._fleet.tasks.edit(Edit(project=PROJECT, slug=slug, description=script(slug, bad_luck=False)))
-                self._tell(f"{slug} {task.status} ({task.reason}): tried again in the same worktree")
+                self._add_event(f"{slug} {task.status} ({task.reason}): tried again in the same worktree")
                 self.result.recovered.append(f"{slug}: {task.status}, {task.reason}")
 
-    def _close(self) -> None:
+    def _record_results(self) -> None:
+        """Record what happened, keep uncommitted work in refs, sweep, and list what leaked."""
         every = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
         self.result.done = sum(task.status == "done" for task in every)
         for tree in self._fleet.sweep.kept_trees():
             self.result.refused.append(f"{tree.task}: its worktree had uncommitted work, and was not removed")
             kept = self._fleet.sweep.keep(project=PROJECT, slug=tree.task)
-            self._tell(f"{tree.task}: its uncommitted work is kept in {kept.ref}")
+            self._add_event(f"{tree.task}: its uncommitted work is kept in {kept.ref}")
         self._fleet.sweep.run(kill=True)
         self.result.leaked = leftovers(self._fleet)
 
-    def _tell(self, event: str) -> None:
+    def _add_event(self, event: str) -> None:
         self._events.append(event)
 
 
-class _Doom:
-    """Kills the process at its n-th effect."""
+class _KillAtEffect:
+    """Kills its own process before the n-th effect."""
 
     def __init__(self, number: int) -> None:
         self._left = number
 
     def before(self, _effect: str) -> None:
-        """Count down."""
+        """Count down; kill the process at zero."""
         self._left -= 1
         if self._left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def during(self, _effect: str, _pid: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def after(self, _effect: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 def leftovers(fleet: Fleet) -> list[str]:
-    """Whatever is there that nobody needs any more."""
+    """Return sessions, claims, prompts and worktrees that still exist although nothing needs them."""
     found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
     found += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
     found += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]

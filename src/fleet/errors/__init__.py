@@ -1,99 +1,99 @@
 """Every error fleet raises on purpose.
 
     FleetError                     1   something failed
-    ├── BadInput                   2   what was given cannot be used
+    ├── BadInput                   2   an argument, setting or file cannot be used
     │   ├── BadName                    a slug, project, actor or tag
     │   ├── BadId                      a dispatch id
     │   ├── BadText                    a title, message or description
     │   ├── BadTime                    a time or duration
     │   ├── BadSetting                 a value in fleet.toml or config.toml
     │   ├── BadWorkflow                a job's document
-    │   ├── Ambiguous                  several could be meant
-    │   ├── NoTask                     an agent's short form without a task
+    │   ├── Ambiguous                  a short form that fits several things
+    │   ├── NoTask                     an agent's short command without a task
     │   ├── NoProject                  no -p and no project here
     │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
-    │   └── ActorIsGiven               --as beside FLEET_DISPATCH_ID
-    ├── NotOwned                  10   it belongs to someone else
-    ├── Absent                    11
+    │   └── ActorIsGiven               --as together with FLEET_DISPATCH_ID
+    ├── NotOwned                  10   the thing belongs to someone else
+    ├── Absent                    11   the thing does not exist
     │   ├── NoSuchTask
     │   ├── NoSuchProject
     │   ├── NoCoordinator
     │   ├── NoSuchJob
-    │   ├── NoSuchItem                 a job has none of that id
+    │   ├── NoSuchItem                 a job has no item of that id
     │   ├── NoSuchQuestion
     │   └── NoSuchDispatch
-    ├── Contested                 12
-    │   ├── TaskHeld                   somebody else claimed it
+    ├── Contested                 12   somebody else holds the thing at the moment
+    │   ├── TaskHeld                   somebody else has claimed the task
     │   ├── GateHeld
     │   ├── CoordSpawnInProgress
     │   ├── ResumeInProgress
-    │   ├── ReplaceInProgress          a candidate is proving itself
+    │   ├── ReplaceInProgress          a new coordinator is proving itself
     │   ├── TickInProgress
-    │   ├── BundleHeld                 somebody works in the task's worktree
-    │   ├── WorktreeBusy               a process works in it that is perhaps a dead agent's
-    │   ├── ThingHeld                  a thing has one owner
-    │   └── StoreBusy                  the writer's lock did not come free in time
-    ├── Superseded                13   the caller is no longer the one
+    │   ├── BundleHeld                 another dispatch owns the task's worktree
+    │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
+    │   ├── ThingHeld                  another dispatch holds the claim
+    │   └── StoreBusy                  the writer lock did not become free in time
+    ├── Superseded                13   the caller has lost the task or the seat
     │   ├── AnsweredBefore             the first answer counts
     │   ├── NotSeated                  somebody else coordinates the project
-    │   └── SpeakerEnded               its journal is archived
-    ├── Refused                   14
+    │   └── SpeakerEnded               the calling dispatch has ended and is archived
+    ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
     │   ├── NotReady                   dependencies, pause or time
     │   ├── NeedsOverride              a live attempt holds the task
-    │   ├── OverrideIsForPeople        an agent said --override
-    │   ├── NotAllowed                 the speaker's role may not do it
+    │   ├── OverrideIsForPeople        an agent used --override
+    │   ├── NotAllowed                 the caller's role does not permit it
     │   ├── NotTrusted                 settings of a repository that no person has trusted
     │   ├── DependencyCycle
     │   ├── SlugTaken
     │   ├── ProjectTaken
     │   ├── ProjectInUse
     │   ├── NotARepository
-    │   ├── BranchBlocked              a branch's name keeps fleet from making its own
-    │   ├── EngineMissing              its program is not installed
-    │   ├── EngineNotReady             a dialog would stop it
-    │   ├── AutonomyRefused            full as root
-    │   ├── LimitReached               enough agents already
-    │   ├── EngineHeld                 a limit or a login holds it back
-    │   ├── CannotAnswer               only at its own terminal
-    │   ├── CoordinatorLives           alive or unknown
+    │   ├── BranchBlocked              an existing branch's name prevents fleet's branch
+    │   ├── EngineMissing              the engine's program is not installed
+    │   ├── EngineNotReady             the engine would wait at a dialog
+    │   ├── AutonomyRefused            for example `full` as root
+    │   ├── LimitReached               the limit of running agents
+    │   ├── EngineHeld                 a usage limit or a missing login
+    │   ├── CannotAnswer               only at the agent's own terminal
+    │   ├── CoordinatorLives           the coordinator is alive or unknown
     │   ├── NotProven                  a new coordinator gave no proof in time
-    │   ├── WorktreeRefused            not ours to use, or not whole
-    │   ├── NotMergeable               conflict, red verify, nothing to merge
+    │   ├── WorktreeRefused            foreign or incomplete
+    │   ├── NotMergeable               conflict, failed verify, nothing to merge
     │   ├── WorkMoved                  the branch is not at the commit that was named
-    │   ├── MergesMissing              recorded merges are on no branch any more
+    │   ├── MergesMissing              recorded merges are no longer on any branch
     │   ├── NotPulled                  no remote, no program, no answer
-    │   ├── OtherHost                  another home's or host's
-    │   ├── HomeMoved                  the home is not where it remembers to be
+    │   ├── OtherHost                  it belongs to another home or host
+    │   ├── HomeMoved                  the home is not at its recorded path
     │   ├── HomeCopied                 one home in two places
-    │   ├── NotDisowned                its own home can judge it
-    │   ├── NotSettled                 it lives, or may live
-    │   ├── NotExcused                 it keeps no worktree, or is proven to be the agent's
+    │   ├── NotDisowned                its own home can still settle it
+    │   ├── NotSettled                 the agent is not proven dead
+    │   ├── NotExcused                 the process keeps no worktree, or is the agent's
     │   ├── NotResumable               alive, unknown, finished or taken over
-    │   ├── ForceRefused               whoever holds the lock is not proven to
+    │   ├── ForceRefused               the lock holder is not proven
     │   ├── KeyReused                  one idempotency key for two requests
-    │   └── ImportRefused              carries every finding with its line
-    ├── JobFailed                  1   a job cannot go on
+    │   └── ImportRefused              lists every fault with its line
+    ├── JobFailed                  1   a job cannot continue
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
     │   └── GitRefused
-    └── StoreError                 1
+    └── StoreError                 1   the store or the home cannot be used
         ├── HomeUnusable
         ├── StoreUnreadable            garbage, truncated, no permission
         ├── StoreForeign               a database, but not fleet's
         ├── StoreNewer                 made by a newer fleet
-        ├── StoreGone                  the home had a database, and it is not there
-        ├── StoreReplaced              another file has taken its place meanwhile
-        ├── StoreMixed                 beside it lie the recent changes of another file
+        ├── StoreGone                  the home's database is missing
+        ├── StoreReplaced              the database file was replaced while in use
+        ├── StoreMixed                 the -wal file belongs to another database
         ├── WriteFailed                disk full, read-only: nothing was changed
         ├── DriverMissing              the postgres extra is not installed
-        ├── StoreUnreachable           a server that does not answer
-        ├── OutcomeUnknown             it stopped answering in mid-commit
+        ├── StoreUnreachable           the database server does not answer
+        ├── OutcomeUnknown             the server stopped answering during a commit
         ├── InvariantBroken            the database refused what the code allowed
-        └── EffectInTransaction        the outside was touched while a transaction was open
+        └── EffectInTransaction        an effect was tried while a transaction was open
 
-Each family has a file; families.py has what they share. A file is imported when the first of its errors is raised or caught, because
-a command that goes well needs none. An error carries facts; its text is built from them; its hint says what to do next.
+Each family has a file; families.py has what they share. A file is imported when the first of its errors is raised or caught,
+because a command that succeeds needs none. An error carries facts; its text is built from them; its hint says what to do next.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ _FAMILIES = ("families", "given", "absent", "contested", "superseded", "refused"
 
 
 def __getattr__(name: str) -> object:
-    """Import families until one has the error."""
+    """Return the error class of this name; import the files of the families until one defines it."""
     for family in _FAMILIES:
         module = __import__(f"fleet.errors.{family}", fromlist=[name])
         if hasattr(module, name):

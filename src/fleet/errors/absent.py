@@ -1,4 +1,4 @@
-"""What was named is not there."""
+"""Errors for things that do not exist: tasks, projects, dispatches, jobs, items, questions."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from fleet.errors.families import Absent
 
 
 class NoSuchTask(Absent):
-    """No such task."""
+    """The project has no task of this slug."""
 
     says = "project {project!r} has no task {slug!r}"
-    hint = "`fleet task list -p {project}` shows what there is"
+    hint = "`fleet task list -p {project}` lists the tasks"
 
 
 class NoSuchProject(Absent):
-    """No such project."""
+    """No project is registered under this name."""
 
     says = "no project is registered as {project!r}"
-    hint = "`fleet project list` shows what there is; `fleet project add PATH --name {project}` registers one"
+    hint = "`fleet project list` lists the projects; `fleet project add PATH --name {project}` registers one"
 
 
 class NoSuchDispatch(Absent):
-    """No such dispatch."""
+    """There is no dispatch of this id."""
 
     says = "there is no dispatch {dispatch}"
-    hint = "`fleet dispatches list` shows what there is"
+    hint = "`fleet dispatches list` lists the dispatches"
 
 
 class NoCoordinator(Absent):
-    """The seat is empty."""
+    """The project has no coordinator: its seat is empty."""
 
     says = "project {project!r} has no coordinator"
     hint = "start one with `fleet coord start -p {project}`"
 
 
 class NoSuchJob(Absent):
-    """No such job."""
+    """There is no job of this id."""
 
     says = "there is no job {job}"
-    hint = "`fleet job list` shows what there is"
+    hint = "`fleet job list` lists the jobs"
 
 
 class NoSuchItem(Absent):
-    """A job has no such item."""
+    """The job has no item of this id."""
 
     says = "job {job} has no item {item}"
-    hint = "`fleet job show {job} --items` shows what there is"
+    hint = "`fleet job show {job} --items` lists the items"
 
 
 class NoSuchQuestion(Absent):
-    """Nobody asks that."""
+    """No agent has asked this question, or the question is closed."""
 
     says = "no agent asks {question!r}"
-    hint = "`fleet questions` lists what is asked"
+    hint = "`fleet questions` lists the open questions"

@@ -1,4 +1,4 @@
-"""Somebody else has it, just now."""
+"""Errors for things that somebody else holds at the moment: a task, a gate, a worktree, the store."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from fleet.errors.families import Contested
 
 
 class TaskHeld(Contested):
-    """Somebody else claimed the task."""
+    """Somebody else has claimed the task."""
 
     says = "task {project}/{slug} is held by {holder}, since {since}"
     hint = "take another: `fleet task ready -p {project}`"
 
 
 class GateHeld(Contested):
-    """Somebody else holds the gate."""
+    """Another process holds the gate."""
 
     says = "gate {gate!r} is held by {holder}"
     hint = "wait for it to finish, or attach to what it is starting"
 
 
 class CoordSpawnInProgress(Contested):
-    """One coordinator at a time is spawned."""
+    """Another process is starting a coordinator for the project."""
 
     says = (
         'refusing to spawn coord for project "{project}": another coord-spawn is in progress (lock holder: {holder}). '
@@ -29,54 +29,54 @@ class CoordSpawnInProgress(Contested):
 
 
 class ReplaceInProgress(Contested):
-    """One change of coordinators at a time."""
+    """Another change of the project's coordinator is in progress."""
 
     says = "the coordinator of project {project!r} is being replaced: {candidate} has to prove itself"
-    hint = "`fleet coord status -p {project}` shows how it goes"
+    hint = "`fleet coord status -p {project}` shows the progress"
 
 
 class TickInProgress(Contested):
-    """Ticks of one project go one after the other."""
+    """Another process is running a tick of the project."""
 
     says = "another tick of project {project!r} is in progress ({holder}); nothing was changed"
     hint = "it does the same work; tick again when it is over"
 
 
 class ResumeInProgress(Contested):
-    """One resume of a piece of work at a time."""
+    """Another process is resuming the same dispatch or job."""
 
     says = "resume already in progress for {id}"
     hint = "wait for it to finish, or use --force to stop it"
 
     @property
     def spoken(self) -> str:
-        """In three lines."""
+        """Return message, lock holder and hint in three lines."""
         return f"{self}\nlock held by: {self.facts['holder']}\n{self.next_step}"
 
 
 class BundleHeld(Contested):
-    """Somebody works in the task's worktree."""
+    """Another dispatch owns the task's worktree."""
 
     says = "the worktree of {project}/{slug} is held by {holder}"
     hint = "wait for it to end, or look at it with `fleet ps`"
 
 
 class WorktreeBusy(Contested):
-    """A process works in the worktree of a dead agent, and may be that agent's."""
+    """A process runs in a dead agent's worktree, and fleet cannot tell whether the agent started the process."""
 
-    says = "the worktree of {project}/{slug} is not handed on: {who} works in it, and fleet cannot tell whose it is"
+    says = "the worktree of {project}/{slug} is not handed on: {who} works in it, and fleet cannot tell who started it"
     hint = "{way}"
 
 
 class ThingHeld(Contested):
-    """A thing has one owner."""
+    """Another dispatch holds the claim on this resource."""
 
     says = "{thing} is held by {holder}"
     hint = "`fleet claims list` shows who holds what"
 
 
 class StoreBusy(Contested):
-    """The turn to write did not come in time."""
+    """The store's writer lock did not become free in time."""
 
     says = "the store is busy: {holder} has been writing for more than {seconds:g} s; nothing was changed"
-    hint = "try again; if it lasts, see whether that process is stopped"
+    hint = "try again; if this goes on, check whether that process is suspended"

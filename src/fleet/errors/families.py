@@ -1,10 +1,10 @@
-"""The families of errors, and what every error can do."""
+"""The families of errors, and the methods that every error has."""
 
 from __future__ import annotations
 
 
 class FleetError(Exception):
-    """Something failed."""
+    """The root of all errors that fleet raises on purpose. `says` and `hint` are templates, filled from the facts."""
 
     code = 1
     kind = "error"
@@ -17,41 +17,41 @@ class FleetError(Exception):
 
     @property
     def next_step(self) -> str:
-        """What the reader can do about it."""
+        """Return the hint: what the reader can do about the error; empty when there is none."""
         return self.hint.format(**self.facts)
 
     @property
     def spoken(self) -> str:
-        """The error as people read it: what, and what next."""
-        said = str(self)
+        """Return the error as people read it: the message, then the hint."""
+        message = str(self)
         if not self.next_step:
-            return said
-        return f"{said}\n{self.next_step}" if "\n" in said else f"{said} — {self.next_step}"
+            return message
+        return f"{message}\n{self.next_step}" if "\n" in message else f"{message} — {self.next_step}"
 
     def as_document(self) -> dict[str, object]:
-        """The error as programs read it."""
+        """Return the error as programs read it: a JSON document with its facts."""
         head = {"code": self.code, "kind": self.kind, "name": type(self).__name__}
         return {"error": {**self.facts, **head, "message": str(self), "hint": self.next_step}}
 
 
 class BadInput(FleetError):
-    """What was given cannot be used."""
+    """An argument, option, setting or file cannot be used."""
 
     code = 2
     kind = "usage"
 
 
 class NotOwned(FleetError):
-    """It belongs to someone else."""
+    """The thing belongs to someone else."""
 
     code = 10
     kind = "not_owned"
     says = "{what} belongs to {owner}"
-    hint = "only its owner can let it go"
+    hint = "only its owner can release it"
 
 
 class Absent(FleetError):
-    """It is not there."""
+    """The thing does not exist."""
 
     code = 11
     kind = "absent"
@@ -59,14 +59,14 @@ class Absent(FleetError):
 
 
 class Contested(FleetError):
-    """Somebody else has it just now."""
+    """Somebody else holds the thing at the moment."""
 
     code = 12
     kind = "contested"
 
 
 class Superseded(FleetError):
-    """The caller is no longer the one."""
+    """The caller has lost the task or the seat to somebody else."""
 
     code = 13
     kind = "superseded"
@@ -82,14 +82,14 @@ class Refused(FleetError):
 
 
 class JobFailed(FleetError):
-    """A job cannot go on."""
+    """A job cannot continue."""
 
     says = "job {job}: {why}"
     hint = "{advice}"
 
 
 class ToolError(FleetError):
-    """Another program failed."""
+    """Another program (git, tmux) failed."""
 
 
 class StoreError(FleetError):

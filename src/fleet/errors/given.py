@@ -1,4 +1,4 @@
-"""What was given cannot be used."""
+"""Errors in what the caller gave: arguments, options, settings, files."""
 
 from __future__ import annotations
 
@@ -6,77 +6,77 @@ from fleet.errors.families import BadInput
 
 
 class BadName(BadInput):
-    """A name that could not be a file, a branch and an argument at once."""
+    """A name that cannot serve as file name, branch name and argument at once."""
 
     says = "{what} {given!r} is not usable: {why}"
     hint = "{advice}"
 
 
 class BadId(BadInput):
-    """Not a dispatch id."""
+    """A text that is not a dispatch id."""
 
     says = "{source} {given!r} is not a dispatch id"
     hint = "a dispatch id is 8 lower-case hexadecimal digits, like 3f2a9c01"
 
 
 class BadText(BadInput):
-    """A text that cannot be kept as it is."""
+    """A text that fleet cannot store unchanged."""
 
     says = "the {what} {why}"
     hint = "{advice}"
 
 
 class BadTime(BadInput):
-    """Not a time."""
+    """A text that is not a time or a duration."""
 
     says = "{given!r} is not {what}"
     hint = "write {forms}"
 
 
 class BadSetting(BadInput):
-    """A setting that cannot be used."""
+    """A setting whose name or value cannot be used."""
 
     says = "{file}:{line}: {why}"
     hint = "{advice}"
 
 
 class BadWorkflow(BadInput):
-    """A job's document that cannot be used."""
+    """A job file that cannot be used."""
 
     says = "{file}:{line}:{column}: {why}"
     hint = "{advice}"
 
 
 class Ambiguous(BadInput):
-    """Several could be meant."""
+    """A short form (such as the beginning of an id) that fits several things."""
 
     says = "{given!r} could be {candidates}"
-    hint = "say more of the id"
+    hint = "give more characters of the id"
 
 
 class NoTask(BadInput):
-    """An agent's short form outside an agent."""
+    """A command in its short form, which needs FLEET_TASK, called outside an agent."""
 
     says = "no task: FLEET_TASK is not set"
-    hint = "agents are told their task by fleet; outside one say `fleet task {usage} -p PROJECT`"
+    hint = "fleet sets it for its agents; elsewhere use `fleet task {usage} -p PROJECT`"
 
 
 class NoProject(BadInput):
-    """It is not clear which project is meant."""
+    """No -p was given, and the current directory belongs to no project."""
 
-    says = "no project: {where} belongs to none that is registered"
+    says = "no project: {where} belongs to no registered project"
     hint = "name one with -p PROJECT, or register this repository with `fleet init`"
 
 
 class NotInThisWorktree(BadInput):
-    """The engine strips the environment that fleet gave it."""
+    """A fleet worktree without FLEET_DISPATCH_ID: the engine stripped the environment that fleet gave the agent."""
 
     says = "this is a fleet worktree, but FLEET_DISPATCH_ID is not set: fleet cannot tell which agent is speaking"
     hint = "let the engine pass FLEET_* variables on to the commands it runs"
 
 
 class ActorIsGiven(BadInput):
-    """An agent cannot speak as somebody else."""
+    """An agent used --as; an agent cannot act under another name."""
 
     says = "--as {given!r} is refused: FLEET_DISPATCH_ID says this is dispatch {dispatch}"
     hint = "leave --as out"

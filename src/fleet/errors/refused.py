@@ -1,4 +1,4 @@
-"""What fleet does not do, and what to do instead."""
+"""Errors for requests that fleet refuses because a precondition does not hold, with the way out in the hint."""
 
 from __future__ import annotations
 
@@ -6,63 +6,63 @@ from fleet.errors.families import Refused
 
 
 class IllegalStep(Refused):
-    """The table of steps has no such step."""
+    """The step table has no such step from the task's status."""
 
     says = "cannot {event} task {project}/{slug}: it is {status}"
     hint = "{advice}"
 
 
 class NotReady(Refused):
-    """The task waits for something."""
+    """The task waits for a dependency, a pause or a time."""
 
     says = "task {project}/{slug} is not ready: {why}"
-    hint = "`fleet task why {slug} -p {project}` explains; a person may claim it all the same with --override"
+    hint = "`fleet task why {slug} -p {project}` explains; a person can claim it anyway with --override"
 
 
 class NeedsOverride(Refused):
-    """A live attempt holds the task."""
+    """An agent is working on the task."""
 
     says = "task {project}/{slug} is being worked on by {holder}"
     hint = "--override takes it away from that attempt, whose later reports will be refused"
 
 
 class OverrideIsForPeople(Refused):
-    """Agents take nothing away from each other."""
+    """An agent used --override; agents may not take tasks from each other."""
 
     says = "--override is for people, and this is dispatch {dispatch}"
     hint = "leave --override out"
 
 
 class NotAllowed(Refused):
-    """The table of roles does not give this act to whoever speaks."""
+    """The role of the caller does not permit this act."""
 
     says = "{who} may not {what}: {rule}"
     hint = "{instead}"
 
 
 class NotTrusted(Refused):
-    """A repository's settings would run something or raise a freedom, and no person has trusted them."""
+    """The repository's settings run a command or widen what agents may do, and no person has trusted them."""
 
-    says = "{project}: {settings} in fleet.toml would count, but nobody has trusted that yet"
-    hint = "a person looks at it with `fleet trust -p {project}`"
+    says = "{project}: fleet.toml sets {settings}, and no person has trusted that yet"
+    hint = "a person reviews and trusts it with `fleet trust -p {project}`"
 
 
 class DependencyCycle(Refused):
-    """Tasks that wait for each other."""
+    """The new dependency would make tasks wait for each other in a circle."""
 
     says = "that would make a cycle: {cycle}"
     hint = "leave out one of these dependencies"
 
 
 class SlugTaken(Refused):
-    """Two tasks cannot have one slug."""
+    """The project already has a task with this slug."""
 
     says = "project {project!r} already has a task {slug!r}"
     hint = "choose another with --slug, or change that one with `fleet task edit {slug} -p {project}`"
 
 
 class ProjectTaken(Refused):
-    """Two projects cannot share a name or a repository."""
+    """The name or the repository is already registered as a project."""
 
     says = "{what} is already registered as project {project!r}"
     hint = "`fleet project show {project}` shows it"
@@ -76,17 +76,17 @@ class ProjectInUse(Refused):
 
 
 class NotARepository(Refused):
-    """Not a git repository."""
+    """The path is not a git repository."""
 
     says = "{path} is not a git repository"
     hint = "run `git init` there, or name another path"
 
 
 class BranchBlocked(Refused):
-    """A branch's name keeps fleet from making its own branches."""
+    """The name of an existing branch prevents git from creating fleet's branch."""
 
     says = "git could not make the branch {branch} in {path}: {why}"
-    hint = "rename that branch with `git branch -m OLD NEW`, then say it again"
+    hint = "rename that branch with `git branch -m OLD NEW`, then repeat the command"
 
 
 class EngineMissing(Refused):
@@ -97,63 +97,63 @@ class EngineMissing(Refused):
 
 
 class EngineNotReady(Refused):
-    """A dialog at its start would stop the agent."""
+    """The engine would show a dialog at its start and wait there."""
 
     says = "engine {engine!r} would stop at a dialog: {why}"
     hint = "{advice}"
 
 
 class AutonomyRefused(Refused):
-    """The engine cannot be given this much freedom here."""
+    """The engine cannot run at this autonomy level here."""
 
     says = "autonomy {autonomy!r} is refused for engine {engine!r}: {why}"
     hint = "{advice}"
 
 
 class LimitReached(Refused):
-    """Enough agents are at work."""
+    """The configured number of agents is already running."""
 
     says = "{limit}: {now} of {most}"
     hint = "wait for one to end, or raise {setting} in config.toml"
 
 
 class EngineHeld(Refused):
-    """Starting an agent now would only hit the same wall."""
+    """The engine is held back by a usage limit or a missing login, so a new agent would stop at once."""
 
     says = "engine {engine!r} is held back: {reason}"
     hint = "{advice}"
 
 
 class CannotAnswer(Refused):
-    """The engine takes answers at its own terminal only."""
+    """The engine takes the answer only at the agent's own terminal."""
 
     says = "{agent} asks on its screen only: {question}"
     hint = "answer it there: `fleet attach {agent}`"
 
 
 class CoordinatorLives(Refused):
-    """A coordinator that is alive, or may be, vetoes another."""
+    """The project has a coordinator that is alive, or that may be alive."""
 
     says = "project {project!r} has a coordinator that is {life}: {dispatch} on {host}, tmux socket {socket}"
     hint = "{advice}"
 
 
 class NotProven(Refused):
-    """The new coordinator was withdrawn; the old one goes on."""
+    """The new coordinator gave no proof in time and was withdrawn; the old coordinator continues."""
 
     says = "ownership not proven: the new coordinator {dispatch} of project {project!r} gave no proof within {seconds:g} s ({why})"
-    hint = "the old one goes on undisturbed; `fleet logs {dispatch}` shows what the new one did"
+    hint = "the old coordinator continues; `fleet logs {dispatch}` shows what the new one did"
 
 
 class WorktreeRefused(Refused):
-    """A worktree or branch that fleet will not use."""
+    """A worktree or branch that fleet does not use, because it is foreign or incomplete."""
 
     says = "{path} is not used: {why}"
     hint = "{advice}"
 
 
 class NotMergeable(Refused):
-    """The work cannot be merged as it is."""
+    """The task's work cannot be merged: a conflict, a failed verify command, or no commits."""
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
@@ -170,90 +170,90 @@ class WorkMoved(Refused):
 
 
 class MergesMissing(Refused):
-    """Recorded merges are on no branch any more."""
+    """Recorded merges are no longer on any branch."""
 
     says = "{integration} of {project} has lost work that was merged and did not land: {slugs}"
     hint = (
-        "`fleet merges restore -p {project}` puts it back; if it is meant to be gone, "
-        "say `fleet merges acknowledge -p {project} --reason TEXT`"
+        "`fleet merges restore -p {project}` puts it back; if it was removed on purpose, "
+        "run `fleet merges acknowledge -p {project} --reason TEXT`"
     )
 
 
 class NotPulled(Refused):
-    """The work has no pull request, and got none."""
+    """The pull request for the task could not be opened."""
 
     says = "{project}/{slug} has no pull request: {why}"
     hint = "{advice}"
 
 
 class OtherHost(Refused):
-    """Only the home that made a thing judges and touches it."""
+    """The thing was made by another home or host, and only that home or host may act on it."""
 
     says = "{what} belongs to {made}, and this is {here}"
     hint = (
-        "act there; if that home or machine is no more, `fleet dispatches disown {dispatch} --reason TEXT` ends it and "
+        "run the command there; if that home or machine no longer exists, `fleet dispatches disown {dispatch} --reason TEXT` ends it and "
         "keeps its work"
     )
 
 
 class NotDisowned(Refused):
-    """A dispatch that can be judged is not given up on somebody's word."""
+    """The dispatch cannot be disowned, because its own home can still settle it."""
 
     says = "{dispatch} is not disowned: {why}"
     hint = "{advice}"
 
 
 class NotSettled(Refused):
-    """A dispatch ends only with its death proven."""
+    """The dispatch cannot be settled, because its agent is not proven dead."""
 
     says = "{dispatch} is not settled: {why}"
     hint = "`fleet stop {dispatch}` ends an agent that lives"
 
 
 class NotExcused(Refused):
-    """A process that keeps no worktree, or is proven to be the agent's, needs nobody's word."""
+    """The process needs no excuse: it keeps no worktree, or it is proven to be the agent's."""
 
     says = "process {pid} is not excused from {dispatch}: {why}; nothing was changed"
     hint = "`fleet clean` says who keeps a worktree"
 
 
 class HomeMoved(Refused):
-    """Paths in the store and in git still name the old place."""
+    """The home is not at the path that it recorded; the store and git still name the old path."""
 
-    says = "the fleet home {path} was moved: it was made at {was}; nothing is judged or changed before it is repaired"
+    says = "the fleet home {path} was moved: it was made at {was}; fleet changes nothing until it is repaired"
     hint = "`fleet home repair` shows what it would do; or move the home back"
 
 
 class HomeCopied(Refused):
-    """One home in two places: whatever one of them judges may be the other's."""
+    """The home exists in two places, so this copy could act on what belongs to the other."""
 
     says = "{path} is {how} the fleet home {was}; only that one is used, and nothing was changed"
     hint = "set FLEET_HOME={was}, or to a new directory"
 
 
 class NotResumable(Refused):
-    """There is nothing to resume."""
+    """The dispatch cannot be resumed: it is alive, unknown, finished or taken over."""
 
     says = "{dispatch} cannot be resumed: {why}"
     hint = "{advice}"
 
 
 class ForceRefused(Refused):
-    """Only a process that is proven to hold the lock is stopped."""
+    """fleet cannot prove that this process holds the resume lock, so fleet does not stop the process."""
 
     says = "the resume of {id} is held by {holder}, which is not stopped: {why}"
     hint = "wait for it to finish, or end it yourself where it runs"
 
 
 class KeyReused(Refused):
-    """One idempotency key was used for two different requests."""
+    """The idempotency key was used before for a different request."""
 
     says = "the key {key!r} was used before for another request: {why}"
     hint = "use a new key for each request, and the same one only to repeat it"
 
 
 class ImportRefused(Refused):
-    """The file was not taken in, and nothing was changed."""
+    """The file was not imported, and nothing was changed."""
 
     says = "nothing was imported: {told}"
-    hint = "mend these lines and import the file again"
+    hint = "fix these lines and import the file again"

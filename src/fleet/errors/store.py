@@ -1,4 +1,4 @@
-"""The database or the home cannot be used."""
+"""Errors of the database and of the fleet home."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class HomeUnusable(StoreError):
 
 
 class StoreUnreadable(StoreError):
-    """Not a database, or a broken one. It is never overwritten."""
+    """The file is not a database, or a broken one. fleet never overwrites it."""
 
     says = "{path} cannot be read as fleet's database: {why}"
     hint = (
@@ -22,55 +22,55 @@ class StoreUnreadable(StoreError):
 
 
 class StoreForeign(StoreError):
-    """A database, but not fleet's."""
+    """The file is a database of another program."""
 
     says = "{path} is a database of another program"
     hint = "it was left as it is; move it away, or set FLEET_HOME to another directory"
 
 
 class StoreNewer(StoreError):
-    """The database was made by a newer fleet."""
+    """The database was made by a newer version of fleet."""
 
     says = "{path} has schema {found}; this fleet {program} knows schemas up to {known}"
     hint = "install a newer fleet"
 
 
 class StoreGone(StoreError):
-    """The home remembers that it has a database. An empty one is never made in its place without a person's word."""
+    """The home's database is missing. fleet makes an empty one only when a person asks for it."""
 
     says = "the fleet home {home} has a database ({database}), but {store} is not there"
     hint = (
-        "put a backup in its place (docs/how-to/restore-a-backup.md), or put `store` in config.toml right; "
-        "`fleet home new-database --reason TEXT` begins with an empty one"
+        "put a backup in its place (docs/how-to/restore-a-backup.md), or correct `store` in config.toml; "
+        "`fleet home new-database --reason TEXT` starts with an empty one"
     )
 
 
 class StoreReplaced(StoreError):
-    """The path names another file than the one that this process opened, or none."""
+    """The database file was removed or replaced while this process had it open."""
 
     says = "{path} was {how} while it was in use; nothing more is written, and this process ends"
     hint = "start it again to work with what is there now"
 
 
 class StoreMixed(StoreError):
-    """SQLite would apply the recent changes of the old database to the file that took its place."""
+    """The database file was replaced, but the -wal file of the old one is still there; SQLite would mix the two."""
 
     says = "another file took the place of {path} while {path}-wal is of the old one; nothing was read or written"
     hint = (
-        "end whoever has the old one open, move {path}-wal and {path}-shm away "
+        "end every process that has the old one open, move {path}-wal and {path}-shm away "
         "(docs/how-to/restore-a-backup.md), then try again"
     )
 
 
 class WriteFailed(StoreError):
-    """The change could not be written, and was not made."""
+    """The change could not be written; nothing was changed."""
 
     says = "nothing was changed: {path}: {why}"
-    hint = "free some space or mend the permissions, then try again"
+    hint = "free some space or fix the permissions, then try again"
 
 
 class DriverMissing(StoreError):
-    """The driver of this store is not installed."""
+    """The Python driver for this kind of store is not installed."""
 
     says = "the store {url} needs the driver psycopg, which is not installed"
     hint = "install fleet with its extra: fleet-agents[postgres]"
@@ -80,25 +80,25 @@ class StoreUnreachable(StoreError):
     """The database server does not answer."""
 
     says = "the store {url} does not answer: {why}"
-    hint = "see that the server runs and that `store` in config.toml is right"
+    hint = "check that the server runs and that `store` in config.toml is right"
 
 
 class OutcomeUnknown(StoreError):
-    """The connection broke in mid-commit, and nobody could be asked what became of it."""
+    """The connection broke during a commit, and fleet could not ask whether the commit happened."""
 
     says = "the store {url} stopped answering while {doing!r} was committed: whether it was done is not known"
     hint = "repeat it with --key {key}, under which it is done once at most"
 
 
 class InvariantBroken(StoreError):
-    """The database refused what the code above it allowed. Nothing was changed."""
+    """The database refused a change that fleet's code allowed. Nothing was changed."""
 
     says = "the store refused {doing!r}: {why}"
-    hint = "this is a defect of fleet; nothing was changed"
+    hint = "this is a bug in fleet; nothing was changed"
 
 
 class EffectInTransaction(StoreError):
-    """No transaction is ever held over the outside."""
+    """The code touched processes, files, git or tmux while a transaction was open."""
 
     says = "{effect} was tried while the transaction {why!r} was open"
-    hint = "this is a defect of fleet; nothing was changed"
+    hint = "this is a bug in fleet; nothing was changed"

@@ -1,4 +1,4 @@
-"""The caller is no longer the one."""
+"""Errors for callers that have lost the task or the seat, or whose dispatch has ended."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from fleet.errors.families import Superseded
 
 
 class NotSeated(Superseded):
-    """Only the seat's holder coordinates."""
+    """The caller does not hold the project's seat: another dispatch coordinates the project."""
 
     says = "{dispatch} does not coordinate project {project!r}: {holder} does; nothing was changed"
     hint = "stop coordinating it"
 
 
 class SpeakerEnded(Superseded):
-    """Its journal is archived: it was proven dead."""
+    """The dispatch that calls was proven dead, and its journal is archived."""
 
     says = "dispatch {dispatch} has ended and is archived; nothing was changed"
     hint = "stop working"
 
 
 class AnsweredBefore(Superseded):
-    """The first answer counts."""
+    """The question was answered or closed before; the first answer counts."""
 
     says = "question {question} is over: {how}; your answer changed nothing"
-    hint = "`fleet questions` lists what is still asked"
+    hint = "`fleet questions` lists the open questions"

@@ -1,4 +1,4 @@
-"""Another program failed."""
+"""Errors of other programs: tmux and git."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from fleet.errors.families import ToolError
 
 
 class TmuxRefused(ToolError):
-    """tmux did not do it, or did not answer."""
+    """tmux failed or did not answer."""
 
     says = "tmux did not {what}: {why}"
     hint = "`fleet doctor` looks at tmux"
 
 
 class GitRefused(ToolError):
-    """git did not do it, or did not answer."""
+    """git failed or did not answer."""
 
     says = "git did not {what}: {why}"
     hint = "look at the repository with git itself"

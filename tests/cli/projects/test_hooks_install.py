@@ -68,7 +68,7 @@ def test_without_settings_they_are_made_and_status_says_so(fleet, person):
     by_engine = {each["engine"]: each for each in fleet("hooks", "status", "--json").ok().json}
     assert (by_engine["claude"]["installed"], by_engine["claude"]["current"]) == (True, True)
     settings(person).write_text(settings(person).read_text().replace("/fleet hook", "/elsewhere/fleet hook"))
-    assert "install again" in fleet("hooks", "status").ok().out
+    assert "install them again" in fleet("hooks", "status").ok().out
     fleet("hooks", "uninstall").ok()
     assert json.loads(settings(person).read_text()) == {}
 

@@ -50,7 +50,7 @@ def test_nothing_registered_says_how_to_begin(fleet, tmp_path):
     new = {"FLEET_HOME": str(tmp_path / "new")}
     listed, status = fleet("project", "list", env=new).ok().out, fleet("status", env=new).ok().out
     assert listed == "no projects yet: `fleet init` in a repository registers it\n"
-    assert status == "no projects yet: `fleet up` in a repository begins\n"
+    assert status == "no projects yet: run `fleet up` in a repository\n"
 
 
 def test_outside_of_every_project_one_has_to_be_named(fleet, tmp_path):
@@ -119,7 +119,7 @@ def test_status_shows_trouble_and_work_before_the_counts(fleet):
     fleet("task", "fail", "bad", "--reason", "two\nlines").ok()
     fleet("task", "claim", "busy", "--as", "bob").ok()
     lines = fleet("status").ok().out.splitlines()
-    again = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
+    again = "`fleet resume SLUG` continues it, `fleet task retry SLUG` opens it again"
     assert lines[:2] == [f"Failed 1  {again}", "  web/bad  two lines"]
     assert lines[3] == "Working 1"
     assert re.fullmatch(r"  bob claimed \(store, \d+s\)  web/busy  The busy", lines[4])

@@ -31,7 +31,7 @@ def test_a_list_becomes_tasks_and_an_indented_item_comes_after_the_one_above(eit
         "write-the-docs": [],
     }
     assert found["design-the-api"]["description"] == "Use REST."
-    assert said.splitlines()[0] == "added 5 tasks to web (2 lines left out: ticked, or no items)"
+    assert said.splitlines()[0] == "added 5 tasks to web (2 lines left out: ticked, or not items)"
     assert "  ├─ · write-the-server" in said
     assert [task["slug"] for task in either.ask("task", "ready")] == ["design-the-api", "write-the-docs"]
 

@@ -382,7 +382,7 @@ def test_an_error_is_an_object_with_its_facts(fleet):
         "kind": "absent",
         "name": "NoSuchTask",
         "message": "project 'web' has no task 'parsr'",
-        "hint": "`fleet task list -p web` shows what there is",
+        "hint": "`fleet task list -p web` lists the tasks",
         "project": "web",
         "slug": "parsr",
     }

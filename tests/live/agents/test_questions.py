@@ -154,7 +154,7 @@ def test_a_question_is_named_by_the_beginning_of_its_id_and_never_guessed(either
 def test_what_nobody_asks_is_said_and_where_to_look(scene, given):
     said = scene.program("approve", given)
     assert said.code == 11
-    assert said.err == f"fleet: no agent asks '{given}' — `fleet questions` lists what is asked\n"
+    assert said.err == f"fleet: no agent asks '{given}' — `fleet questions` lists the open questions\n"
 
 
 @pytest.mark.req("ASK-1")

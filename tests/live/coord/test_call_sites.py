@@ -67,7 +67,7 @@ def test_a_coordinators_handoff_and_drain_by_a_person(either):
         third = seat(fleet).holder
         assert f"{second} (coordinator of p) was handed off to {third}" in said.out
         assert fleet.dispatches.show(third).handoffs == 2
-        assert answer(either.start(FLEET, "drain", "-p", "p")).out == "no handoff waits\n"
+        assert answer(either.start(FLEET, "drain", "-p", "p")).out == "no handoffs wait\n"
 
 
 @pytest.mark.req("GATE-8", "HAND-3")

@@ -132,7 +132,7 @@ def test_without_an_argument_nothing_is_guessed_where_nobody_can_be_asked_or_the
     scene.program(*words).refused(2, "name an agent", "@last")
     said = Terminal(scene, *words).ended()
     assert said.code == 2
-    assert "no agents at work" in said.out
+    assert "no agents are running" in said.out
 
 
 @pytest.mark.req("CLI-1")

@@ -191,7 +191,7 @@ def test_cleaning_up_asks_nobody_who_is_not_there(scene):
         scene.without_hint(fleet)
         scene.exited(fleet, scene.dispatch(fleet, "t", "true"))
     said = scene.program("clean")
-    assert (said.code, "say --yes" in said.err) == (2, True), said
+    assert (said.code, "use --yes" in said.err) == (2, True), said
 
 
 def test_a_set_up_that_fails_is_what_the_task_failed_of(scene):

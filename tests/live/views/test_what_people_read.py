@@ -98,7 +98,7 @@ def test_merging_work_without_commits_says_that_there_was_nothing_to_merge(eithe
         either.dispatch(fleet, "t", engine="scripted", script="done\n")
         either.ended(fleet)
     said = either.program("merge", "t", "-p", "p").ok()
-    assert said.out == "p/t had nothing that was not merged; it is archived\n"
+    assert said.out == "p/t has no unmerged work; it is archived\n"
     with either.fleet() as fleet:
         assert fleet.tasks.show(project="p", slug="t").archived
 

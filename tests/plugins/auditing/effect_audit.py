@@ -60,7 +60,7 @@ EXEMPT = {
     "locks.py:WriterLock": "a lock file: the store's queue of writers",
     "pid_namespaces.py:_listener": "a question: connects to learn who listens, and sends nothing",
     "review.py:_ask_comments": "the person's own editor, at the terminal",
-    "review.py:_page": "the person's own pager, at the terminal",
+    "review.py:_page_diff": "the person's own pager, at the terminal",
     "completion.py:completion": "a question: click asks bash for its version",
 }
 

@@ -9,7 +9,7 @@ from fleet.surfaces.cli.app import root
 @pytest.mark.req("CLI-3")
 def test_help_is_in_three_parts_in_everyday_words():
     said = CliRunner().invoke(root, ["--help"]).output
-    parts = [said.index(title) for title in ("Every day:", "Agents' own", "Plumbing:")]
+    parts = [said.index(title) for title in ("Every day:", "For agents", "Plumbing:")]
     assert parts == sorted(parts)
     everyday = said[parts[0] : parts[1]]
     assert all(

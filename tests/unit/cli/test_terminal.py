@@ -45,7 +45,7 @@ def test_a_shortened_text_fits_and_says_that_it_was_cut(text, room):
 def test_a_shortened_text_keeps_all_of_its_colours(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     short = terminal.shortened(f"ab{terminal.paint('cdef', 'red')}gh\033[8mij", 5)
-    assert streams.sent(short) == "ab\033[31mcd…\033[0m"
+    assert streams.escape_controls(short) == "ab\033[31mcd…\033[0m"
 
 
 @given(rows=st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=6))
@@ -84,7 +84,7 @@ def test_a_list_is_one_json_document_even_when_it_is_empty(capsys):
 def test_colour_is_a_matter_of_the_reader(monkeypatch):
     assert terminal.paint("x", "red") == "x"
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert streams.sent(terminal.paint("x", "red")) == "\033[31mx\033[0m"
+    assert streams.escape_controls(terminal.paint("x", "red")) == "\033[31mx\033[0m"
     assert terminal.paint("x", "") == "x"
     monkeypatch.setenv("NO_COLOR", "1")
     assert terminal.paint("x", "red") == "x"
@@ -126,10 +126,10 @@ def test_progress_is_drawn_for_whoever_looks_and_wiped_at_the_end(monkeypatch):
     for done in (1, 1, 4, 9):
         bar(done)
     bar.close()
-    assert streams.sent(screen.text).count("\033[G") == 3
+    assert streams.escape_controls(screen.text).count("\033[G") == 3
     assert " 25% " in screen.text
     assert "100% " in screen.text
-    assert streams.sent(screen.text).endswith("\033[G\033[K")
+    assert streams.escape_controls(screen.text).endswith("\033[G\033[K")
 
 
 @pytest.mark.parametrize("hot", HOT, ids=lambda hot: hot.name)

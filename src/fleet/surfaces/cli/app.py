@@ -1,4 +1,4 @@
-"""The click side of the command line: groups that load a command when it is called."""
+"""The click side of the command line: groups that import a command when it is called."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are listed from the table and loaded on demand."""
+    """A group that lists its commands from the table and imports each when it is called."""
 
     def __init__(self, *args: Any, entries: tuple[Entry, ...], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._entries = {entry.name: entry for entry in entries}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
+        """Return the names of the commands in the order of the table, without the hidden ones."""
         hidden = {entry.name for entry in HIDDEN} if self.name == "fleet" else set()
         return [*(name for name in self._entries if name not in hidden), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command."""
+        """Import and return a command; None when there is no such command."""
         entry = self._entries.get(cmd_name)
         if entry is None:
             return super().get_command(ctx, cmd_name)
@@ -44,12 +44,13 @@ class LazyGroup(click.Group):
         return command
 
     def _key(self, name: str) -> str:
+        """Return the name under which the module's COMMANDS lists a command: with the group's name, except for `fleet` itself."""
         return name if self.name == "fleet" else f"{self.name} {name}"
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command that is not there: say which one is near."""
+        """Resolve a command by its name; for an unknown name raise a usage error that suggests a similar command."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             near = _nearest(name, self.list_commands(ctx))
@@ -58,7 +59,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, in its sections."""
+        """Write the commands into the help page, in the sections of the table."""
         sections = SECTIONS if self.name == "fleet" else (("Commands", tuple(self._entries.values())),)
         for title, entries in sections:
             with formatter.section(title):
@@ -66,6 +67,7 @@ class LazyGroup(click.Group):
 
 
 def _nearest(name: str, known: list[str]) -> str:
+    """Return the known name that is most similar to this one; empty when none is similar."""
     import difflib
 
     return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")
@@ -78,10 +80,10 @@ def root(ctx: click.Context) -> None:
     """Run many coding agents on one machine, and lose nothing.
 
     \b
-    fleet up                                     begin in this repository
-    fleet add "Fix the login page"               add work
-    fleet status                                 what is going on
-    fleet review                                 look at what was done
+    fleet up                                     set up fleet for this repository
+    fleet add "Fix the login page"               add a task
+    fleet status                                 show what is going on
+    fleet review                                 review finished work
 
     Every command has --help with examples; listings and changes have --json.
     """
@@ -90,11 +92,11 @@ def root(ctx: click.Context) -> None:
 
 
 def run_click(words: list[str]) -> int:
-    """Run a command; usage errors are printed in one line."""
+    """Run a command through click and return its exit code; print a usage error as one line."""
     if "_FLEET_COMPLETE" in os.environ:
         root.main(prog_name="fleet")
     try:
-        # Not root.main: it has its own mind about closed pipes and Ctrl-C.
+        # Not root.main, which handles closed pipes and Ctrl-C differently.
         with root.make_context("fleet", list(words)) as context:
             outcome = root.invoke(context)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -105,17 +107,18 @@ def run_click(words: list[str]) -> int:
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
-        return _misused(error, as_json="--json" in words)
+        return _print_usage_error(error, as_json="--json" in words)
     warn_of_move(words)
     return outcome if isinstance(outcome, int) else 0
 
 
-def _misused(error: click.ClickException, *, as_json: bool) -> int:
+def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
+    """Print a usage error, with --json also as JSON; return its exit code."""
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fleet"
     message = error.format_message().rstrip(".").replace("\n", " ")
-    hint = f"`{path} --help` shows how"
+    hint = f"`{path} --help` shows the usage"
     if as_json:
         document = {"code": USAGE, "kind": "usage", "name": "Usage", "message": message, "hint": hint}
-        streams.answer({"error": document})
-    streams.tell(f"{message} — {hint}")
+        streams.print_json_error({"error": document})
+    streams.print_error(f"{message} — {hint}")
     return USAGE

@@ -1,6 +1,6 @@
-"""Where `fleet` begins.
+"""The entry point of the program `fleet`.
 
-Hot commands are answered here with next to no imports; everything else is click's, loaded a group at a time.
+Hot commands and read commands run with very few imports; click runs all others, and imports one group at a time.
 """
 
 from __future__ import annotations
@@ -18,41 +18,42 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line and say how it went."""
+    """Run the command line and end the process with the command's exit code."""
     streams.prepare()
     try:
         code = run(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
-        streams.tell("interrupted")
+        streams.print_error("interrupted")
         code = INTERRUPTED
     except BrokenPipeError:
-        streams.hush(1)
+        streams.discard_output(1)
         code = 0
     except OSError as error:
-        if error.filename is not None:  # not a stream, but a file that somebody forgot to think of
+        if error.filename is not None:  # it concerns a file, not an output stream: a bug of fleet
             raise
-        streams.hush(1)
-        streams.tell(f"the answer could not be printed: {str(error.strerror).lower()}")
+        streams.discard_output(1)
+        streams.print_error(f"the output could not be written: {str(error.strerror).lower()}")
         code = FAILED
-    _leave(code)
+    _exit_at_once(code)
     return code
 
 
 def run(words: list[str]) -> int:
-    """The exit code of a command; errors are printed, not raised."""
+    """Run a command and return its exit code; print errors instead of raising them."""
     try:
-        _refuse_bytes(words)
+        _refuse_invalid_utf8(words)
         return _run(words)
     except errors.FleetError as error:
-        tell(error, as_json="--json" in words)
+        print_error(error, as_json="--json" in words)
         return error.code
 
 
 def _run(words: list[str]) -> int:
+    """Choose how to run a command: as a hook, for a session, from the hot table, from the read table, or through click."""
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
-            return 0  # outside fleet a hook does nothing
+            return 0  # outside an agent of fleet a hook does nothing
         from fleet.surfaces.cli.hot import hook
 
         collect_garbage()
@@ -69,15 +70,15 @@ def _run(words: list[str]) -> int:
         values = fast.parse(command, rest, short=short)
         if values is not None:
             return fast.perform(command, values, short=short)
-    if called is None and "_FLEET_COMPLETE" not in os.environ and _answer(words):
+    if called is None and "_FLEET_COMPLETE" not in os.environ and _run_read_command(words):
         return 0
     from fleet.surfaces.cli.app import run_click
 
     return run_click(words)
 
 
-def _answer(words: list[str]) -> bool:
-    """Answer a command that only reads. False when it is another one, or click should have a look."""
+def _run_read_command(words: list[str]) -> bool:
+    """Run a command of the read table. False when the words call another command, or click has to handle them."""
     from fleet.surfaces.cli.hot import read_table
 
     called = read_table.find(words)
@@ -92,13 +93,13 @@ def _answer(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Let Python collect garbage again, now that all modules are imported; the launcher has switched it off. Modules are no garbage."""
+    """Switch garbage collection on again after all imports (the launcher switched it off), and exempt the imported modules."""
     gc.freeze()
     gc.enable()
 
 
-def _refuse_bytes(words: list[str]) -> None:
-    """Bytes that are no UTF-8 come as halves of surrogates, which no store, file or terminal takes."""
+def _refuse_invalid_utf8(words: list[str]) -> None:
+    """Refuse arguments that are not valid UTF-8: Python passes them on as surrogates, which no store or terminal accepts."""
     for word in words:
         try:
             word.encode()
@@ -107,15 +108,15 @@ def _refuse_bytes(words: list[str]) -> None:
             raise errors.BadText(what=f"word {word!a}", why="is not valid UTF-8", advice=advice) from None
 
 
-def tell(error: errors.FleetError, *, as_json: bool) -> None:
-    """For people a line on stderr; for programs an object on stdout."""
+def print_error(error: errors.FleetError, *, as_json: bool) -> None:
+    """Print an error: one line on stderr for people, and with as_json also a JSON object on stdout."""
     if as_json:
-        streams.answer(error.as_document())
-    streams.tell(error.spoken)
+        streams.print_json_error(error.as_document())
+    streams.print_error(error.spoken)
 
 
-def _leave(code: int) -> None:
-    """Skip the interpreter's slow goodbye: everything is written, and nothing is left to close."""
+def _exit_at_once(code: int) -> None:
+    """End the process at once, without the interpreter's slow shutdown: all output is written and nothing is open."""
     if sys.flags.interactive or "coverage" in sys.modules:
         return
     os._exit(code)

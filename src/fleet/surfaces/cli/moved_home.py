@@ -1,4 +1,4 @@
-"""A warning for what was looked at in a home that was moved."""
+"""Warn after a command that read from a fleet home which was moved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet.world.home.location import home_path
 
 
 def warn_of_move(words: list[str]) -> None:
-    """Print why the home is not where it remembers to be, if so. Commands that need no home, and `fleet home`, get no warning."""
+    """Print a warning when the home is not at its recorded path. `fleet home`, and a command without a home, get none."""
     try:
         home = home_path()
         record = home_record.read(home)
@@ -21,4 +21,4 @@ def warn_of_move(words: list[str]) -> None:
 
     error = why_elsewhere(record, home)
     if error is not None:
-        streams.tell(f"warning: {error.spoken}")
+        streams.print_error(f"warning: {error.spoken}")

@@ -1,4 +1,4 @@
-"""Options that many commands share, and opening fleet for them."""
+"""Options and argument types that many commands share."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from fleet.surfaces.cli.hot.table import Option
 
-    # What `writing` hands over: `def command(slug: str, **given: Unpack[Writing])`.
+    # The options that `writing` adds: `def command(slug: str, **given: Unpack[Writing])`.
     Writing = TypedDict("Writing", {"project": str | None, "as": str | None, "key": str | None, "json": bool})
-    # What `unkeyed` hands over.
+    # The options that `unkeyed` adds.
     Unkeyed = TypedDict("Unkeyed", {"as": str | None, "json": bool})
-    # What `acting` hands over, and `anywhere`.
+    # The options that `acting` and `anywhere` add.
     Acting = TypedDict("Acting", {"project": str | None, "as": str | None, "json": bool})
     Anywhere = TypedDict("Anywhere", {"as": str | None, "key": str | None, "json": bool})
 
@@ -32,7 +32,7 @@ COUNT = click.IntRange(1, 1 << 60)
 
 
 def click_option(option: Option) -> Callable[[F], F]:
-    """An option of the hot table as click's."""
+    """Return the click decorator for an option of the hot table."""
     if option.into:
         return click.option(*option.names, option.name, flag_value=option.names[-1].lstrip("-"), help=option.help)
     if option.flag:
@@ -43,11 +43,12 @@ def click_option(option: Option) -> Callable[[F], F]:
         metavar=option.metavar or None,
         required=option.required,
         help=option.help,
-        type=_type(option),
+        type=_click_type(option),
     )
 
 
-def _type(option: Option) -> click.Choice[str] | click.IntRange | ProjectName | None:
+def _click_type(option: Option) -> click.Choice[str] | click.IntRange | ProjectName | None:
+    """Return the click type of an option of the hot table; None for plain text."""
     if option.choices:
         return click.Choice(option.choices)
     if option.is_count:
@@ -56,12 +57,12 @@ def _type(option: Option) -> click.Choice[str] | click.IntRange | ProjectName | 
 
 
 class Slug(click.ParamType[str]):
-    """A task's slug, completed by the shell."""
+    """A task's slug; the shell can complete it."""
 
     name = "slug"
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Slugs of the project that begin so."""
+        """Return the project's slugs that begin with the incomplete word; none when the home cannot be opened."""
         from click.shell_completion import CompletionItem
 
         try:
@@ -74,58 +75,60 @@ class Slug(click.ParamType[str]):
 
 
 class ProjectName(click.ParamType[str]):
-    """A project's name, completed by the shell."""
+    """A project's name; the shell can complete it."""
 
     name = "name"
 
     def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Projects that begin so."""
+        """Return the project names that begin with the incomplete word; none when the home cannot be opened."""
         from click.shell_completion import CompletionItem
 
         try:
             with Fleet.open() as fleet:
-                known = [each.name for each in fleet.projects.list()]
+                names = [project.name for project in fleet.projects.list()]
         except errors.FleetError:
             return []
-        return [CompletionItem(name) for name in known if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 _PROJECT, _AS, _KEY, _JSON = (click_option(option) for option in COMMON)
 
 
 def reading(function: F) -> F:
-    """The options of a command that reads from one project."""
+    """Add the options of a command that reads from one project: -p, --json."""
     return _PROJECT(_JSON(function))
 
 
 def writing(function: F) -> F:
-    """The options of a command that changes something in one project."""
+    """Add the options of a command that changes something in one project: -p, --as, --key, --json."""
     return _PROJECT(_AS(_KEY(_JSON(function))))
 
 
 def anywhere(function: F) -> F:
-    """The options of a command that changes something outside projects."""
+    """Add the options of a command that changes something outside a project: --as, --key, --json."""
     return _AS(_KEY(_JSON(function)))
 
 
 def unkeyed(function: F) -> F:
-    """The options of a command that is more than one transaction, and so has no key."""
+    """Add --as and --json. For a command that runs several transactions, so one --key cannot cover it."""
     return _AS(_JSON(function))
 
 
 def acting(function: F) -> F:
-    """The same for a command of one project."""
+    """Add -p, --as and --json. For a command of one project that runs several transactions."""
     return _PROJECT(unkeyed(function))
 
 
 json_option = _JSON
 project_option = _PROJECT
 slug_argument = click.argument("slug", type=Slug())
-override_option = click.option("--override", is_flag=True, help="take the task away from whoever works on it")
+override_option = click.option(
+    "--override", is_flag=True, help="take the task away from the agent or person that works on it"
+)
 
 
 def from_stdin(given: str | None) -> str | None:
-    """The text itself, or with `-` what comes on standard input, without the newline at its end."""
+    """Return the given text; for `-` return the text on standard input without its last newline."""
     if given != "-":
         return given
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")

@@ -1,4 +1,4 @@
-"""The commands that only read as click sees them: for help, completion and mistakes. Made from the table."""
+"""The read commands as click needs them for help, completion and usage errors, built from the read table."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 def _command(read: Read) -> click.Command:
+    """Return the click command of a read command."""
+
     def perform(**values: Any) -> None:
         read.perform(values)
 

@@ -1,1 +1,1 @@
-"""The commands that agents and sessions call all day, with as few imports as can be."""
+"""The commands that agents and tmux sessions call all day, with as few imports as possible."""

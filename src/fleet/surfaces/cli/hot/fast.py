@@ -1,6 +1,6 @@
-"""The fast way through the hot commands.
+"""Parse and run the hot commands without click.
 
-It parses and performs a well-formed command. Everything else (a mistake, `--help`) is left to click, which explains more.
+Only well-formed commands are handled here. Everything else (a mistake, `--help`) is left to click, which explains more.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
-    """The values given, or None when click should have a look."""
+    """Return the values of options and arguments by name, or None when click has to handle the words."""
     wanted = ([] if short else ["slug"]) + ([hot.argument] if hot.argument else [])
     return read_words(hot.options + COMMON, wanted, words)
 
 
 def perform(hot: Hot, values: Values, *, short: bool) -> int:
-    """Do it and say so."""
+    """Run a hot command with these values, print its result, and return the exit code."""
     as_json = values.pop("json", False)
     with Fleet.open(actor=values.pop("as", None)) as fleet:
         if short:
@@ -37,7 +37,7 @@ def perform(hot: Hot, values: Values, *, short: bool) -> int:
 
 
 def sentence(hot: Hot, result: Logged | Registered | Claimed | Report) -> str:
-    """What happened, for people."""
+    """Return the result of a hot command as a sentence for people."""
     line = hot.sentence.format(**result.as_json())
     if isinstance(result, Claimed):
         return line if result.changed else f"{line} (it was already)"

@@ -1,6 +1,6 @@
-"""fleet hook: what engines call at their events. It never fails, and says nothing but what the engine must read.
+"""fleet hook: engines call it at their events. It never fails, and prints only what the engine must read.
 
-What went wrong is kept in hooks/last-error of the home, where `fleet doctor` finds it.
+An error is written to hooks/last-error in the home, where `fleet doctor` finds it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.dialect import Dialect
 
-    Told = dict[str, Any]
-
-# The status with which a hook wakes an idle agent.
+# The exit code with which a hook wakes an idle agent.
 WAKE = 2
-# What a pipe takes without a reader.
-_PIPE = 60_000
+# How many bytes a pipe holds without a reader.
+_PIPE_BYTES = 60_000
 
 
 def run(*, event: str, engine: str) -> int:
-    """Take in one event."""
+    """Handle one event of an engine and return the exit code; an error is recorded, and the code is then 0."""
     at, funnel = Clock().begun(), Funnel()
     try:
         return _run(event, engine, at, funnel)
@@ -41,21 +39,24 @@ def run(*, event: str, engine: str) -> int:
 
 
 def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
-    text = sys.stdin.buffer.read().decode("utf-8", "replace").strip()  # first of all: the engine is writing it
+    """Read the event from standard input, record it, and print the reply that the engine reads, if there is one."""
+    text = (
+        sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    )  # first, because the engine is waiting to write it
     dialect = dialect_of(engine)
     meaning = dialect.events.get(event, "")
-    told: Any = jsontext.loads(text) if text else {}
+    document: Any = jsontext.loads(text) if text else {}
     if meaning == "status":
-        _show_own(dialect, text, funnel)
+        _run_own_status_line(dialect, text, funnel)
     with Hooking.here(funnel) as fleet:
         if meaning == "idles":
             return _wake(fleet, dialect, at)
         if meaning == "started":
             fleet.prove()
-        reply = fleet.handle_event(dialect, event, told, at)
+        reply = fleet.handle_event(dialect, event, document, at)
         payload = reply.payload
         if reply.question is not None:
-            payload = fleet.wait_for_answer(dialect, event, told, reply.question, _alone())
+            payload = fleet.wait_for_answer(dialect, event, document, reply.question, _gone_check())
         if payload is not None:
             sys.stdout.write(f"{jsontext.dumps(payload)}\n")
             sys.stdout.flush()
@@ -64,8 +65,8 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
 
 
 def _wake(fleet: Hooking, dialect: Dialect, at: int) -> int:
-    """Wait beside an idle agent; what comes on standard error with this status wakes it."""
-    text, idents = fleet.wait_for_messages(dialect, at, _alone())
+    """Wait for messages beside an idle agent; print them on stderr and return WAKE, which wakes it. 0: no message came."""
+    text, idents = fleet.wait_for_messages(dialect, at, _gone_check())
     if not text:
         return 0
     sys.stderr.write(f"{text}\n")
@@ -74,52 +75,53 @@ def _wake(fleet: Hooking, dialect: Dialect, at: int) -> int:
     return WAKE
 
 
-def _alone() -> Any:
-    """Whether the agent that started this hook is gone."""
+def _gone_check() -> Any:
+    """Return a function that says whether the agent that started this hook is gone."""
     parent = os.getppid()
     return lambda: os.getppid() != parent
 
 
-def _show_own(dialect: Dialect, text: str, funnel: Funnel) -> None:
-    """Become the person's own status line, if there is one; a child goes on here, behind it."""
-    command, given = _own_status(dialect), text.encode()
-    if not command or len(given) > _PIPE:
+def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
+    """Run the person's own status-line command in this process, if there is one; a child process handles the event."""
+    command, event = _own_status_command(dialect), text.encode()
+    if not command or len(event) > _PIPE_BYTES:
         return
     if os.fork() == 0:
         os.setsid()
-        nothing = os.open(os.devnull, os.O_RDWR)
+        null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
-            os.dup2(nothing, number)
+            os.dup2(null, number)
         return
     reader, writer = os.pipe()
-    os.write(writer, given)
+    os.write(writer, event)
     os.close(writer)
     os.dup2(reader, 0)
     words = ["sh", "-c", command]
     funnel.through("exec status line", lambda: os.execv("/bin/sh", words))  # noqa: S606 - the person's own command, as their settings have it
 
 
-def _own_status(dialect: Dialect) -> str:
-    """The command of the person's own settings. A file in the worktree does not count: agents write there."""
-    found = ""
+def _own_status_command(dialect: Dialect) -> str:
+    """Return the status-line command of the person's own settings; empty without one. Worktree files are ignored."""
+    command = ""
     for path in filter(os.path.isabs, map(os.path.expanduser, dialect.own_status)):
         try:
             with open(path, encoding="utf-8") as file:
-                given: Any = jsontext.loads(file.read().strip())
-            found = str(given["statusLine"]["command"] or "") or found
+                settings: Any = jsontext.loads(file.read().strip())
+            command = str(settings["statusLine"]["command"] or "") or command
         except (OSError, ValueError, TypeError, KeyError, StopIteration):
             continue
-    return found
+    return command
 
 
 def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
+    """Record a failed hook in hooks/last-error of the home, for `fleet doctor`; ignore a failure to write."""
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
-        funnel.through("write last-error", lambda: _write(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000]))
+        funnel.through("write last-error", lambda: _write_file(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000]))
     except (OSError, ValueError):
         return
 
 
-def _write(path: str, text: str) -> None:
+def _write_file(path: str, text: str) -> None:
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

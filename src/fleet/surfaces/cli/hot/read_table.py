@@ -1,4 +1,4 @@
-"""What people look at all day: one table, read by the fast entry point and by click alike."""
+"""The commands that only read: one table, for the fast entry point and for click."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Read:
-    """A command that only reads: the module and the function that answer it."""
+    """A command that only reads, with the module and the function that run it."""
 
     __slots__ = ("argument", "function", "help", "module", "name", "options")
 
@@ -33,19 +33,19 @@ class Read:
         self.options = options
 
     def parse(self, words: list[str]) -> Values | None:
-        """The values given, or None when click should have a look."""
+        """Return the values of options and argument by name, or None when click has to handle the words."""
         return read_words(self.options, [self.argument] if self.argument else [], words)
 
     def perform(self, values: Values) -> None:
-        """Answer it; what was not given is None, or False for a flag."""
-        unsaid = {option.name: False if option.flag and not option.into else None for option in self.options}
+        """Run the command with these values. An option that was not given is None, a flag False."""
+        defaults = {option.name: False if option.flag and not option.into else None for option in self.options}
         module = __import__(f"fleet.surfaces.cli.commands.{self.module}", fromlist=[self.function])
-        getattr(module, self.function)(**unsaid | values)
+        getattr(module, self.function)(**defaults | values)
 
 
 _PROJECT, _AS, _KEY, _JSON = COMMON
-_LIMIT = Option("-n", "--limit", metavar="N", is_count=True, help="at most so many")
-_PS = """Who works on what, how it goes, where that was learnt (report, hook, session file, screen or process) and how long ago.
+_LIMIT = Option("-n", "--limit", metavar="N", is_count=True, help="print at most N")
+_PS = """List the running agents: task, state, where the state was learnt (report, hook, session file, screen, process) and when.
 
 \b
 Examples:
@@ -56,9 +56,9 @@ Examples:
 READS = (
     Read(
         "status",
-        """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project.
+        """Show what is going on, on one page: questions, reviews, problems, running agents, and a row for each project.
 
-DONE counts what was merged and archived too.
+DONE also counts tasks that were merged and archived.
 
 \b
 Examples:
@@ -79,7 +79,7 @@ Examples:
     ),
     Read(
         "task show",
-        """Everything about a task: its fields, dependencies, log and artifacts.
+        """Show a task: its fields, dependencies, log and artifacts.
 
 \b
 Examples:
@@ -106,9 +106,9 @@ Examples:
         options=(
             Option("-s", "--status", choices=STATUSES, help="only tasks in this status"),
             Option("-t", "--tag", metavar="TAG", help="only tasks with this tag"),
-            Option("--text", metavar="TEXT", help="only tasks that have this in slug, title or description"),
+            Option("--text", metavar="TEXT", help="only tasks with this text in slug, title or description"),
             Option("--assignee", metavar="NAME", help="only tasks of this assignee"),
-            Option("--archived", help="archived ones too"),
+            Option("--archived", help="include archived tasks"),
             _LIMIT,
             _PROJECT,
             _JSON,
@@ -116,7 +116,7 @@ Examples:
     ),
     Read(
         "task ready",
-        """What could be started now, most urgent first.
+        """List the tasks that could be started now, most urgent first.
 
 \b
 Examples:
@@ -129,7 +129,7 @@ Examples:
     ),
     Read(
         "task why",
-        """Why a task is not being worked on: a sentence a blocker, to the root of the chain.
+        """Explain why a task is not being worked on: one sentence for each blocker, down to the first cause.
 
 \b
 Examples:
@@ -144,7 +144,7 @@ Examples:
         "task graph",
         """Draw the graph: a tree in the terminal, Mermaid or DOT.
 
-In the tree a task stands below what it waits for.
+In the tree a task stands below the task that it waits for.
 
 \b
 Examples:
@@ -155,9 +155,9 @@ Examples:
         module="tasks.read",
         function="draw_graph",
         options=(
-            Option("--mermaid", into="form", help="as Mermaid, for Markdown pages"),
-            Option("--dot", into="form", help="as DOT, for Graphviz"),
-            Option("--archived", help="archived tasks too"),
+            Option("--mermaid", into="form", help="print Mermaid, for Markdown pages"),
+            Option("--dot", into="form", help="print DOT, for Graphviz"),
+            Option("--archived", help="include archived tasks"),
             _PROJECT,
             _JSON,
         ),
@@ -166,7 +166,7 @@ Examples:
 
 
 def find(words: list[str]) -> tuple[Read, list[str]] | None:
-    """The command that these words call, and the words that remain."""
+    """Return the read command that these words call, and the remaining words; None when they call none."""
     for read in READS:
         name = read.name.split(" ")
         if words[: len(name)] == name:

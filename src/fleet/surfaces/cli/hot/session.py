@@ -1,4 +1,4 @@
-"""What sessions call, each time an agent starts and ends: answered without click and without most of fleet."""
+"""The two commands that tmux sessions call when an agent starts and ends, run without click and with few imports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fleet.world.process.programs import detached
 
 
 def run(words: list[str]) -> int:
-    """Do it."""
+    """Run `fleet launch ID` or `fleet settle --hint SESSION`; return the exit code."""
     if words[0] == "launch":
         launch(words[1])
     else:
@@ -21,19 +21,19 @@ def run(words: list[str]) -> int:
 
 
 def launch(ident: str) -> None:
-    """Become the agent of a dispatch."""
+    """Replace this process by the agent of a dispatch; print why when the dispatch was superseded."""
     with Fleet.open(make=False) as fleet:
         try:
-            made = fleet.sessions.launch(ident)
+            agent = fleet.sessions.launch(ident)
         except errors.Superseded as error:
             sys.stdout.write(f"fleet: {escapes.line(str(error))}\n")
             return
     sys.stdout.flush()
-    made.become(fleet.funnel)
+    agent.become(fleet.funnel)
 
 
 def settle_soon(given: str) -> None:
-    """Settle a dispatch whose agent is just exiting, in the background. A pane without a stamp is no agent's."""
+    """Settle the dispatch of a session whose agent is exiting, in the background. "fleet-" alone belongs to no agent."""
     if given == "fleet-":
         return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")

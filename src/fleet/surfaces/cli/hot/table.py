@@ -1,7 +1,7 @@
-"""The commands agents call all day: one table, read by the fast entry point and by click alike.
+"""The hot commands, which agents call all day: one table, for the fast entry point and for click.
 
-Each has a long form that names the task (`fleet task log SLUG TEXT`); those that agents call for themselves have a short
-form that reads it from the environment (`fleet log TEXT`).
+Each has a long form that names the task (`fleet task log SLUG TEXT`). Those that agents call for themselves also have a short
+form that reads the task from the environment (`fleet log TEXT`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS = 19
 
 
 class Option:
-    """An option. A flag takes no value, and of flags that go `into` one value the last counts."""
+    """An option of a command. A flag takes no value. Several flags may set one value (`into`)."""
 
     __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")
 
@@ -42,7 +42,7 @@ class Option:
         self.into = into
 
     def read(self, given: str | None) -> str | int | None:
-        """The value of what was given; None when click should have a look."""
+        """Return the option's value from the given word; None when click has to handle the word."""
         if given is None or (self.choices and given not in self.choices):
             return None
         if not self.is_count:
@@ -51,7 +51,7 @@ class Option:
 
 
 class Hot:
-    """A hot command. Its sentence says what happened, with the fields of the result."""
+    """A hot command. `sentence` is the template of its output, filled with the fields of the result."""
 
     __slots__ = ("argument", "argument_required", "examples", "name", "options", "sentence", "short", "summary")
 
@@ -78,18 +78,18 @@ class Hot:
 
     @property
     def usage(self) -> str:
-        """How the long form is written."""
+        """Return the words of the long form, for error messages."""
         given = [{"message": "TEXT"}.get(self.argument, self.argument.upper())] if self.argument else []
         given += [f"{option.names[-1]} {option.metavar}" for option in self.options if option.required]
         return " ".join([self.name, "SLUG", *given])
 
 
-REASON = Option("-r", "--reason", metavar="TEXT", required=True, help="why, for whoever reads it next")
-OVERRIDE = Option("--override", help="a person's word: take the task away from whoever works on it")
+REASON = Option("-r", "--reason", metavar="TEXT", required=True, help="the reason, for those who read it later")
+OVERRIDE = Option("--override", help="for people: take the task away from the agent or person that works on it")
 COMMON = (
-    Option("-p", "--project", metavar="NAME", help="the project (default: that of the current directory)"),
+    Option("-p", "--project", metavar="NAME", help="the project (default: the one of the current directory)"),
     Option("--as", metavar="NAME", help="act under this name (default: user@host)"),
-    Option("--key", metavar="KEY", help="repeat a request under its first key: it is applied once"),
+    Option("--key", metavar="KEY", help="idempotency key: a request repeated with the same key is applied once"),
     Option("--json", help="print the result as JSON"),
 )
 
@@ -103,7 +103,7 @@ HOT = (
     ),
     Hot(
         "artifact",
-        "Register a file or address that a task made.",
+        "Register a file or URL that a task produced.",
         argument="path",
         sentence="registered {artifact} for {project}/{task}",
         examples=("fleet artifact docs/api.md", "fleet task artifact fix-login build/report.html -p web"),
@@ -111,7 +111,7 @@ HOT = (
     Hot(
         "done",
         "Report a task as done.",
-        options=(Option("-m", "--message", metavar="TEXT", help="a last word for the log"), OVERRIDE),
+        options=(Option("-m", "--message", metavar="TEXT", help="a final message for the task's log"), OVERRIDE),
         sentence="{project}/{task} is {status}",
         examples=("fleet done", 'fleet task done fix-login -p web -m "merged by hand"'),
     ),
@@ -131,7 +131,7 @@ HOT = (
     ),
     Hot(
         "claim",
-        "Take a ready task; of many who try, one gets it.",
+        "Claim a ready task; only one claimant gets it.",
         options=(OVERRIDE,),
         short=False,
         sentence="{project}/{task} is yours, {assignee}",
@@ -141,17 +141,17 @@ HOT = (
 
 
 def is_hook(words: list[str]) -> bool:
-    """`fleet hook EVENT --engine NAME`, which engines call and no person types."""
+    """Whether the words are `fleet hook EVENT --engine NAME`, which engines call."""
     return len(words) == 4 and words[0] == "hook" and words[2] == "--engine"  # noqa: PLR2004
 
 
 def is_of_session(words: list[str]) -> bool:
-    """`fleet launch ID` and `fleet settle --hint SESSION`, which tmux calls and no person types."""
+    """Whether the words are `fleet launch ID` or `fleet settle --hint SESSION`, which tmux calls."""
     return words[:-1] in (["launch"], ["settle", "--hint"]) and not words[-1].startswith("-")
 
 
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
-    """The hot command that these words call, whether in its short form, and the words that remain."""
+    """Return the hot command that the words call, whether in its short form, and the remaining words; None for other commands."""
     long = len(words) > 1 and words[0] == "task"
     name, rest = (words[1], words[2:]) if long else (words[0] if words else "", words[1:])
     for hot in HOT:
@@ -161,7 +161,7 @@ def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
 
 
 def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str]) -> Values | None:
-    """The values given for options and wanted arguments, or None when click should have a look."""
+    """Return the values of options and arguments by name, or None when click has to handle the words."""
     values: Values = {}
     plain = _read_options(options, words, values)
     if plain is None or len(plain) != len(wanted) or "-" in plain:
@@ -172,6 +172,7 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
 
 
 def _read_options(options: tuple[Option, ...], words: list[str], values: Values) -> list[str] | None:
+    """Put the values of the options into `values` and return the other words; None when click has to handle the words."""
     known = {name: option for option in options for name in option.names}
     plain: list[str] = []
     rest = iter(words)

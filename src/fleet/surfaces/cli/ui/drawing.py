@@ -1,4 +1,4 @@
-"""Pictures of the graph: a tree for the terminal, Mermaid for pages, DOT for Graphviz. And a diff in colours."""
+"""Drawings of the task graph (a tree for the terminal, Mermaid, DOT), and a diff in colours."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blo
 
 
 def tree(graph: Graph) -> Iterator[str]:
-    """Each task below the first one it waits for; what it waits for besides is named behind it.
+    """Yield the lines of a tree: each task stands below its first dependency, with its other dependencies named behind it.
 
-    A branch that is deeper than a page is wide goes on further below, at the margin: else a long chain would be all indentation.
+    A branch that gets too deep for the page continues further below, at the left margin.
     """
     nodes = {node.slug: node for node in graph.nodes}
     needs: dict[str, list[str]] = {}
@@ -36,11 +36,11 @@ def tree(graph: Graph) -> Iterator[str]:
         stack = [(slug, "", "") for slug in reversed(below.get(top, []))]
         while stack:
             slug, lead, indent = stack.pop()
-            yield f"{lead}{_labelled(nodes[slug], needs.get(slug, [])[1:])}"
+            yield f"{lead}{_task_line(nodes[slug], needs.get(slug, [])[1:])}"
             children = below.get(slug, [])
             if children and len(indent) >= _DEEPEST:
                 tops.append(slug)
-                yield f"{indent}└─ {terminal.paint('… goes on below', 'dim')}"
+                yield f"{indent}└─ {terminal.paint('… continues below', 'dim')}"
                 continue
             for number, child in enumerate(reversed(children)):
                 last = number == 0
@@ -51,20 +51,21 @@ _DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "g
 
 
 def diff(text: str) -> Iterator[str]:
-    """The lines of a diff in colours. git's own are not asked for: they could not be told from what the files contain."""
+    """Yield the lines of a diff in fleet's colours. git's own colours could not be told from what the files contain."""
     for line in text.removesuffix("\n").split("\n") if text else ():
         colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
         yield f"{terminal.paint(line, colour)}\n"
 
 
-def _labelled(node: GraphNode, more: list[str]) -> str:
+def _task_line(node: GraphNode, more: list[str]) -> str:
+    """Return a task's line in the tree: mark, slug, title, and its dependencies other than the first."""
     also = terminal.paint(f"  (also after {', '.join(more)})", "dim") if more else ""
     mark = terminal.paint(terminal.STATE_MARKS[node.state], terminal.STATE_COLOURS[node.state])
     return f"{mark} {node.slug}  {terminal.paint(escapes.line(node.title), 'dim')}{also}"
 
 
 def mermaid(graph: Graph) -> Iterator[str]:
-    """A Mermaid flowchart."""
+    """Yield the lines of the graph as a Mermaid flowchart."""
     yield "flowchart TD"
     ids = {node.slug: f"t{number}" for number, node in enumerate(graph.nodes)}
     for node in graph.nodes:
@@ -77,7 +78,7 @@ def mermaid(graph: Graph) -> Iterator[str]:
 
 
 def dot(graph: Graph) -> Iterator[str]:
-    """A Graphviz digraph."""
+    """Yield the lines of the graph as a Graphviz digraph."""
     yield "digraph fleet {"
     yield '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica"];'
     for node in graph.nodes:

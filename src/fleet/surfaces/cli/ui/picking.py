@@ -1,4 +1,4 @@
-"""Which agent is meant: the one named by its id, a prefix of it, a slug or @last; else a person picks one from a list."""
+"""Choose the agent of a command: by id, prefix of an id, slug or @last; without any, the person picks from a list."""
 
 from __future__ import annotations
 
@@ -28,32 +28,37 @@ _PROBLEMS = (
 )
 
 
-def picked(fleet: Fleet, given: str | None, *, otherwise: str | None = None, ending: bool = False) -> str:
-    """The id of the agent that is meant: the given one, or the one that a person picks.
+def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, ending: bool = False) -> str:
+    """Return the id of the agent that was named, or that the person picks from a list of running agents.
 
-    Without a terminal, or without agents at work, it is `otherwise`. An agent that is to end (`ending`) is never the default.
+    Without a terminal or without running agents, return the agent named by `default`. With `ending` (the command ends the agent)
+    the list has no preselected agent.
     """
     if given:
         return fleet.dispatches.find(given)
-    asking = sys.stdin.isatty() and sys.stdout.isatty()
-    agents = fleet.agents.list() if asking else []
+    is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    agents = fleet.agents.list() if is_interactive else []
     if agents:
-        return _chosen(agents, first=None if ending else "1")
-    if otherwise:
-        return fleet.dispatches.find(otherwise)
-    what = "no agents at work" if asking else "name an agent: its id, a prefix of it, its task's slug, or @last"
+        return _ask_which_agent(agents, first=None if ending else "1")
+    if default:
+        return fleet.dispatches.find(default)
+    what = (
+        "no agents are running"
+        if is_interactive
+        else "name an agent: its id, a prefix of it, its task's slug, or @last"
+    )
     raise errors.BadInput(what=what)
 
 
-def _chosen(agents: list[AgentView], *, first: str | None) -> str:
-    """The id of the agent that a person picks; agents with problems are listed first."""
-    listed = sorted(agents, key=lambda agent: (agent.state not in _PROBLEMS, agent.started_at or ""))
-    for number, agent in enumerate(listed, 1):
+def _ask_which_agent(agents: list[AgentView], *, first: str | None) -> str:
+    """Let the person pick an agent from a list, problems first; return the agent's id."""
+    ordered = sorted(agents, key=lambda agent: (agent.state not in _PROBLEMS, agent.started_at or ""))
+    for number, agent in enumerate(ordered, 1):
         on = f"{agent.project}/{agent.task or ''}".rstrip("/")
         terminal.say(f"{number:>3}  {agent.id}  {agent.state:<18} {on}  {agent.detail}".rstrip())
-    numbers = [str(number) for number in range(1, len(listed) + 1)]
+    numbers = [str(number) for number in range(1, len(ordered) + 1)]
     chosen = click.prompt("which (q: none)", type=click.Choice([*numbers, "q"]), default=first, show_choices=False)
     if chosen == "q":
         terminal.say("nothing was chosen")
         raise click.exceptions.Exit(0)
-    return listed[int(chosen) - 1].id
+    return ordered[int(chosen) - 1].id

@@ -1,8 +1,8 @@
-"""Standard input, output and error as they may be: closed, full, or of few letters. Nothing gets out that a terminal would obey.
+"""Standard input, output and error, which may be closed, full or of a limited encoding; and protection of the terminal.
 
-Every text that is printed passes `Screen.write`, which shows control characters instead of sending them. Fleet's own colours
-and cursor movements are written with ESCAPE, which becomes the escape character there. It is made of random characters, so no
-text of an agent contains it.
+Every text that is printed passes `Screen.write`, which makes control characters visible instead of sending them. fleet's own
+colours and cursor movements are written with ESCAPE, which `Screen.write` replaces by the escape character. ESCAPE consists of
+random characters, so that no agent's text contains it.
 """
 
 from __future__ import annotations
@@ -18,107 +18,107 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-_WAYS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 _PRIVATE = 0xF0000
-# What stands for the escape character in sequences of fleet's own.
+# Stands for the escape character in fleet's own sequences.
 ESCAPE = "".join(chr(_PRIVATE + int.from_bytes(os.urandom(2), "big")) for _ in range(4))
 _ESC = "\033"
 
 
 class Screen:
-    """A stream for people. It has no `buffer`: there is no way around it."""
+    """An output stream for people. It has no `buffer`, so nothing can bypass `write`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str | bytes) -> int:
-        """Write a text; control characters in it are shown, not sent. click hands over bytes when a shell completes."""
-        return self._stream.write(sent(text if isinstance(text, str) else text.decode("utf-8", "replace")))
+        """Write a text with its control characters made visible. During shell completion click passes bytes."""
+        return self._stream.write(escape_controls(text if isinstance(text, str) else text.decode("utf-8", "replace")))
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write texts, one after the other."""
+        """Write several texts one after the other."""
         for line in lines:
             self.write(line)
 
     def flush(self) -> None:
-        """Hand over what was written."""
+        """Flush the stream."""
         self._stream.flush()
 
     def isatty(self) -> bool:
-        """Whether a person is looking."""
+        """Whether the stream is a terminal."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The number of the file."""
+        """Return the stream's file descriptor."""
         return self._stream.fileno()
 
     @property
     def encoding(self) -> str:
-        """How letters become bytes."""
+        """Return the name of the stream's encoding."""
         return self._stream.encoding
 
     @property
     def errors(self) -> str | None:
-        """What becomes of letters that the encoding lacks."""
+        """Return the name of the handler for characters that the encoding lacks."""
         return self._stream.errors
 
     @property
     def closed(self) -> bool:
-        """Whether it is closed."""
+        """Whether the stream is closed."""
         return self._stream.closed
 
 
-def sent(text: str) -> str:
-    """A text as it may be sent to a terminal: the only escape sequences in it are fleet's own."""
+def escape_controls(text: str) -> str:
+    """Return the text as a terminal may receive it: its only escape sequences are fleet's own."""
     return escapes.text(text).replace(ESCAPE, _ESC)
 
 
 def prepare() -> None:
-    """Open closed streams onto nothing, replace characters that an encoding lacks, and let all output pass a Screen."""
-    register_error("fleet", _escaped)
-    for name, way in _WAYS:
+    """Open closed streams on /dev/null, escape characters that the encoding lacks, and pass all output through a Screen."""
+    register_error("fleet", _escape_unencodable)
+    for name, mode in _STREAMS:
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, way, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as the process lives
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         stream.reconfigure(errors="fleet")
         setattr(sys, name, Screen(stream))
 
 
-def tell(text: str) -> None:
-    """An error for people, on stderr, after all that was printed. Whether anybody reads it changes nothing."""
-    finish()
-    lines = text.replace("\nfleet: ", "\n  fleet: ")  # what a program printed does not pass for an error of ours
+def print_error(text: str) -> None:
+    """Print an error for people on stderr, after all other output; ignore a stderr that cannot be written."""
+    flush_output()
+    lines = text.replace("\nfleet: ", "\n  fleet: ")  # a program's output cannot imitate an error of fleet
     try:
         sys.stderr.write(f"fleet: {lines}\n")
         sys.stderr.flush()
     except OSError:
-        hush(2)
+        discard_output(2)
 
 
-def answer(document: object) -> None:
-    """An error for programs, on stdout."""
+def print_json_error(document: object) -> None:
+    """Print an error for programs as JSON on stdout; ignore a stdout that cannot be written."""
     try:
         sys.stdout.write(f"{jsontext.dumps(document)}\n")
     except OSError:
-        hush(1)
+        discard_output(1)
 
 
-def finish() -> None:
-    """Hand over what was printed before an error; the error counts more than a reader that is gone."""
+def flush_output() -> None:
+    """Flush stdout before an error is printed; ignore a stdout whose reader is gone."""
     try:
         sys.stdout.flush()
     except OSError:
-        hush(1)
+        discard_output(1)
 
 
-def hush(number: int) -> None:
-    """The reader went away (`fleet task list | head -1`): say nothing more to it."""
+def discard_output(number: int) -> None:
+    """Send all further output of a descriptor to /dev/null, because its reader is gone (`fleet task list | head -1`)."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
-def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """\\u2192 for a letter that cannot be shown: people can look it up, and it is what JSON writes too."""
+def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Replace characters that the encoding lacks by escapes like \\u2192, as JSON does. An error handler of codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(escapes.escape(ord(char)) for char in error.object[error.start : error.end]), error.end

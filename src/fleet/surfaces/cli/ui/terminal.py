@@ -1,4 +1,4 @@
-"""The terminal: colour, tables, trees and progress, without a library that costs more to import than all the rest."""
+"""Output for the terminal: colours, tables and progress bars, without a library that is slow to import."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ _BATCH = 1_000
 
 
 def is_terminal() -> bool:
-    """Whether a person is looking."""
+    """Whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 
 def room() -> int:
-    """How many columns there are to write in; more than enough when nobody is looking."""
+    """Return the number of columns to write in; practically unlimited when stdout is not a terminal."""
     return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else 1 << 20
 
 
 def has_reader() -> bool:
-    """Whether somebody still reads what is printed: false when the other end of the pipe is closed."""
+    """Whether stdout still has a reader; False when the other end of the pipe is closed."""
     try:
         poll = select.poll()
         poll.register(sys.stdout.fileno(), 0)
@@ -72,30 +72,30 @@ def has_reader() -> bool:
         return True
 
 
-def colourful() -> bool:
-    """Whether colour is wanted."""
+def is_colour_wanted() -> bool:
+    """Whether to print colours: by NO_COLOR, FORCE_COLOR, and whether stdout is a terminal."""
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
 
 
 def paint(text: str, colour: str) -> str:
-    """The text in a colour, if colour is wanted."""
-    return f"{ESCAPE}[{_COLOURS[colour]}m{text}{ESCAPE}[0m" if colour and colourful() else text
+    """Return the text in a colour; unchanged when colours are off."""
+    return f"{ESCAPE}[{_COLOURS[colour]}m{text}{ESCAPE}[0m" if colour and is_colour_wanted() else text
 
 
 def state(name: str) -> str:
-    """A state with its mark, in its colour."""
+    """Return a task's state with its mark, in its colour."""
     return paint(f"{STATE_MARKS[name]} {name}", STATE_COLOURS[name])
 
 
 def say(text: str = "") -> None:
-    """One line. A line break in it is shown as ␤: what an agent said cannot pass for a line of fleet's."""
+    """Print one line. A line break inside is shown as ␤, so that an agent's text cannot imitate a line of fleet."""
     sys.stdout.write(f"{escapes.line(text)}\n")
 
 
 def say_lines(lines: Iterable[str]) -> None:
-    """Many lines, handed over in batches."""
+    """Print many lines, in batches."""
     batch: list[str] = []
     for line in lines:
         batch.append(escapes.line(line))
@@ -106,13 +106,13 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def say_text(text: str, *, indent: str = "") -> None:
-    """A text of several lines, each indented; the blanks and empty lines at its end are left out."""
+    """Print a text of several lines, each indented, without trailing blanks and trailing empty lines."""
     for line in text.rstrip().split("\n"):
         sys.stdout.write(f"{indent}{line.rstrip()}\n" if line.strip() else "\n")
 
 
 def say_message(head: str, text: str) -> None:
-    """What somebody said, behind who said it; its further lines stand below, indented."""
+    """Print a person's or agent's message behind its head; further lines of the message are indented."""
     first, *rest = text.rstrip().split("\n")
     say(f"{head}{first}")
     for line in rest:
@@ -120,12 +120,12 @@ def say_message(head: str, text: str) -> None:
 
 
 def say_json(value: object) -> None:
-    """A document for programs."""
+    """Print a value as one JSON document."""
     sys.stdout.write(jsontext.dumps(value) + "\n")
 
 
 def say_json_list(values: Iterable[object]) -> None:
-    """A list for programs, written as it comes."""
+    """Print values as a JSON list, each as soon as it arrives."""
     before = "["
     for value in values:
         sys.stdout.write(f"{before}\n{jsontext.dumps(value)}")
@@ -134,7 +134,7 @@ def say_json_list(values: Iterable[object]) -> None:
 
 
 def width_of(text: str) -> int:
-    """How many columns a text takes; its colours take none."""
+    """Return the number of columns that a text takes on the terminal; colours take none."""
     if ESCAPE in text:
         text = "".join(_split_at_colours(text)[::2])
     text = escapes.line(text)
@@ -142,7 +142,7 @@ def width_of(text: str) -> int:
 
 
 def _split_at_colours(text: str) -> list[str]:
-    """The pieces of a text between its colours; every second one is a colour."""
+    """Split a text at its colour sequences; every second piece is a colour sequence."""
     first, *rest = text.split(f"{ESCAPE}[")
     pieces = [first]
     for part in rest:
@@ -155,22 +155,23 @@ def _split_at_colours(text: str) -> list[str]:
 
 
 def _width(char: str) -> int:
+    """Return the number of columns of a character: 0, 1, or 2 for wide East Asian ones."""
     return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
 def note(text: str) -> None:
-    """A line on stderr for a person who waits; not written when stderr is no terminal."""
+    """Print a line on stderr for a person who waits; print nothing when stderr is not a terminal."""
     if sys.stderr.isatty():
         warn(text)
 
 
 def warn(text: str) -> None:
-    """A line on stderr, whoever reads it."""
+    """Print a line on stderr, whether or not it is a terminal."""
     sys.stderr.write(f"{escapes.line(text)}\n")
 
 
 def shortened(text: str, room: int) -> str:
-    """The text as one line, cut to so many columns; its colours stay."""
+    """Return the text as one line, cut to the given number of columns; colours are kept."""
     text = escapes.line(text)
     if width_of(text) <= room:
         return text
@@ -183,7 +184,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _cut(piece: str, room: int) -> str:
-    """As much of a piece as there is room for, and … where it ends early; nothing when there was no room before it."""
+    """Return as much of a piece as fits, with … where it is cut; empty when the room is negative."""
     if room < 0 or width_of(piece) <= room:
         return piece if room >= 0 else ""
     for end, char in enumerate(piece):
@@ -194,24 +195,24 @@ def _cut(piece: str, room: int) -> str:
 
 
 def columns() -> int:
-    """How wide the terminal is."""
+    """Return the terminal's width; 80 when stdout is not a terminal."""
     return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else _COLUMNS
 
 
 def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
-    """Whether a table leaves its last column more than a few letters."""
-    taken = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
+    """Whether the table fits the terminal with a last column of useful width."""
+    used = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
     wanted = max(width_of(row[-1]) for row in [heads, *rows])
-    return taken + min(wanted, _ENOUGH) <= room()
+    return used + min(wanted, _ENOUGH) <= room()
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Rows in columns. The last column is cut to the terminal; a cell that names a state gets its colour."""
+    """Yield the lines of a table. The last column is cut to fit the terminal; cells that name a state are coloured."""
     cells = [tuple(escapes.line(cell.replace("\n", " ")) for cell in row) for row in rows]
     widths = [max(width_of(row[n]) for row in [heads, *cells]) for n in range(len(heads))]
-    taken = sum(width + _GAP for width in widths[:-1])
+    used = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
-        widths[-1] = max(min(widths[-1], room() - taken), _NARROWEST)
+        widths[-1] = max(min(widths[-1], room() - used), _NARROWEST)
     yield paint(_row(heads, widths).rstrip(), "bold")
     for row in cells:
         short = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
@@ -221,16 +222,17 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
 
 
 def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+    """Return the cells of a row, padded to the widths of the columns."""
     return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
 
 
 def counted(number: int, noun: str) -> str:
-    """One thing, two things."""
+    """Return the number with its noun, in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class Progress:
-    """A bar on stderr, when a person is looking at it."""
+    """A progress bar on stderr; nothing is printed when stderr is not a terminal."""
 
     def __init__(self, label: str, total: int) -> None:
         self._label = label
@@ -239,7 +241,7 @@ class Progress:
         self._live = sys.stderr.isatty()
 
     def __call__(self, done: int) -> None:
-        """Show how far it is."""
+        """Show the bar at this count."""
         percent = min(done * 100 // self._total, 100)
         if not self._live or percent == self._shown:
             return
@@ -249,7 +251,7 @@ class Progress:
         sys.stderr.flush()
 
     def close(self) -> None:
-        """Wipe the bar."""
+        """Erase the bar."""
         if self._live and self._shown >= 0:
             sys.stderr.write(f"{ESCAPE}[G{ESCAPE}[K")
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Times as people write them, in their own time zone."""
+"""Read times that people give on the command line."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
 
-def moment(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
-    """A time as people write it, in their own time zone."""
+def read_time(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
+    """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None."""
     if given is None:
         return None
     return moments.moment(given, now=fleet.clock.now(), local=None, back=back)

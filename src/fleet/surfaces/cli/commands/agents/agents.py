@@ -12,14 +12,14 @@ from fleet.model.results.agents import Difference, Output, Screen
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ
 from fleet.surfaces.cli.options import Slug, json_option, reading
 from fleet.surfaces.cli.ui import drawing, terminal
-from fleet.surfaces.cli.ui.picking import picked
+from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.world.home import paths
 from fleet.world.process.programs import become
 
 
 @click.group("agents")
 def agents() -> None:
-    """Agents at work.
+    """List the running agents.
 
     \b
     fleet agents list
@@ -32,7 +32,7 @@ agents.add_command(READ["agents list"])
 @click.command("attach")
 @click.argument("agent", required=False)
 def attach(agent: str | None) -> None:
-    """Join an agent's terminal. Ctrl+Q leaves it; the agent goes on.
+    """Join an agent's terminal. Ctrl+Q leaves it; the agent continues.
 
     \b
     Examples:
@@ -40,17 +40,17 @@ def attach(agent: str | None) -> None:
       fleet attach fix-login
     """
     with Fleet.open() as fleet:
-        words = fleet.agents.attach_words(picked(fleet, agent))
+        words = fleet.agents.attach_words(pick_agent(fleet, agent))
     sys.stdout.flush()
     become(fleet.funnel, words)
 
 
 @click.command("peek")
 @click.argument("agent", required=False)
-@click.option("--history", is_flag=True, help="all that the terminal remembers")
+@click.option("--history", is_flag=True, help="print the whole history of the terminal")
 @json_option
 def peek(agent: str | None, *, history: bool, json: bool) -> None:
-    """What an agent shows just now, without joining it.
+    """Print what an agent's terminal shows now, without joining it.
 
     \b
     Examples:
@@ -58,16 +58,16 @@ def peek(agent: str | None, *, history: bool, json: bool) -> None:
       fleet peek fix-login --history
     """
     with Fleet.open() as fleet:
-        ident = picked(fleet, agent)
+        ident = pick_agent(fleet, agent)
         text = fleet.agents.screen(ident, history=history)
-    terminal.say_json(Screen(id=ident, screen=text)) if json else _show(text)
+    terminal.say_json(Screen(id=ident, screen=text)) if json else _print_screen(text)
 
 
 @click.command("logs")
 @click.argument("agent", required=False)
 @json_option
 def logs(agent: str | None, *, json: bool) -> None:
-    """All that an agent showed; kept after it has ended. Of a merge: what its verify command printed.
+    """Print an agent's whole terminal output, also after it has ended; for a merge, the output of its verify command.
 
     \b
     Examples:
@@ -75,30 +75,31 @@ def logs(agent: str | None, *, json: bool) -> None:
       fleet logs @last
     """
     with Fleet.open() as fleet:
-        ident = agent if agent and _is_kept(fleet, agent) else picked(fleet, agent, otherwise="@last")
+        ident = agent if agent and _has_log(fleet, agent) else pick_agent(fleet, agent, default="@last")
         text = fleet.agents.screen(ident, history=True)
-    terminal.say_json(Output(id=ident, output=text)) if json else _show(text)
+    terminal.say_json(Output(id=ident, output=text)) if json else _print_screen(text)
 
 
-def _show(text: str) -> None:
-    """A terminal's text on another one: no blanks behind its lines, and rules no longer than this one is wide."""
-    kept = "\n".join(each.rstrip() for each in text.split("\n")).strip("\n")
+def _print_screen(text: str) -> None:
+    """Print the text of an agent's terminal: no trailing blanks, and horizontal rules cut to this terminal's width."""
+    kept = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
     for line in kept.split("\n") if kept else ():
         terminal.say_text(line[: terminal.room()] if len(set(line)) == 1 else line)
 
 
-def _is_kept(fleet: Fleet, agent: str) -> bool:
+def _has_log(fleet: Fleet, agent: str) -> bool:
+    """Whether the home keeps a log file of this id."""
     return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names(paths.LOGS))
 
 
 @click.command("diff")
 @click.argument("slug", type=Slug())
-@click.option("--stat", is_flag=True, help="only which files, and how much")
+@click.option("--stat", is_flag=True, help="print only the files and how much they change")
 @reading
 def diff(slug: str, *, project: str | None, stat: bool, json: bool) -> None:
-    """What a task's branch changes, against the integration branch.
+    """Print what a task's branch changes, compared with the integration branch.
 
-    Control characters are shown, not sent (␛ for ESC, ␍ for a carriage return); --json has the diff exactly.
+    Control characters are made visible (␛ for ESC, ␍ for a carriage return); --json prints the exact diff.
 
     \b
     Examples:
@@ -111,7 +112,7 @@ def diff(slug: str, *, project: str | None, stat: bool, json: bool) -> None:
     if json:
         terminal.say_json(Difference(project=here, task=slug, diff=text))
     elif not text and terminal.is_terminal():
-        terminal.say(f"{task_branch(slug)} changes nothing: its work is merged, or there is none yet")
+        terminal.say(f"{task_branch(slug)} changes nothing: its work is merged, or it has no commits yet")
     else:
         sys.stdout.writelines(drawing.diff(text))
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from fleet.model.states import TrialVerdict
 
 _WIDTH = 140
-_FLEETS_OWN = frozenset({"", "{python}", "{fleet}"})
-# A check that was killed while it started a program leaves its gate to that for a moment.
+_ALWAYS_INSTALLED = frozenset({"", "{python}", "{fleet}"})
+# A killed check's gate is still held for a moment by the program that the check was starting.
 _GATE_WAIT = 2.0
-# The worst verdict decides.
+# The exit code of each verdict; the highest one counts.
 _CODES: dict[TrialVerdict, int] = {
     "proven": 0,
     "asks": 0,
@@ -41,7 +41,7 @@ _CODES: dict[TrialVerdict, int] = {
 
 @click.group("engine")
 def engine() -> None:
-    """The programs that agents run on.
+    """List, show and check the engines: the programs that agents run on.
 
     \b
     fleet engine list
@@ -55,14 +55,14 @@ def engine() -> None:
 def list_(*, json: bool) -> None:
     """List the engines, and whether their program is installed.
 
-    Your own are TOML files in $FLEET_HOME/engines; one of the same name as a built-in one wins.
+    Your own engines are TOML files in $FLEET_HOME/engines; they take precedence over built-in engines of the same name.
 
     \b
     Examples:
       fleet engine list
     """
     with Fleet.open() as fleet:
-        engines = [_view(each) for each in fleet.engines.all().values()]
+        engines = [_view(engine) for engine in fleet.engines.all().values()]
     if json:
         terminal.say_json(engines)
         return
@@ -71,15 +71,16 @@ def list_(*, json: bool) -> None:
         terminal.say(line)
 
 
-def _view(found: Engine) -> EngineView:
+def _view(engine: Engine) -> EngineView:
+    """Return what `fleet engine list` shows of an engine."""
     return EngineView(
-        name=found.name,
-        summary=found.summary,
-        program=found.program,
-        source=found.source,
-        installed=found.program in _FLEETS_OWN or shutil.which(found.program) is not None,
-        autonomy=sorted(found.autonomy),
-        interactive=found.interactive,
+        name=engine.name,
+        summary=engine.summary,
+        program=engine.program,
+        source=engine.source,
+        installed=engine.program in _ALWAYS_INSTALLED or shutil.which(engine.program) is not None,
+        autonomy=sorted(engine.autonomy),
+        interactive=engine.interactive,
     )
 
 
@@ -87,7 +88,7 @@ def _view(found: Engine) -> EngineView:
 @click.argument("name")
 @json_option
 def show(name: str, *, json: bool) -> None:
-    """The file that describes an engine.
+    """Print the file that describes an engine.
 
     \b
     Examples:
@@ -95,26 +96,26 @@ def show(name: str, *, json: bool) -> None:
       fleet engine show claude > $FLEET_HOME/engines/mine.toml
     """
     with Fleet.open() as fleet:
-        found = fleet.engines.show(name)
+        engine = fleet.engines.show(name)
     if json:
-        terminal.say_json(_view(found))
+        terminal.say_json(_view(engine))
         return
-    with open(found.source, encoding="utf-8") as file:
+    with open(engine.source, encoding="utf-8") as file:
         terminal.say(file.read().rstrip())
 
 
 @engine.command("check")
 @click.argument("name")
 @click.option(
-    "--autonomy", type=click.Choice(AUTONOMIES), help="with this freedom alone; without it, with each that it has"
+    "--autonomy", type=click.Choice(AUTONOMIES), help="try only this autonomy level (default: all that the engine has)"
 )
 @json_option
 def check(name: str, autonomy: str | None, *, json: bool) -> int:
-    """Whether an engine could be started here, and whether its agents can commit and call fleet.
+    """Check whether an engine can be started here, and whether its agents can commit and call fleet.
 
-    Its program, its freedom and its dialogs are looked at. Then the real program is dispatched, with each freedom, in a
-    throw-away home and repository, against a stub of its model on loopback that tells it to commit, to log and to report. Nothing
-    of yours reaches it, and nothing is left. 14: something is in the way; 1: it could not be tried.
+    First the program, its autonomy levels and its dialogs are checked. Then the real program is started, with each autonomy level,
+    in a temporary home and repository, with a stub of its model on loopback that tells it to commit, to log and to report. It sees
+    nothing of yours, and nothing is left over. Exit code 14: something prevents the engine from working; 1: it could not be tried.
 
     \b
     Examples:
@@ -122,59 +123,62 @@ def check(name: str, autonomy: str | None, *, json: bool) -> int:
       fleet engine check claude --autonomy edits
     """
     with Fleet.open() as fleet:
-        found = fleet.engines.show(name)
-        report = _Report(found, quiet=json)
+        engine = fleet.engines.show(name)
+        report = _Report(engine, quiet=json)
         try:
-            report.look(fleet, (autonomy,) if autonomy else tuple(found.autonomy) or (None,))
+            report.try_engine(fleet, (autonomy,) if autonomy else tuple(engine.autonomy) or (None,))
         except errors.FleetError as error:
             if not json:
                 raise
-            report.blame(error)
+            report.record_error(error)
     if json:
         terminal.say_json(report.readiness)
     return report.code
 
 
 class _Report:
-    """What is found out about an engine, shown as it comes."""
+    """The findings of `fleet engine check`, printed as they come unless `quiet`."""
 
-    def __init__(self, found: Engine, *, quiet: bool) -> None:
-        self._engine = found
+    def __init__(self, engine: Engine, *, quiet: bool) -> None:
+        self._engine = engine
         self._quiet = quiet
         self.code = 0
-        self.readiness = Readiness(engine=found.name, ok=True, trials=[])
+        self.readiness = Readiness(engine=engine.name, ok=True, trials=[])
 
-    def look(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
+    def try_engine(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
+        """Check the engine in this directory, then try the real program with each autonomy level."""
         self.readiness.program = readiness.program_of(self._engine, ("sh",))
         self._say(f"{self._engine.name}: {self.readiness.program}")
-        self._look_here(autonomies)
+        self._check_here(autonomies)
         gate = fleet.gate("engine-check")
         gate.take(wait=_GATE_WAIT)
         try:
             for autonomy in autonomies:
-                self._add(engine_trial.try_out(self._engine, autonomy, f"{fleet.home}/{paths.CHECKS}"))
+                self._add_trial(engine_trial.try_out(self._engine, autonomy, f"{fleet.home}/{paths.CHECKS}"))
         finally:
             gate.give()
 
-    def _look_here(self, autonomies: tuple[str | None, ...]) -> None:
-        """What would stop it in this directory; the trial has a place of its own, and says of freedom itself what is to be said."""
+    def _check_here(self, autonomies: tuple[str | None, ...]) -> None:
+        """Check whether a dialog would stop the engine in this directory. The trial reports a refused autonomy itself."""
         for autonomy in autonomies:
             try:
                 readiness.check(self._engine, autonomy=autonomy, repository=os.path.realpath(os.getcwd()))
             except errors.AutonomyRefused:
                 continue
             except errors.EngineNotReady as error:
-                self.blame(error)
+                self.record_error(error)
                 self._say(f"  {'here':<10} not ready: {error} — {error.next_step}")
                 return
 
-    def _add(self, trial: Trial) -> None:
+    def _add_trial(self, trial: Trial) -> None:
+        """Record and print the result of one trial; the worst verdict decides the exit code."""
         self.readiness.trials.append(trial)
-        self._say(f"  {trial.autonomy or 'trial':<10} {_in_words(trial)}")
+        self._say(f"  {trial.autonomy or 'trial':<10} {_verdict_sentence(trial)}")
         self.code = max(self.code, _CODES[trial.verdict])
         self.readiness.ok = self.code == 0
 
-    def blame(self, error: errors.FleetError) -> None:
+    def record_error(self, error: errors.FleetError) -> None:
+        """Record an error as the reason why the engine is not ready."""
         self.code = error.code
         self.readiness.ok, self.readiness.why, self.readiness.advice = False, str(error), error.next_step
 
@@ -184,7 +188,8 @@ class _Report:
             sys.stdout.flush()
 
 
-def _in_words(trial: Trial) -> str:
+def _verdict_sentence(trial: Trial) -> str:
+    """Return the verdict of a trial as a sentence."""
     match trial.verdict:
         case "proven":
             return "proven: it committed, logged and reported"

@@ -1,4 +1,4 @@
-"""fleet hooks, limits, and the words that engines call."""
+"""fleet hooks, fleet limits, and fleet hook, which engines call."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from fleet.model.results.engines import HooksInstalled, HooksOf
     from fleet.surfaces.cli.options import Unkeyed
 
-_ENGINE = click.option("--engine", metavar="NAME", default="claude", show_default=True, help="whose settings")
+_ENGINE = click.option(
+    "--engine", metavar="NAME", default="claude", show_default=True, help="the engine whose settings are meant"
+)
 
 
 @click.group("hooks")
 def hooks() -> None:
-    """Hooks, through which engines tell what their agents do.
+    """Manage the hooks through which engines report what their agents do.
 
-    Agents that fleet starts have them anyway. In your own settings they serve sessions that you start yourself with
-    FLEET_DISPATCH_ID set; in all others they do nothing.
+    Agents that fleet starts have the hooks already. Hooks in your own settings are for sessions that you start yourself with
+    FLEET_DISPATCH_ID set; in other sessions they do nothing.
 
     \b
     fleet hooks status
@@ -36,7 +38,7 @@ def hooks() -> None:
 @_ENGINE
 @unkeyed
 def install(engine: str, **given: Unpack[Unkeyed]) -> None:
-    """Write fleet's hooks into your own settings of an engine, marked; what is there stays.
+    """Write fleet's hooks, marked as such, into your own settings of an engine. Other settings are kept.
 
     \b
     Examples:
@@ -52,7 +54,7 @@ def install(engine: str, **given: Unpack[Unkeyed]) -> None:
 @_ENGINE
 @unkeyed
 def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
-    """Take fleet's hooks out of your own settings again, and nothing else.
+    """Remove fleet's hooks, and nothing else, from your own settings of an engine.
 
     \b
     Examples:
@@ -64,6 +66,7 @@ def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _show_installed(hooks: HooksInstalled, how: str, *, as_json: bool) -> None:
+    """Print whether the hooks are in the engine's settings file."""
     if as_json:
         terminal.say_json(hooks)
         return
@@ -73,7 +76,7 @@ def _show_installed(hooks: HooksInstalled, how: str, *, as_json: bool) -> None:
 @hooks.command("status")
 @json_option
 def status(*, json: bool) -> None:
-    """Which engines have hooks, and whether they are in your own settings.
+    """List the engines that have hooks, and whether they are in your own settings.
 
     \b
     Examples:
@@ -81,26 +84,27 @@ def status(*, json: bool) -> None:
       fleet hooks status --json
     """
     with Fleet.open() as fleet:
-        every = fleet.engines.hooks()
+        engines = fleet.engines.hooks()
     if json:
-        terminal.say_json(every)
+        terminal.say_json(engines)
         return
-    rows = [(each.engine, "given to each agent", _installed(each)) for each in every]
+    rows = [(each.engine, "given to each agent", _where_installed(each)) for each in engines]
     for line in terminal.table(("ENGINE", "BY FLEET", "YOUR OWN SETTINGS"), rows):
         terminal.say(line)
 
 
-def _installed(hooks: HooksOf) -> str:
+def _where_installed(hooks: HooksOf) -> str:
+    """Return where an engine's hooks are installed, in words."""
     if hooks.file is None:
         return "not supported"
     if not hooks.installed:
         return "not installed"
-    return f"in {hooks.file}" if hooks.current else f"in {hooks.file}, of another fleet: install again"
+    return f"in {hooks.file}" if hooks.current else f"in {hooks.file}, written by another fleet: install them again"
 
 
 @click.group("limits")
 def limits() -> None:
-    """Engines that are held back by a limit or a login.
+    """List and release engines that are held back by a usage limit or a missing login.
 
     \b
     fleet limits list
@@ -111,7 +115,7 @@ def limits() -> None:
 @limits.command("list")
 @json_option
 def list_limits(*, json: bool) -> None:
-    """Engines that are held back, and how much of their windows is used.
+    """List engines that are held back, and how much of their usage limits is spent.
 
     \b
     Examples:
@@ -124,10 +128,10 @@ def list_limits(*, json: bool) -> None:
         terminal.say_json(limits)
         return
     if not limits.holds and not limits.quotas:
-        terminal.say("nothing is held back")
+        terminal.say("no engine is held back")
     for hold in limits.holds:
         until = f" until {hold.until}" if hold.until else f": log in, then `fleet limits lift {hold.engine}`"
-        trial = f"; {hold.trial} is trying" if hold.trial else ""
+        trial = f"; {hold.trial} is trying it now" if hold.trial else ""
         terminal.say(f"{hold.engine} is held back{until} ({hold.reason}){trial}")
     for quota in limits.quotas:
         reset = f", reset at {quota.resets_at}" if quota.resets_at else ""
@@ -138,7 +142,7 @@ def list_limits(*, json: bool) -> None:
 @click.argument("engine")
 @unkeyed
 def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
-    """Say that an engine works again.
+    """Release an engine that works again.
 
     \b
     Examples:
@@ -154,9 +158,9 @@ def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
 
 @click.command("hook")
 @click.argument("event")
-@click.option("--engine", metavar="NAME", required=True, help="whose dialect the event speaks")
+@click.option("--engine", metavar="NAME", required=True, help="the engine that sends the event")
 def hook(**_given: str) -> None:
-    """Take in an event of an engine: its JSON comes on standard input. Called by engines, not by people.
+    """Record an event of an engine, given as JSON on standard input. Engines call this, not people.
 
     \b
     Examples:

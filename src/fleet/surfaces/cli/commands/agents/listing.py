@@ -13,27 +13,28 @@ if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
 
 _HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
-# Where the terminal is narrow: agent, task, state, age, context and detail.
+# The columns in a narrow terminal: agent, task, state, age, context and detail.
 _NARROW = (0, 2, 5, 7, 8, 10)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
-    """Who works on what."""
+    """Print the running agents, as a table or as JSON."""
     with Fleet.open() as fleet:
         agents = fleet.agents.list(project)
     if json:
         terminal.say_json(agents)
         return
     if not agents:
-        terminal.say("no agents at work: `fleet dispatch SLUG` starts one")
+        terminal.say("no agents are running: `fleet dispatch SLUG` starts one")
         return
     rows = [_row(each, fleet.clock.now()) for each in agents]
     shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
-    for line in terminal.table(_few(_HEADS, shown), [_few(row, shown) for row in rows]):
+    for line in terminal.table(_select(_HEADS, shown), [_select(row, shown) for row in rows]):
         terminal.say(line)
 
 
-def _few(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
+def _select(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
+    """Return the cells of the columns that are shown."""
     return tuple(cells[n] for n in shown)
 
 

@@ -23,14 +23,14 @@ _INDENT = " " * 10
 
 @click.command("message")
 @click.argument("words", nargs=-1, required=True, metavar="[AGENT] TEXT")
-@click.option("--all", "everybody", is_flag=True, help="to every agent at work")
-@click.option("-p", "--project", metavar="NAME", help="to every agent of a project")
+@click.option("--all", "everybody", is_flag=True, help="send it to every running agent")
+@click.option("-p", "--project", metavar="NAME", help="send it to every running agent of a project")
 @unkeyed
 def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
-    """Say something to an agent. It is kept until the agent has it, and given once.
+    """Send a message to an agent. fleet keeps the message until the agent has received it, and delivers it once.
 
-    A busy agent gets it with its next tool result or when its turn ends; an idle one is woken, or it is typed into its
-    empty prompt. Nothing is ever typed at a dialog. TEXT may be - for standard input.
+    A busy agent gets the message with its next tool result or at the end of its turn. An idle agent is woken, or the message is
+    typed into its empty prompt; nothing is ever typed into a dialog. With - as TEXT the message is read from standard input.
 
     \b
     Examples:
@@ -40,7 +40,9 @@ def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **g
     """
     several = everybody or project
     if len(words) != (1 if several else 2):
-        raise errors.BadInput(what="say whom and what: `fleet message AGENT TEXT`, or `fleet message --all TEXT`")
+        raise errors.BadInput(
+            what="name the agent and the text: `fleet message AGENT TEXT`, or `fleet message --all TEXT`"
+        )
     text = from_stdin(words[-1]) or ""
     with Fleet.open(actor=given["as"]) as fleet:
         sent = fleet.messages.send(text, agent=None if several else words[0], project=project)
@@ -48,7 +50,7 @@ def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **g
         terminal.say_json(sent)
         return
     if not sent:
-        terminal.say("nobody is at work")
+        terminal.say("no agents are running")
     for each in sent:
         on = f"{each.project}/{each.task or ''}".rstrip("/")
         how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
@@ -58,7 +60,7 @@ def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **g
 @click.command("inbox")
 @json_option
 def inbox(*, json: bool) -> None:
-    """What waits for you, an agent. It is shown once, and so acknowledged.
+    """Print the messages that wait for the agent that calls. Printed messages count as received and are not printed again.
 
     \b
     Examples:
@@ -73,8 +75,8 @@ def inbox(*, json: bool) -> None:
             for each in received:
                 terminal.say(f"[fleet message {each.id}] from {each.sender}: {each.text}")
             if not received:
-                terminal.say("nothing waits for you")
-        sys.stdout.flush()  # acknowledged is only what was shown
+                terminal.say("no messages wait for you")
+        sys.stdout.flush()  # acknowledge only messages that were printed
         if received:
             fleet.messages.acknowledge([each.id for each in received])
 
@@ -82,7 +84,7 @@ def inbox(*, json: bool) -> None:
 @click.command("questions")
 @json_option
 def questions(*, json: bool) -> None:
-    """What agents ask, oldest first, with the choices.
+    """List the open questions of agents, oldest first, with their choices.
 
     \b
     Examples:
@@ -90,14 +92,14 @@ def questions(*, json: bool) -> None:
       fleet questions --json
     """
     with Fleet.open() as fleet:
-        asked = fleet.messages.questions()
+        open_questions = fleet.messages.questions()
     if json:
-        terminal.say_json(asked)
+        terminal.say_json(open_questions)
         return
-    if not asked:
-        terminal.say("nobody asks anything")
-    for each in asked:
-        _show(each)
+    if not open_questions:
+        terminal.say("no open questions")
+    for each in open_questions:
+        _print_question(each)
 
 
 @click.command("answer")
@@ -105,10 +107,10 @@ def questions(*, json: bool) -> None:
 @click.argument("words", nargs=-1, required=True, metavar="CHOICE|TEXT…")
 @unkeyed
 def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> None:
-    """Answer what an agent asks.
+    """Answer a question of an agent.
 
-    QUESTION is its id or the beginning of one, or the agent's id or task. A choice is its number or its words; of several questions at once each
-    gets one. The first answer counts.
+    QUESTION is the question's id or the beginning of it, or the agent's id or task. Give a choice by its number or its text; if
+    the agent asks several questions at once, give one choice for each. The first answer counts.
 
     \b
     Examples:
@@ -116,14 +118,14 @@ def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> N
       fleet answer fix-login "Use OAuth"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _show_answer(fleet.messages.answer(question, list(words)), as_json=given["json"])
+        _print_answer(fleet.messages.answer(question, list(words)), as_json=given["json"])
 
 
 @click.command("approve")
 @click.argument("question")
 @unkeyed
 def approve(question: str, **given: Unpack[Unkeyed]) -> None:
-    """Let an agent do what it asks for.
+    """Permit what an agent asks to do.
 
     \b
     Examples:
@@ -131,15 +133,15 @@ def approve(question: str, **given: Unpack[Unkeyed]) -> None:
       fleet approve fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        _show_answer(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
+        _print_answer(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
 
 
 @click.command("deny")
 @click.argument("question")
-@click.option("-r", "--reason", metavar="TEXT", default="", help="what the agent is told")
+@click.option("-r", "--reason", metavar="TEXT", default="", help="the reason that the agent receives")
 @unkeyed
 def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
-    """Do not let an agent do what it asks for.
+    """Refuse what an agent asks to do.
 
     \b
     Examples:
@@ -147,10 +149,11 @@ def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         answered = fleet.messages.answer(question, ["deny"], reason=reason, kind="permission")
-        _show_answer(answered, as_json=given["json"])
+        _print_answer(answered, as_json=given["json"])
 
 
-def _show_answer(answered: Answered, *, as_json: bool) -> None:
+def _print_answer(answered: Answered, *, as_json: bool) -> None:
+    """Print the question that was answered, and the answer."""
     if as_json:
         terminal.say_json(answered)
         return
@@ -158,10 +161,13 @@ def _show_answer(answered: Answered, *, as_json: bool) -> None:
     terminal.say(f"{answered.agent} asked: {' '.join(answered.text.split())} → {answered.answer}{now}")
 
 
-def _show(question: Question) -> None:
+def _print_question(question: Question) -> None:
+    """Print a question with its choices, and how to answer it."""
     on = f"{question.project}/{question.task or ''}".rstrip("/")
     terminal.say_message(f"{question.id or '        '}  {question.agent} on {on}: ", question.text)
-    if question.command and question.command not in question.text:  # whole: a person decides by it
+    if (
+        question.command and question.command not in question.text
+    ):  # in full, because the person decides about this command
         terminal.say_text(question.command, indent=_INDENT)
     for choice in question.choices:
         options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))

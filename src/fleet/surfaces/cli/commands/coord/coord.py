@@ -1,4 +1,4 @@
-"""fleet coord: one coordinator a project."""
+"""fleet coord: the coordinator of a project."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from fleet.model.results.coord import Seated
     from fleet.surfaces.cli.options import Acting
 
-_HOW = (
+_START_OPTIONS = (
     click.option("--engine", metavar="NAME", default=ENGINE, show_default=True,
                  help="who coordinates: fleet's own loop, or an agent like claude"),
-    click.option("--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what an agent may do unasked"),
+    click.option("--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what the agent may do without asking"),
     click.option("--model", metavar="NAME", help="the model, as the engine calls it"),
 )  # fmt: skip
 
 
-def _starting(command: F) -> F:
-    for option in reversed(_HOW):
+def _start_options(command: F) -> F:
+    """Add the options that say how a coordinator is started."""
+    for option in reversed(_START_OPTIONS):
         command = option(command)
     return command
 
 
 @click.group("coord")
 def coord() -> None:
-    """One coordinator a project: it starts what is ready, moves work on, and merges it.
+    """Manage the coordinator of a project, which starts agents on ready tasks, has their work reviewed, and merges it.
 
     \b
     Examples:
@@ -48,10 +49,10 @@ def coord() -> None:
 
 
 @coord.command("start")
-@_starting
+@_start_options
 @acting
 def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]) -> None:
-    """Start the project's coordinator. A living one vetoes; a dead one is replaced.
+    """Start the project's coordinator. Refused while another coordinator is alive or may be; a dead one is replaced.
 
     \b
     Examples:
@@ -61,19 +62,19 @@ def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         wanted = Wanted(project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model)
-        made = fleet.coord.start(wanted)
-    _say_started(made, as_json=given["json"])
+        seated = fleet.coord.start(wanted)
+    _say_started(seated, as_json=given["json"])
 
 
 @coord.command("replace")
 @click.option("--proof-timeout", type=click.FloatRange(min=0.1), metavar="SECONDS",
-              help="how long the new one may take to prove itself (default: as its engine's file says)")  # fmt: skip
-@_starting
+              help="how long the new coordinator may take to prove itself (default: from the engine's file)")  # fmt: skip
+@_start_options
 @acting
 def replace(
     proof_timeout: float | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]
 ) -> None:
-    """Change the coordinator. The old one goes on until the new one has proven itself; there are never two, and never none.
+    """Replace the coordinator. The old one works until the new one has proven that it runs: there are never two, and never none.
 
     \b
     Examples:
@@ -85,25 +86,26 @@ def replace(
         wanted = Wanted(
             project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model, proof=proof_timeout
         )
-        made = fleet.coord.replace(wanted)
-    _say_started(made, as_json=given["json"])
+        seated = fleet.coord.replace(wanted)
+    _say_started(seated, as_json=given["json"])
 
 
-def _say_started(made: Seated, *, as_json: bool) -> None:
+def _say_started(seated: Seated, *, as_json: bool) -> None:
+    """Print the new coordinator, its warnings, and the next commands."""
     if as_json:
-        terminal.say_json(made)
+        terminal.say_json(seated)
         return
-    after = f", after {made.replaces}" if made.replaces else ""
-    terminal.say(f"agent {made.id} coordinates {made.project} ({made.engine}){after}")
-    for warning in made.warnings:
+    after = f", after {seated.replaces}" if seated.replaces else ""
+    terminal.say(f"agent {seated.id} coordinates {seated.project} ({seated.engine}){after}")
+    for warning in seated.warnings:
         terminal.say(f"  warning: {warning}")
-    terminal.say(f"  look: fleet peek {made.id}   join: fleet coord attach   end: fleet coord stop")
+    terminal.say(f"  look: fleet peek {seated.id}   join: fleet coord attach   end: fleet coord stop")
 
 
 @coord.command("status")
 @reading
 def status(project: str | None, *, json: bool) -> None:
-    """Who coordinates the project, and who is to be next.
+    """Show who coordinates the project, and the candidate that is to follow.
 
     \b
     Examples:
@@ -123,13 +125,13 @@ def status(project: str | None, *, json: bool) -> None:
     if seat.candidate:
         terminal.say(f"  next: {seat.candidate} has to prove itself by {seat.deadline}")
     for ident in seat.retiring:
-        terminal.say(f"  retiring: {ident} lives on and is being ended")
+        terminal.say(f"  retiring: {ident} is still alive and is being ended")
     for proof in seat.stale_proofs:
         terminal.say(f"  never proven: {proof.dispatch}, started {proof.minted_at}")
 
 
 @coord.command("attach")
-@click.option("-p", "--project", metavar="PROJECT", help="the project (default: that of the current directory)")
+@click.option("-p", "--project", metavar="PROJECT", help="the project (default: the one of the current directory)")
 def attach(project: str | None) -> None:
     """Join the coordinator's terminal; Ctrl+Q leaves it.
 
@@ -148,10 +150,10 @@ def attach(project: str | None) -> None:
 
 
 @coord.command("stop")
-@click.option("-r", "--reason", default="stopped by a person", show_default=True, metavar="TEXT", help="why")
+@click.option("-r", "--reason", default="stopped by a person", show_default=True, metavar="TEXT", help="the reason")
 @acting
 def stop(reason: str, **given: Unpack[Acting]) -> int:
-    """End the coordinator and empty the seat. Agents at work are left at work.
+    """End the coordinator; the project then has none. Running agents continue.
 
     \b
     Examples:

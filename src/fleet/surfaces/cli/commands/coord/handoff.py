@@ -11,7 +11,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.picking import picked
+from fleet.surfaces.cli.ui.picking import pick_agent
 
 if TYPE_CHECKING:
     from typing import TextIO, Unpack
@@ -24,14 +24,16 @@ _PATIENCE = 60.0
 
 @click.command("handoff")
 @click.argument("agent", required=False)
-@click.option("-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="why it is handed off")
-@click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="what the successor is to know")
+@click.option(
+    "-r", "--reason", default="asked for", show_default=True, metavar="TEXT", help="the reason for the handoff"
+)
+@click.option("--doc", type=click.File("r", encoding="utf-8"), metavar="FILE|-", help="notes for the successor")
 @unkeyed
 def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[Unkeyed]) -> None:
-    """Let an agent make way for a successor that knows what it knew.
+    """Replace an agent by a successor that knows what the agent knew.
 
-    The document is written first, from the task, its log and commits, and what --doc says. Then the agent is asked to exit, and a
-    successor goes on in its worktree. An agent says it about itself without naming itself, and ends its turn.
+    First fleet writes a document for the successor, from the task, its log and commits, and the notes of --doc. Then the agent is
+    asked to exit, and a successor continues in its worktree. An agent that hands itself off names no agent, and ends its turn.
 
     \b
     Examples:
@@ -40,10 +42,10 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
     """
     written = doc.read() if doc is not None else ""
     with Fleet.open(actor=given["as"]) as fleet:
-        ident = fleet.speaker if agent is None and fleet.speaker else picked(fleet, agent)
+        ident = fleet.speaker if agent is None and fleet.speaker else pick_agent(fleet, agent)
         entry = fleet.coord.hand_off(ident, reason=reason, written=written)
         if fleet.speaker is not None:
-            fleet.world.start_fleet("drain", "--wait")  # it must outlive the agent that is speaking
+            fleet.world.start_fleet("drain", "--wait")  # a process of its own, which outlives the agent that calls
         else:
             if not given["json"]:
                 terminal.warn(f"{ident} is asked to exit …")
@@ -58,24 +60,27 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
 
 
 def _describe(entry: HandoffView) -> str:
+    """Return the state of a handoff as a sentence."""
     what = f"{entry.dispatch} ({entry.slug or 'coordinator of ' + entry.project})"
     match entry.state:
         case "done":
             return f"{what} was handed off to {entry.successor}"
         case "dropped":
-            return f"{what} has ended, and was not handed off: `fleet dispatches show {entry.dispatch}` says how"
+            return (
+                f"{what} has ended, and was not handed off: `fleet dispatches show {entry.dispatch}` shows how it ended"
+            )
         case "queued":
-            return f"{what} is to be handed off{': ' + entry.deferred if entry.deferred else ''}"
+            return f"{what} waits to be handed off{': ' + entry.deferred if entry.deferred else ''}"
         case _:
             return assert_never(entry.state)
 
 
 @click.command("drain")
-@click.option("-p", "--project", metavar="PROJECT", help="only this project's")
-@click.option("--wait", is_flag=True, help="go on until each is finished, for a minute at most")
+@click.option("-p", "--project", metavar="PROJECT", help="only handoffs of this project")
+@click.option("--wait", is_flag=True, help="wait until each is finished, at most a minute")
 @json_option
 def drain(project: str | None, *, wait: bool, json: bool) -> None:
-    """Carry on every handoff that waits.
+    """Continue every handoff that waits.
 
     \b
     Examples:
@@ -92,12 +97,12 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
     for entry in entries:
         terminal.say(_describe(entry))
     if not entries:
-        terminal.say("no handoff waits")
+        terminal.say("no handoffs wait")
 
 
 @click.group("handoffs")
 def handoffs() -> None:
-    """Handoffs and their documents.
+    """List handoffs and show their documents.
 
     \b
     Examples:
@@ -107,10 +112,10 @@ def handoffs() -> None:
 
 
 @handoffs.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="of every project")
+@click.option("--all", "everywhere", is_flag=True, help="handoffs of every project")
 @reading
 def list_(project: str | None, *, everywhere: bool, json: bool) -> None:
-    """Every handoff, oldest first.
+    """List handoffs, oldest first.
 
     \b
     Examples:
@@ -132,14 +137,14 @@ def list_(project: str | None, *, everywhere: bool, json: bool) -> None:
 @click.argument("ident")
 @json_option
 def show(ident: str, *, json: bool) -> None:
-    """A handoff's document, by its own id or that of the agent.
+    """Print a handoff's document. IDENT is the id of the handoff or of the agent.
 
     \b
     Examples:
       fleet handoffs show 3f2a9c01
     """
     if not ident.strip():
-        raise errors.BadInput(what="name a handoff; `fleet handoffs list` shows what there is")
+        raise errors.BadInput(what="name a handoff; `fleet handoffs list` lists them")
     with Fleet.open() as fleet:
         entry = fleet.coord.handoff(ident)
     if json:

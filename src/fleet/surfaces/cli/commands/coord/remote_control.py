@@ -21,7 +21,7 @@ _PROJECT = click.argument("project", type=ProjectName())
 
 @click.group("rc")
 def rc() -> None:
-    """Whether a project's coordinator may be controlled from afar.
+    """Allow or forbid remote control of a project's coordinator.
 
     \b
     fleet rc up web
@@ -29,47 +29,48 @@ def rc() -> None:
     """
 
 
-def _set(project: str, to: RemoteControl, given: Anywhere) -> None:
+def _set_remote_control(project: str, to: RemoteControl, given: Anywhere) -> None:
+    """Record whether the project's coordinator may be remote-controlled, and print it."""
     with Fleet.open(actor=given["as"]) as fleet:
         control = fleet.projects.remote_control(project, to, key=given["key"])
     if given["json"]:
         terminal.say_json(control)
         return
     already = "" if control.changed else " (it was already)"
-    terminal.say(f"remote control of {project} is {to}{already}; it holds from the coordinator's next start")
+    terminal.say(f"remote control of {project} is {to}{already}; it takes effect at the coordinator's next start")
 
 
 @rc.command("up")
 @_PROJECT
 @anywhere
 def up(project: str, **given: Unpack[Anywhere]) -> None:
-    """Let the coordinator be controlled from afar, if its engine can.
+    """Allow remote control of the coordinator, if its engine supports it.
 
     \b
     Examples:
       fleet rc up web
     """
-    _set(project, "up", given)
+    _set_remote_control(project, "up", given)
 
 
 @rc.command("down")
 @_PROJECT
 @anywhere
 def down(project: str, **given: Unpack[Anywhere]) -> None:
-    """Do not let the coordinator be controlled from afar.
+    """Forbid remote control of the coordinator.
 
     \b
     Examples:
       fleet rc down web
     """
-    _set(project, "down", given)
+    _set_remote_control(project, "down", given)
 
 
 @rc.command("status")
 @_PROJECT
 @json_option
 def status(project: str, *, json: bool) -> None:
-    """What was said: up, down, or nothing yet.
+    """Show whether remote control is up, down, or not set.
 
     \b
     Examples:
@@ -77,7 +78,7 @@ def status(project: str, *, json: bool) -> None:
     """
     with Fleet.open() as fleet:
         control = fleet.projects.remote_control(project)
-    state = control.remote_control or "not said; the next coordinator says up"
+    state = control.remote_control or "not set; the next coordinator sets it to up"
     terminal.say_json(control) if json else terminal.say(f"remote control of {project}: {state}")
 
 

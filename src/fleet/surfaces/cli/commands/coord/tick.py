@@ -1,4 +1,4 @@
-"""fleet coord tick, run: what a coordinator's own session calls."""
+"""fleet coord tick and run, which a coordinator calls in its own session."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 
 @click.command("tick")
-@click.option("--ack", "acknowledged", multiple=True, metavar="ID", help="a message that was read and applied")
+@click.option(
+    "--ack", "acknowledged", multiple=True, metavar="ID", help="the id of a message that you have read and followed"
+)
 @acting
 def tick(acknowledged: tuple[str, ...], **given: Unpack[Acting]) -> None:
-    """Do a coordinator's work once: settle, hand over, move on, start. For an agent that coordinates; it says what matters next.
+    """Do the coordinator's work once: settle, hand off, merge, start agents; then print what is next. For agents that coordinate.
 
     \b
     Examples:
@@ -44,6 +46,7 @@ def tick(acknowledged: tuple[str, ...], **given: Unpack[Acting]) -> None:
 
 
 def _say_ticked(ticked: Ticked) -> None:
+    """Print what a tick did, what is next, and the messages to the coordinator."""
     for line in ticked.done:
         terminal.say(f"- {line}")
     for line in ticked.troubles:
@@ -59,14 +62,14 @@ def _say_ticked(ticked: Ticked) -> None:
         if items:
             terminal.say(f"{name}: {items}")
     for message in ticked.messages:
-        terminal.say(f"message {message.id} (say `fleet coord tick --ack {message.id}` when done):")
+        terminal.say(f"message {message.id} (run `fleet coord tick --ack {message.id}` when done):")
         terminal.say_text(message.text, indent="  ")
 
 
 @click.command("run")
 @click.option("-p", "--project", metavar="PROJECT", help="the project (default: FLEET_PROJECT)")
 def run(project: str | None) -> None:
-    """Fleet's own coordinator: ticks on change and on time, without a model. `fleet coord start` starts it in a session of its own.
+    """Run fleet's own coordinator: tick at changes and at intervals, without a model. `fleet coord start` starts it in a session.
 
     \b
     Examples:
@@ -76,7 +79,7 @@ def run(project: str | None) -> None:
         name = fleet.project_here(project)
         if fleet.speaker is None:
             raise errors.BadInput(
-                what=f"this runs inside a coordinator's session; `fleet coord start -p {name}` starts one"
+                what=f"this command runs inside a coordinator's session; `fleet coord start -p {name}` starts one"
             )
     clock = Clock()
 

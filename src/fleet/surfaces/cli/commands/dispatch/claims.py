@@ -1,6 +1,6 @@
-"""fleet claims: listing for people, four hidden commands for programs.
+"""fleet claims: list and disown claims; four hidden commands for programs.
 
-Those four print one JSON object on standard output, also when they fail, and their exit code says which outcome it was.
+The hidden commands print one JSON object on standard output, also when they fail; the exit code tells the outcome.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.group("claims")
 def claims() -> None:
-    """What is held outside the database, and by whom.
+    """List the claims: what dispatches hold outside the database (sessions, worktrees, files).
 
     \b
     fleet claims list
@@ -38,7 +38,7 @@ def claims() -> None:
 @click.argument("kind", required=False)
 @json_option
 def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
-    """List claims across dispatches, of one class or kind if wanted.
+    """List the claims of all dispatches, or only those of one class or kind.
 
     \b
     Examples:
@@ -52,25 +52,25 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
         return
     rows = [(each.class_, each.kind, each.state, _owner(each), each.name) for each in held]
     if not rows:
-        terminal.say("nothing is held")
+        terminal.say("no claims")
         return
     for line in terminal.table(("CLASS", "KIND", "STATE", "OWNER", "NAME"), rows):
         terminal.say(line)
 
 
 def _owner(claim: ClaimView) -> str:
-    """The dispatch, the job or the task that a claim belongs to."""
+    """Return the dispatch, the job or the task that a claim belongs to."""
     job = f"job {claim.job}" if claim.job else None
     return claim.dispatch or job or f"{claim.project}/{claim.slug}"
 
 
 @claims.command("disown")
 @click.argument("ident")
-@click.option("--kind", required=True, metavar="KIND", help="which of its claims")
-@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@click.option("--kind", required=True, metavar="KIND", help="the kind of the claims")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
 @unkeyed
 def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
-    """Give up a claim that another host or tmux socket made. The thing itself is not touched.
+    """Give up a claim that another host or tmux socket made. The claimed thing itself is not touched.
 
     \b
     Examples:
@@ -85,8 +85,8 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
         terminal.say(f"{disowned.count} claim(s) of {ident} given up")
 
 
-def _answered(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
-    """Print the outcome, whatever it is."""
+def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
+    """Print the outcome of an act as JSON, also when it fails; return the exit code."""
     try:
         with Fleet.open() as fleet:
             terminal.say_json(act(fleet))
@@ -97,7 +97,8 @@ def _answered(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome
     return 0
 
 
-def _content() -> str:
+def _read_prompt() -> str:
+    """Return the prompt on standard input."""
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
@@ -108,40 +109,42 @@ def _content() -> str:
 @claims.command("acquire-prompt", hidden=True)
 @click.argument("ident")
 @click.option("--owner", required=True, metavar="OWNER", help="project/P/slug/S or coord/P")
-@click.option("--project", metavar="NAME", help="accepted beside --owner, which names it already")
+@click.option("--project", metavar="NAME", help="accepted, but --owner already names the project")
 @click.option("--kind", metavar="KIND", help="the dispatch's kind")
 @click.option("--preserve", is_flag=True, help="keep the prompt in inbox/archive when it is released")
 @click.option("--host-id", metavar="ID", help="refuse on any other host")
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
-def acquire_prompt(ident: str, project: str | None, **given: Any) -> int:  # noqa: ARG001 - it is in the owner
-    """Publish a prompt, from standard input, for a dispatch that is made pending if there is none."""
+def acquire_prompt(ident: str, project: str | None, **given: Any) -> int:  # noqa: ARG001 - the owner names it
+    """Publish a prompt, read from standard input, for a dispatch; a missing dispatch is created as pending."""
     wanted = WantedPrompt(**given)
-    return _answered(ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _content(), wanted))
+    return _print_outcome(
+        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _read_prompt(), wanted)
+    )
 
 
 @claims.command("release", hidden=True)
 @click.argument("ident")
 @click.option("--kind", required=True, metavar="KIND")
 def release(ident: str, kind: str) -> int:
-    """Let go of one thing of a dispatch."""
-    return _answered(ident, kind, lambda fleet: fleet.claims.release_prompt(ident, kind))
+    """Release one claim of a dispatch."""
+    return _print_outcome(ident, kind, lambda fleet: fleet.claims.release_prompt(ident, kind))
 
 
 @claims.command("rewrite-prompt", hidden=True)
 @click.argument("ident")
 @click.option("--target-old-id", required=True, metavar="ID")
 def rewrite_prompt(ident: str, target_old_id: str) -> int:
-    """Hand an inbox over to a new owner, with new content from standard input."""
-    return _answered(
-        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.rewrite_prompt(ident, target_old_id, _content())
+    """Give a prompt inbox to a new owner, with new content from standard input."""
+    return _print_outcome(
+        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.rewrite_prompt(ident, target_old_id, _read_prompt())
     )
 
 
 @claims.command("inspect", hidden=True)
 @click.argument("ident")
 def inspect(ident: str) -> int:
-    """What a dispatch holds, each thing looked at anew."""
-    return _answered(ident, None, lambda fleet: fleet.claims.inspect(ident))
+    """Show the claims of a dispatch and the present state of each claimed thing."""
+    return _print_outcome(ident, None, lambda fleet: fleet.claims.inspect(ident))
 
 
 COMMANDS = {"claims": claims}

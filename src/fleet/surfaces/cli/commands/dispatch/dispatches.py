@@ -11,7 +11,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.results.dispatches import SettledDispatchView
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.picking import picked
+from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON
 
 @click.group("dispatches")
 def dispatches() -> None:
-    """The journals of attempts.
+    """List, show, settle and disown dispatches.
 
     \b
     fleet dispatches list
@@ -33,10 +33,10 @@ def dispatches() -> None:
 
 
 @dispatches.command("list")
-@click.option("--unfinished", is_flag=True, help="only those that have not ended")
+@click.option("--unfinished", is_flag=True, help="only dispatches that have not ended")
 @reading
 def list_(**given: Any) -> None:
-    """List the journals: states, claims held, ages.
+    """List the dispatches: kind, owner, states, number of claims.
 
     \b
     Examples:
@@ -48,13 +48,14 @@ def list_(**given: Any) -> None:
     if given["json"]:
         terminal.say_json(journals)
     elif not journals:
-        terminal.say("no journals: everything that ended is archived")
+        terminal.say("no dispatches: all that ended are archived")
     else:
-        for line in terminal.table(_HEADS, map(_cells, journals)):
+        for line in terminal.table(_HEADS, map(_row, journals)):
             terminal.say(line)
 
 
-def _cells(row: DispatchView) -> tuple[str, ...]:
+def _row(row: DispatchView) -> tuple[str, ...]:
+    """Return a dispatch as a row of the table."""
     state = (row.exec_state, row.recl_state, str(row.claims))
     return (row.id, row.kind, row.owner, *state, row.created_at, row.blocked_reason or "")
 
@@ -63,7 +64,7 @@ def _cells(row: DispatchView) -> tuple[str, ...]:
 @click.argument("agent", required=False)
 @json_option
 def show(agent: str | None, **given: Any) -> None:
-    """One journal with its claims, live or archived alike.
+    """Show the journal of a dispatch with its claims, also when it is archived.
 
     \b
     Examples:
@@ -71,14 +72,15 @@ def show(agent: str | None, **given: Any) -> None:
       fleet dispatches show 3f2a9c01 --json
     """
     with Fleet.open() as fleet:
-        journal = fleet.dispatches.show(agent if agent and _is_archived(fleet, agent) else picked(fleet, agent))
+        journal = fleet.dispatches.show(agent if agent and _is_archived(fleet, agent) else pick_agent(fleet, agent))
     if given["json"]:
         terminal.say_json(journal)
     else:
-        _say(journal)
+        _print_journal(journal)
 
 
-def _say(journal: Journal) -> None:
+def _print_journal(journal: Journal) -> None:
+    """Print a journal with its adoptions and claims."""
     for name, value in journal.as_json().items():
         if name not in {"claims", "adoptions"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
@@ -97,14 +99,14 @@ def _say(journal: Journal) -> None:
     type=click.IntRange(min=1),
     multiple=True,
     metavar="PID",
-    help="this process in its worktree is not the agent's: it keeps nobody from the worktree, and lives on",
+    help="this process in the worktree does not belong to the agent: ignore it, and let it live",
 )
 @unkeyed
 def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
-    """End a dispatch whose agent is dead, so that its worktree can be handed on. Kills nobody.
+    """End a dispatch whose agent is dead, so that another dispatch can use its worktree. Kills no process.
 
-    A process that works in the worktree, and that fleet cannot attribute, keeps the dispatch from being settled. Whoever knows
-    that it is a person's editor or server says so; it is recorded for this very process and this dispatch.
+    A process that runs in the worktree prevents this when fleet cannot tell who started it. If you know that it is your editor
+    or server, name it with --not-ours; that is recorded for this process and this dispatch only.
 
     \b
     Examples:
@@ -126,13 +128,13 @@ def settle(agent: str, not_ours: tuple[int, ...], **given: Any) -> None:
 
 @dispatches.command("disown")
 @click.argument("ident")
-@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
 @unkeyed
 def disown(ident: str, reason: str, **given: Any) -> None:
-    """Say that the machine or home of a dispatch is no more: it ends, its work is kept, its task is free.
+    """End a dispatch whose machine or home no longer exists. Its work is kept, and its task becomes free.
 
-    Nothing outside the database is touched. Refused while anything of it lives here, and where its death can be proven instead:
-    then `fleet kill` or `fleet stop` is the way. A job of a home that is no more is taken over in the same way.
+    Nothing outside the database is touched. Refused while a part of the dispatch lives on this machine, and when its death can be
+    proven: use `fleet kill` or `fleet stop` then. A job whose home no longer exists is taken over in the same way.
 
     \b
     Examples:
@@ -148,6 +150,7 @@ def disown(ident: str, reason: str, **given: Any) -> None:
 
 
 def _is_archived(fleet: Fleet, agent: str) -> bool:
+    """Whether the archive has a journal of this id."""
     return any(name.startswith(f"{agent}-") for name in fleet.files.names(paths.JOURNALS))
 
 

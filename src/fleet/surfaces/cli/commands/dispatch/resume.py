@@ -20,17 +20,17 @@ _HEADS = ("AGENT", "WORK", "ENDED (UTC)", "CONVERSATION", "WHY")
 
 @click.command("resume")
 @click.argument("agent", metavar="[ID]", required=False)
-@click.option("--all", "everything", is_flag=True, help="everything that was interrupted, within the limits")
-@click.option("--list", "listed", is_flag=True, help="show what could be resumed, and why it ended")
-@click.option("--force", is_flag=True, help="stop a resume of the same work that is in progress")
-@click.option("-p", "--project", type=ProjectName(), metavar="NAME", help="only of this project")
+@click.option("--all", "everything", is_flag=True, help="resume everything that was interrupted, within the limits")
+@click.option("--list", "listed", is_flag=True, help="list what could be resumed, and why it ended")
+@click.option("--force", is_flag=True, help="stop another resume of the same work first")
+@click.option("-p", "--project", type=ProjectName(), metavar="NAME", help="only dispatches of this project")
 @unkeyed
 def resume(agent: str | None, **given: Any) -> int:
-    """Go on where an agent stopped: a new one in its worktree, in its own conversation where the engine can.
+    """Continue the work of an agent that stopped: a new agent starts in its worktree, in the same conversation if the engine can.
 
-    ID is an agent's id or the beginning of one, a session's name, a task's slug, or a job's id: a job goes on here, with what
-    is unfinished. An agent that is alive is not resumed, nor is one that has finished. After a reboot, --all brings back
-    everything that was interrupted; what was stopped by a person is resumed by its id only.
+    ID is an agent's id or the beginning of it, a session's name, a task's slug, or a job's id. A job runs in this terminal, with its
+    unfinished items. An agent that is alive or has finished is not resumed. After a reboot, --all resumes everything that was
+    interrupted; an agent that a person stopped is resumed only by its id.
 
     \b
     Examples:
@@ -41,23 +41,24 @@ def resume(agent: str | None, **given: Any) -> int:
     """
     chosen = [bool(agent), given["everything"], given["listed"]]
     if sum(chosen) != 1 or (given["force"] and not agent):
-        raise errors.BadInput(what="say one of: an id (perhaps with --force), --all, --list")
+        raise errors.BadInput(what="give one of: an id (perhaps with --force), --all, --list")
     with Fleet.open(actor=given["as"]) as fleet:
         job = fleet.jobs.named(agent) if agent else None
         if job:
             return resume_job(job, force=given["force"], actor=given["as"], as_json=given["json"])
         if agent:
-            _say_one(
+            _print_resumed(
                 fleet.dispatches.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"]
             )
         elif given["everything"]:
-            _say_all(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
+            _print_all_resumed(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
         else:
-            _say_list(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
+            _print_resumable(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
     return 0
 
 
-def _say_one(resumed: Resumed, *, as_json: bool) -> None:
+def _print_resumed(resumed: Resumed, *, as_json: bool) -> None:
+    """Print the dispatch that was resumed, and the next commands."""
     if as_json:
         terminal.say_json(resumed)
         return
@@ -68,18 +69,21 @@ def _say_one(resumed: Resumed, *, as_json: bool) -> None:
     terminal.say(f"  look: fleet peek {ident}   join: fleet attach {ident}   end: fleet stop {ident}")
 
 
-def _sentence(made: Resumed) -> str:
-    how = "in its conversation" if made.conversation else "from what it left"
-    return f"agent {made.id} goes on with {_work(made)}, where {made.predecessor} stopped, {how} ({made.engine})"
+def _sentence(resumed: Resumed) -> str:
+    """Return which agent continues which work, in words."""
+    how = "in its conversation" if resumed.conversation else "in a new conversation"
+    return f"agent {resumed.id} continues {_work(resumed)} after {resumed.predecessor}, {how} ({resumed.engine})"
 
 
 def _work(row: Resumed | Resumable) -> str:
+    """Return the name of the work: the task, the job or the coordinator."""
     if row.kind == "job":
         return f"a job of {row.project}"
     return f"{row.project}/{row.task}" if row.task else f"the coordinator of {row.project}"
 
 
-def _say_all(many: ResumedMany, *, as_json: bool) -> None:
+def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
+    """Print what was resumed and what has to wait."""
     if as_json:
         terminal.say_json(many)
         return
@@ -88,25 +92,26 @@ def _say_all(many: ResumedMany, *, as_json: bool) -> None:
     for left in many.waiting:
         terminal.say(f"{left.id} ({_work(left)}) waits: {left.why}")
     for job in many.jobs:
-        terminal.say(f"job {job} goes on in the background: fleet job show {job}")
+        terminal.say(f"job {job} continues in the background: fleet job show {job}")
     if not (many.resumed or many.waiting or many.jobs):
         terminal.say("nothing was interrupted")
 
 
-def _say_list(rows: list[Resumable], *, as_json: bool) -> None:
+def _print_resumable(rows: list[Resumable], *, as_json: bool) -> None:
+    """Print what could be resumed."""
     if as_json:
         terminal.say_json_list(rows)
         return
     if not rows:
-        terminal.say("nothing is there to resume")
+        terminal.say("nothing can be resumed")
         return
-    for line in terminal.table(_HEADS, map(_cells, rows)):
+    for line in terminal.table(_HEADS, map(_row, rows)):
         terminal.say(line)
 
 
-def _cells(row: Resumable) -> tuple[str, ...]:
+def _row(row: Resumable) -> tuple[str, ...]:
     ended = (row.ended_at or "")[:16].replace("T", " ")
-    return (row.id, _work(row), ended, "its own" if row.conversation else "anew", row.reason)
+    return (row.id, _work(row), ended, "continued" if row.conversation else "new", row.reason)
 
 
 COMMANDS = {"resume": resume}

@@ -13,7 +13,7 @@ from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.picking import picked
+from fleet.surfaces.cli.ui.picking import pick_agent
 from fleet.verbs.dispatch.plan import WAIT, Wanted
 
 if TYPE_CHECKING:
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 _TITLE = 120
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(
-    "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what it may do unasked"
+    "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what the agent may do without asking"
 )
 _MODEL = click.option("--model", metavar="NAME", help="the model, as the engine calls it")
 _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 
 
 def _say_started(made: Dispatched, *, as_json: bool) -> None:
+    """Print the new agent, its work, and the next commands."""
     if as_json:
         terminal.say_json(made)
         return
@@ -47,7 +48,7 @@ def _say_started(made: Dispatched, *, as_json: bool) -> None:
 @acting
 @_COMMAND
 def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
-    """Add a task and start an agent on it. The prompt's first line is the title, shortened if it is long; - reads standard input.
+    """Add a task and start an agent on it. The prompt's first line becomes the title; - reads the prompt from standard input.
 
     \b
     Examples:
@@ -73,13 +74,15 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
             made = fleet.dispatches.start(replace(wanted, slug=task.slug))
         except errors.FleetError:
             slug = task.slug
-            terminal.warn(f"the task {project}/{slug} was added all the same; `fleet dispatch {slug}` starts it")
+            terminal.warn(
+                f"the task {project}/{slug} was added, but no agent was started; `fleet dispatch {slug}` starts it"
+            )
             raise
         _say_started(made, as_json=given["json"])
 
 
 def _wanted(given: dict[str, Any], command: tuple[str, ...], *, project: str, slug: str | None) -> Wanted:
-    """The start that the options of a command ask for."""
+    """Return the dispatch that the options of a command ask for."""
     engine, autonomy, model = given["engine"], given["autonomy"], given["model"]
     return Wanted(project=project, slug=slug, engine=engine, autonomy=autonomy, model=model, command=command)
 
@@ -87,10 +90,10 @@ def _wanted(given: dict[str, Any], command: tuple[str, ...], *, project: str, sl
 @click.command("dispatch")
 @click.argument("slug", type=Slug(), required=False)
 @click.option("--kind", type=click.Choice(["worker", "reviewer", "fix", "rebase"]), default="worker", show_default=True,
-              help="what it does with the task's work")  # fmt: skip
+              help="what the agent does with the task")  # fmt: skip
 @click.option("--coord-spawn", is_flag=True, help="start the project's coordinator instead")
 @click.option("--wait", type=click.FloatRange(min=0), default=WAIT, show_default=True, metavar="SECONDS",
-              help="how long to wait for a worktree that somebody is letting go of")  # fmt: skip
+              help="how long to wait for a worktree that another process is releasing")  # fmt: skip
 @_ENGINE
 @_AUTONOMY
 @_MODEL
@@ -111,7 +114,7 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
     if not given["coord_spawn"] and slug is None:
         raise errors.BadInput(what="name a task; `fleet task ready` shows what could be started")
     if given["coord_spawn"] and not given["project"]:
-        raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
+        raise errors.BadInput(what="--coord-spawn needs a project: give -p PROJECT")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
@@ -124,15 +127,15 @@ def dispatch(slug: str | None, command: tuple[str, ...], **given: Any) -> None:
 @click.command("launch", hidden=True)
 @click.argument("ident")
 def launch(ident: str) -> None:
-    """Become the agent of a dispatch. What a session runs; one launch a dispatch."""
+    """Become the agent of a dispatch. A tmux session runs this, once for each dispatch."""
     session.launch(ident)
 
 
 @click.command("settle", hidden=True)
 @click.argument("given")
-@click.option("--hint", is_flag=True, help="in the background, and for a few seconds: the agent is just exiting")
+@click.option("--hint", is_flag=True, help="in the background, for a few seconds, because the agent is exiting")
 def settle(given: str, *, hint: bool) -> int:
-    """Settle a dispatch whose agent has exited. What tmux calls when a pane dies."""
+    """Settle a dispatch whose agent has exited. tmux calls this when a pane dies."""
     if hint:
         session.settle_soon(given)
         return 0
@@ -146,9 +149,9 @@ def settle(given: str, *, hint: bool) -> int:
 @click.argument("agent", required=False)
 @unkeyed
 def stop(agent: str | None, **given: Any) -> None:
-    """End an agent and keep its work: it is asked the engine's own way, given grace, then killed.
+    """End an agent and keep its work: the agent is asked to exit in the engine's own way, then killed if it does not.
 
-    Its task is blocked, with its worktree; `fleet resume` goes on there.
+    Its task becomes blocked and keeps its worktree; `fleet resume` continues there.
 
     \b
     Examples:
@@ -156,29 +159,30 @@ def stop(agent: str | None, **given: Any) -> None:
       fleet stop fix-login
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        ident = picked(fleet, agent, ending=True)
+        ident = pick_agent(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
         _say_ended(fleet.dispatches.stop(ident), fleet.dispatches.show(ident), as_json=given["json"])
 
 
 @click.command("kill")
 @click.argument("agent", required=False)
-@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for whoever reads it next")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for those who read it later")
 @unkeyed
 def kill(agent: str | None, reason: str, **given: Any) -> None:
-    """End an attempt: its task is failed, its processes are killed. Its worktree and commits stay.
+    """End an agent: its processes are killed and its task is failed. Its worktree and commits are kept.
 
     \b
     Examples:
       fleet kill 3f2a9c01 --reason "it runs in circles"
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        ident = picked(fleet, agent, ending=True)
+        ident = pick_agent(fleet, agent, ending=True)
         terminal.note(f"{ident} is asked to exit …")
         _say_ended(fleet.dispatches.kill(ident, reason), fleet.dispatches.show(ident), as_json=given["json"])
 
 
 def _say_ended(ended: Ended, journal: Journal, *, as_json: bool) -> None:
+    """Print whether an agent has ended, and what is left of it."""
     if as_json:
         terminal.say_json(ended)
         return

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.group("maintenance")
 def maintenance() -> None:
-    """Keep the home tidy.
+    """Sweep leaks, rotate and prune old records.
 
     \b
     fleet maintenance sweep-leaks
@@ -34,9 +34,9 @@ def maintenance() -> None:
 @click.option("--older-than", metavar="AGE", help="move operations older than this (default: config.toml's, or 90d)")
 @unkeyed
 def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
-    """Move old operations out of the database into compressed JSON Lines. Nothing is lost, nobody waits.
+    """Move old operations out of the database into compressed JSON Lines. Nothing is lost, and other commands need not wait.
 
-    `fleet ops --archived` reads them again.
+    `fleet ops --archived` lists them too.
 
     \b
     Examples:
@@ -53,17 +53,25 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
 
 
 @maintenance.command("sweep-leaks")
-@click.option("--kill", is_flag=True, help="act; without it this only says what it would do, and why")
-@click.option("--orphans", "phases", flag_value="orphans", multiple=True, help="only what lost its owner")
+@click.option("--kill", is_flag=True, help="release what leaked (default: only print what would be done, and why)")
+@click.option("--orphans", "phases", flag_value="orphans", multiple=True, help="only things that have lost their owner")
 @click.option(
-    "--retry-releases", "phases", flag_value="retry-releases", multiple=True, help="only what is still to be released"
+    "--retry-releases",
+    "phases",
+    flag_value="retry-releases",
+    multiple=True,
+    help="only things that are still to be released",
 )
 @click.option(
-    "--reconcile-derived", "phases", flag_value="reconcile-derived", multiple=True, help="only what is derived"
+    "--reconcile-derived",
+    "phases",
+    flag_value="reconcile-derived",
+    multiple=True,
+    help="only records that are derived from the database",
 )
 @unkeyed
 def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]) -> None:
-    """Look for what leaked. Only what bears this home's mark and whose dispatch has ended is ever touched.
+    """Find leaked sessions, worktrees and files. Only things of this home whose dispatch has ended are ever touched.
 
     \b
     Examples:
@@ -71,11 +79,11 @@ def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]
       fleet maintenance sweep-leaks --kill
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
+        findings = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
     if given["json"]:
-        terminal.say_json(found)
+        terminal.say_json(findings)
     else:
-        _print_findings(found)
+        _print_findings(findings)
 
 
 @maintenance.command("prune-dispatch-archive")
@@ -94,16 +102,17 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
     terminal.say_json(pruned) if given["json"] else terminal.say(words)
 
 
-def _print_findings(found: list[Swept]) -> None:
-    moving = [each for each in found if not each.standing]
-    standing = [each for each in found if each.standing]
+def _print_findings(findings: list[Swept]) -> None:
+    """Print the findings of a sweep: first those it can act on, then the standing ones."""
+    moving = [each for each in findings if not each.standing]
+    standing = [each for each in findings if each.standing]
     for each in moving:
         terminal.say(f"{each.what}: {each.why} ({each.proof}) → {each.action}")
     if standing:
         terminal.say(terminal.paint("Standing:", "bold"))
     for each in standing:
         terminal.say(f"  {each.what}: {each.why} ({each.proof}) → {each.action}")
-    if not found:
+    if not findings:
         terminal.say("nothing leaked")
 
 
@@ -111,7 +120,7 @@ def _print_findings(found: list[Swept]) -> None:
 @click.option("-y", "--yes", is_flag=True, help="do not ask; worktrees with uncommitted work are kept")
 @unkeyed
 def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
-    """Sweep up: show what leaked, ask once, release it. Uncommitted work is never deleted: for each worktree you choose.
+    """Show what leaked, ask once, and release it. Uncommitted work is never deleted: you choose for each such worktree.
 
     \b
     Examples:
@@ -120,35 +129,36 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """
     asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        found = fleet.sweep.run(kill=False)
-        moving = [each for each in found if not each.standing]
-        if moving and asking and not _is_wanted(found, len(moving)):
+        findings = fleet.sweep.run(kill=False)
+        moving = [each for each in findings if not each.standing]
+        if moving and asking and not _is_confirmed(findings, len(moving)):
             terminal.say("nothing was cleaned up")
             return
         if moving and (yes or asking):
-            found = fleet.sweep.run(kill=True)
+            findings = fleet.sweep.run(kill=True)
         if given["json"]:
-            terminal.say_json(found)
+            terminal.say_json(findings)
             return
-        _print_findings(found)
+        _print_findings(findings)
         if asking and sys.stdin.isatty():
-            _offer(fleet)
+            _offer_kept_worktrees(fleet)
 
 
-def _is_wanted(found: list[Swept], count: int) -> bool:
-    _print_findings(found)
+def _is_confirmed(findings: list[Swept], count: int) -> bool:
+    """Print the findings and ask whether to clean up. Raise BadInput when nobody can be asked."""
+    _print_findings(findings)
     if not sys.stdin.isatty():
-        raise errors.BadInput(what="nobody is there to be asked whether to go on: say --yes")
-    return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Go on?")
+        raise errors.BadInput(what="there is no terminal to ask for confirmation: use --yes")
+    return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Continue?")
 
 
-def _offer(fleet: Fleet) -> None:
-    """Each worktree that nobody needs any more but that is kept because of what is in it."""
+def _offer_kept_worktrees(fleet: Fleet) -> None:
+    """For each worktree kept only for its content, ask whether to commit the content, keep the worktree, or print its path."""
     for tree in fleet.sweep.kept_trees():
         terminal.say(f"{tree.why} ({tree.project}/{tree.task}, which is archived)")
         choices = ["commit", "keep", "open"] if tree.committable else ["keep", "open"]
         commit = "commit it to a ref of its own and remove the worktree, " if tree.committable else ""
-        question = f"{commit}keep it, or open it (its path is printed)"
+        question = f"{commit}keep it, or open it (prints its path)"
         chosen = click.prompt(question, type=click.Choice(choices), default="keep")
         if chosen == "commit":
             kept = fleet.sweep.keep(project=tree.project, slug=tree.task)

@@ -12,7 +12,7 @@ from fleet.surfaces.cli.ui import terminal
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print the completion script of your shell. Commands, options, projects and slugs complete.
+    """Print the completion script for your shell. It completes commands, options, projects and slugs.
 
     \b
     Examples:

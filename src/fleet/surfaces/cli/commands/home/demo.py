@@ -30,26 +30,26 @@ _WIDTH = 40
 
 @click.command("demo")
 @click.option(
-    "--crowd", is_flag=True, help="instead: fifty processes at one graph, and what was kept of what they were told"
+    "--crowd", is_flag=True, help="instead: fifty processes work through one graph, and nothing they wrote is lost"
 )
 @click.option(
     "--night",
     is_flag=True,
-    help="instead: a coordinator leads thirty tasks through worker, reviewer and merge, and is replaced twice",
+    help="instead: a coordinator leads thirty tasks through work, review and merge, and is replaced twice",
 )
 @click.option(
-    "--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="with --crowd: how many at once"
+    "--processes", type=click.IntRange(1, 200), default=50, show_default=True, help="with --crowd: how many processes"
 )
 @click.option(
     "--tasks", type=click.IntRange(10, 10_000), default=200, show_default=True, help="with --crowd: how many tasks"
 )
-@click.option("--keep", is_flag=True, help="keep the home and the repository, to look around")
+@click.option("--keep", is_flag=True, help="keep the home and the repository, to look at them")
 @json_option
 def demo(processes: int, tasks: int, **how: bool) -> int:
-    """Watch scripted agents work through a graph in real tmux sessions and worktrees, with bad luck on the way.
+    """Watch scripted agents work through a graph in real tmux sessions and worktrees, with mishaps on the way.
 
     One agent is killed, one hangs, one leaves uncommitted work, one dispatcher is killed half-way. At the end everything is
-    merged, nothing is lost and nothing is left. All of it happens in a throw-away home and repository.
+    merged, nothing is lost and nothing is left over. It all happens in a temporary home and repository.
 
     \b
     Examples:
@@ -61,55 +61,59 @@ def demo(processes: int, tasks: int, **how: bool) -> int:
     scene = tempfile.mkdtemp(prefix="fleet-demo-", dir="/tmp")
     try:
         if how["crowd"]:
-            return _crowd(scene, processes, tasks, as_json=how["json"])
-        play = _night if how["night"] else _agents
+            return _run_crowd(scene, processes, tasks, as_json=how["json"])
+        play = _run_night if how["night"] else _run_agents
         return play(scene, as_json=how["json"], keep=how["keep"])
     finally:
         if not how["keep"]:
             shutil.rmtree(scene, ignore_errors=True)
 
 
-def _crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
+def _run_crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
+    """Run `fleet demo --crowd`; return the exit code."""
     repository = Path(scene, "repository")
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
-    view = _View(tasks, quiet=as_json)
+    view = _CrowdBar(tasks, quiet=as_json)
     outcome = crowd.run(f"{scene}/home", str(repository), processes=processes, tasks=tasks, show=view)
     if as_json:
         terminal.say_json(outcome)
     else:
-        _close(outcome)
-    return 0 if _whole(outcome) else 1
+        _print_crowd(outcome)
+    return 0 if _is_flawless(outcome) else 1
 
 
-def _agents(scene: str, *, as_json: bool, keep: bool) -> int:
+def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
+    """Run the demonstration with scripted agents; return the exit code."""
     make_repository(f"{scene}/repository")
     os.mkdir(f"{scene}/home", mode=0o700)
     Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
-    stage = _Stage(quiet=as_json)
+    stage = _LiveView(quiet=as_json)
     result = show.Play(f"{scene}/home", f"{scene}/repository", stage).run()
-    whole = result.merged == len(GRAPH) and not result.leaked
+    flawless = result.merged == len(GRAPH) and not result.leaked
     if as_json:
         terminal.say_json(result)
     else:
         stage.close()
-        _curtain(result, scene, keep=keep)
-    return 0 if whole else 1
+        _print_show(result, scene, keep=keep)
+    return 0 if flawless else 1
 
 
-def _night(scene: str, *, as_json: bool, keep: bool) -> int:
-    stage = _Stage(quiet=as_json, slugs=list(night.graph()))
+def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
+    """Run `fleet demo --night`; return the exit code."""
+    stage = _LiveView(quiet=as_json, slugs=list(night.graph()))
     result = night.Night(scene, stage).run()
-    whole = result.merged == night.TASKS and not result.leaked and not result.faults
+    flawless = result.merged == night.TASKS and not result.leaked and not result.faults
     if as_json:
         terminal.say_json(result)
     else:
         stage.close()
-        _morning(result)
+        _print_night(result)
         _say_how_to_look_around(scene, keep=keep)
-    return 0 if whole else 1
+    return 0 if flawless else 1
 
 
-def _morning(result: night.Morning) -> None:
+def _print_night(result: night.NightResult) -> None:
+    """Print the result of the night."""
     rows = [("tasks merged", str(result.merged), "each once, by git's word")]
     for name, each in (
         ("coordinator replaced", result.replaced),
@@ -127,7 +131,8 @@ def _morning(result: night.Morning) -> None:
     terminal.say(terminal.paint(verdict, "red" if result.leaked or result.faults else "green"))
 
 
-def _curtain(result: Show, scene: str, *, keep: bool) -> None:
+def _print_show(result: Show, scene: str, *, keep: bool) -> None:
+    """Print the result of the demonstration."""
     rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
     rows += [("recovered", "", each) for each in result.recovered]
     rows += [("refused", "", each) for each in result.refused]
@@ -149,23 +154,23 @@ def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
         terminal.say("look around: fleet demo --keep leaves the home and the repository for you")
 
 
-class _Stage:
-    """The live view: the tasks with their states, and the last events below. In a pipe only the events, a line each."""
+class _LiveView:
+    """The live view: the tasks with their states, and the last events below. In a pipe only the events, one per line."""
 
     def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
         self._quiet = quiet
         self._slugs = slugs or list(GRAPH)
         self._live = sys.stdout.isatty() and not quiet
         self._height = 0
-        self._told = 0
+        self._printed = 0
 
     def __call__(self, tasks: list[TaskView], events: list[str]) -> None:
         if self._live:
             self._draw(tasks, events)
             return
-        for event in () if self._quiet else events[self._told :]:
+        for event in () if self._quiet else events[self._printed :]:
             terminal.say(event)
-        self._told = len(events)
+        self._printed = len(events)
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -181,8 +186,8 @@ class _Stage:
         self._height = len(lines)
 
 
-class _View:
-    """One line that changes: how much is done, in progress, ready and waiting."""
+class _CrowdBar:
+    """A progress bar for the crowd: how many tasks are done, in progress and ready."""
 
     def __init__(self, tasks: int, *, quiet: bool) -> None:
         self._tasks = tasks
@@ -200,17 +205,19 @@ class _View:
         sys.stdout.flush()
 
 
-def _whole(outcome: Demonstration) -> bool:
+def _is_flawless(outcome: Demonstration) -> bool:
+    """Whether all tasks are done, no process failed and no message was lost."""
     return outcome.failed_processes == 0 and outcome.done == outcome.tasks and outcome.acknowledged == outcome.kept
 
 
-def _close(outcome: Demonstration) -> None:
+def _print_crowd(outcome: Demonstration) -> None:
+    """Print the result of the crowd."""
     if sys.stdout.isatty():
         terminal.say()
     rows = (
         ("processes at once", str(outcome.processes), f"{outcome.failed_processes} failed"),
         ("tasks done", f"{outcome.done} of {outcome.tasks}", "each by one process"),
-        ("claims lost to another", str(outcome.lost_races), "told so, and took the next"),
+        ("claims lost to another", str(outcome.lost_races), "refused, and took the next task"),
         ("messages acknowledged", str(outcome.acknowledged), "written and synced"),
         ("messages kept", str(outcome.kept), f"{outcome.acknowledged - outcome.kept} lost"),
         ("operations", str(outcome.operations), f"{outcome.operations / outcome.seconds:.0f} a second"),
@@ -218,8 +225,8 @@ def _close(outcome: Demonstration) -> None:
     )
     for line in terminal.table(("WHAT", "HOW MANY", ""), rows):
         terminal.say(line)
-    verdict = "nothing was lost" if _whole(outcome) else "something is wrong"
-    terminal.say(terminal.paint(verdict, "green" if _whole(outcome) else "red"))
+    verdict = "nothing was lost" if _is_flawless(outcome) else "something is wrong"
+    terminal.say(terminal.paint(verdict, "green" if _is_flawless(outcome) else "red"))
 
 
 COMMANDS = {"demo": demo}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @click.group("home")
 def home() -> None:
-    """The fleet home: where it is, and what to do when it was moved or its database is gone.
+    """Show the fleet home; repair it when it was moved or its database is gone.
 
     \b
     fleet home show
@@ -32,7 +32,7 @@ def home() -> None:
 @home.command("show")
 @json_option
 def show(*, json: bool) -> None:
-    """What the home remembers of itself: its id, its host, its machine, its path, and which database it has.
+    """Show the home's record: its id, host, machine, path and database.
 
     \b
     Examples:
@@ -49,18 +49,18 @@ def show(*, json: bool) -> None:
     if home.machine_now != home.machine:
         terminal.say(f"  this machine is {home.machine_now}")
     if home.moved:
-        terminal.say(f"  it is at {home.here} now: `fleet home repair` shows what is to be done")
+        terminal.say(f"  it is at {home.here} now: `fleet home repair` shows what to do")
     for other in home.others:
         terminal.say(f"  shares its database with home {other.path} on {other.name} (host {other.host})")
 
 
 @home.command("repair")
-@click.option("--yes", is_flag=True, help="do it without asking")
+@click.option("--yes", is_flag=True, help="repair without asking")
 @unkeyed
 def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
-    """Repair a home that was moved: tell git where its worktrees are, and the database where everything is.
+    """Repair a home that was moved: write the new paths into git's worktree records and into the database.
 
-    Nothing is repaired while an agent or command of the old place may live. Killed half-way, it can be run again.
+    Refused while an agent or command of the old path may be alive. If it is interrupted, run it again.
 
     \b
     Examples:
@@ -69,7 +69,7 @@ def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         repair = fleet.homes.plan_repair()
-        if yes or (not given["json"] and _is_wanted(repair)):
+        if yes or (not given["json"] and _is_confirmed(repair)):
             repair = fleet.homes.repair()
     if given["json"]:
         terminal.say_json(repair)
@@ -78,8 +78,8 @@ def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
         terminal.say(f"the home is at {repair.path} now{left}")
 
 
-def _is_wanted(repair: Repair) -> bool:
-    """Show what would be done, and ask on a terminal."""
+def _is_confirmed(repair: Repair) -> bool:
+    """Print what the repair would do and ask for confirmation; False without a terminal."""
     terminal.say(f"The home was moved from {repair.was} to {repair.path}. A repair would")
     for path in repair.worktrees:
         terminal.say(f"  tell git that a worktree is at {path} (git worktree repair)")
@@ -93,10 +93,10 @@ def _is_wanted(repair: Repair) -> bool:
 
 
 @home.command("new-database")
-@click.option("-r", "--reason", required=True, metavar="TEXT", help="why, for the record")
+@click.option("-r", "--reason", required=True, metavar="TEXT", help="the reason, for the record")
 @unkeyed
-def new(reason: str, **given: Unpack[Unkeyed]) -> None:
-    """Begin with an empty database in a home whose own is gone. What is left of the old one is listed by `fleet clean`, not touched.
+def make_database(reason: str, **given: Unpack[Unkeyed]) -> None:
+    """Start with an empty database in a home whose database is gone. `fleet clean` lists what the old one left behind.
 
     \b
     Examples:

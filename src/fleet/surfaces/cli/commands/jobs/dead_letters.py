@@ -15,7 +15,7 @@ _ALL = click.option("--all", "everything", is_flag=True, help="every item in the
 
 @click.group("dlq")
 def dlq() -> None:
-    """The dead-letter queue: items that could not be done, or not be merged.
+    """Manage the dead-letter queue of a job: items that failed or could not be merged.
 
     \b
     fleet job dlq list @last
@@ -28,7 +28,7 @@ def dlq() -> None:
 @_JOB
 @json_option
 def list_(ident: str, *, json: bool) -> None:
-    """What is in the queue, and why.
+    """List the items in the queue, and why they failed.
 
     \b
     Examples:
@@ -53,25 +53,25 @@ def list_(ident: str, *, json: bool) -> None:
 @click.argument("item")
 @json_option
 def show(ident: str, item: str, *, json: bool) -> None:
-    """One item with its whole history: every attempt, what it came to, and its steps.
+    """Show one item with its history: every attempt and how it ended.
 
     \b
     Examples:
       fleet job dlq show @last 0c4e1b
     """
     with Fleet.open() as fleet:
-        found = fleet.jobs.item(fleet.jobs.find(ident), item)
+        details = fleet.jobs.item(fleet.jobs.find(ident), item)
     if json:
-        terminal.say_json(found)
+        terminal.say_json(details)
         return
-    terminal.say(f"{found.id}  {found.label}  {found.state}")
-    for each in found.history:
+    terminal.say(f"{details.id}  {details.label}  {details.state}")
+    for each in details.history:
         terminal.say(
             f"  attempt {each.attempt} ended {each.ended_at} ({each.where}), dispatch {each.dispatch or 'none'}"
         )
         for line in (each.reason or "").splitlines():
             terminal.say(f"    {line}")
-    terminal.say(f"  what it printed: fleet job logs {found.job} {found.id}")
+    terminal.say(f"  what it printed: fleet job logs {details.job} {details.id}")
 
 
 @dlq.command("retry")
@@ -80,7 +80,7 @@ def show(ident: str, item: str, *, json: bool) -> None:
 @_ALL
 @unkeyed
 def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
-    """Put items back into the job, as if they were new; `fleet resume JOB` tries them then.
+    """Put items back into the job as new ones; then `fleet resume JOB` runs them.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, *
     if json:
         terminal.say_json(revived)
         return
-    then = "its runner takes them up" if revived.state == "running" else f"now: fleet resume {revived.job}"
+    then = "its runner will run them" if revived.state == "running" else f"now: fleet resume {revived.job}"
     terminal.say(f"{len(revived.items)} item(s) of job {revived.job} wait to be tried again; {then}")
 
 
@@ -102,7 +102,7 @@ def retry(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, *
 @_ALL
 @unkeyed
 def drop(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **given: str | None) -> None:
-    """Give items up: their worktrees go. Commits stay on their branches; the rest is kept in refs of its own.
+    """Give items up and remove their worktrees. Commits stay on their branches; uncommitted work is kept in separate refs.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ _FAILED = 1
 
 @click.group("job")
 def job() -> None:
-    """Jobs: the same steps for many items.
+    """Run jobs: the same steps for many items.
 
     \b
     fleet job run modernise.yml
@@ -39,12 +39,12 @@ def job() -> None:
 
 @job.command("run")
 @click.argument("file", type=click.Path())
+@click.option("--id", "ident", metavar="ID", help="the job's id, 8 hexadecimal digits; an existing job is run again")
+@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="the value of {env.NAME}")
+@click.option("--dry-run", is_flag=True, help="check the file and print what would be done")
 @click.option(
-    "--id", "ident", metavar="ID", help="the job's id, 8 hexadecimal digits; one that is there is run once more"
+    "-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one of the current directory)"
 )
-@click.option("--set", "pairs", metavar="NAME=VALUE", multiple=True, help="what {env.NAME} stands for")
-@click.option("--dry-run", is_flag=True, help="check everything and show what would be done")
-@click.option("-p", "--project", metavar="NAME", help="the project (default: FLEET_PROJECT, or the one you are in)")
 @unkeyed
 def run(
     file: str,
@@ -56,10 +56,10 @@ def run(
     json: bool,
     **given: str | None,
 ) -> int:
-    """Run a job from its file, here, until its end. Ctrl-C leaves it to be resumed.
+    """Run a job from its file, in this terminal, until it ends. After Ctrl-C it can be resumed.
 
-    Each item gets a worktree, a branch and a dispatch of its own; finished ones are merged into the branch fleet/job-ID. Your
-    checkout is not touched. With --json: one object a line, for each change, and the job at the end.
+    Each item gets a worktree, a branch and a dispatch of its own; finished items are merged into the branch fleet/job-ID. Your
+    checkout is not touched. With --json: one object per line for each change, and the job at the end.
 
     \b
     Examples:
@@ -67,31 +67,33 @@ def run(
       fleet job run modernise.yml --set LEVEL=high --dry-run
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
-    with Fleet.open(actor=given["as"]) as fleet, progress.Wish() as wish:
-        variables = dict(_pair(each) for each in pairs)
+    with Fleet.open(actor=given["as"]) as fleet, progress.KeepRunning() as keep_running:
+        variables = dict(_parse_pair(each) for each in pairs)
         asked = Asked(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
-            return _say_plan(fleet.jobs.plan(asked), as_json=json)
-        return _say_end(fleet, fleet.jobs.run(asked, progress.chosen(as_json=json), wish), as_json=json)
+            return _print_plan(fleet.jobs.plan(asked), as_json=json)
+        return _print_end(fleet, fleet.jobs.run(asked, progress.choose_view(as_json=json), keep_running), as_json=json)
 
 
 def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
-    """Go on with a job, here."""
-    with Fleet.open(actor=actor) as fleet, progress.Wish() as wish:
-        ended = fleet.jobs.resume(ident, progress.chosen(as_json=as_json), wish, force=force)
+    """Run the unfinished items of a job in this process; return the exit code."""
+    with Fleet.open(actor=actor) as fleet, progress.KeepRunning() as keep_running:
+        ended = fleet.jobs.resume(ident, progress.choose_view(as_json=as_json), keep_running, force=force)
         if ended.stopped and not as_json:
-            terminal.say(f"stopped the runner that had it in hand: {ended.stopped}")
-        return _say_end(fleet, ended, as_json=as_json)
+            terminal.say(f"stopped the runner of this job: {ended.stopped}")
+        return _print_end(fleet, ended, as_json=as_json)
 
 
-def _pair(given: str) -> tuple[str, str]:
+def _parse_pair(given: str) -> tuple[str, str]:
+    """Return name and value of NAME=VALUE."""
     name, sign, value = given.partition("=")
     if not sign or not name:
         raise errors.BadInput(what=f"--set {given!r}: write NAME=VALUE")
     return name, value
 
 
-def _say_plan(plan: JobPlan, *, as_json: bool) -> int:
+def _print_plan(plan: JobPlan, *, as_json: bool) -> int:
+    """Print what `--dry-run` found; return the exit code."""
     if as_json:
         terminal.say_json(plan)
         return 0
@@ -103,8 +105,8 @@ def _say_plan(plan: JobPlan, *, as_json: bool) -> int:
     return 0
 
 
-def _say_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
-    """Say how a job ended, and what to do next. Not all well: 1."""
+def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
+    """Print how a job ended and what to do next; return 0 when every item is done or skipped, else 1."""
     well = job.state == "done" and job.items.done + job.items.skipped == job.items.total
     if as_json:
         sys.stdout.flush()
@@ -113,13 +115,14 @@ def _say_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
     terminal.say(_sentence(job))
     terminal.say(f"  branch: {job.branch}   report: {fleet.jobs.show(job.id).report.html}")
     if job.state in {"paused", "failed"}:
-        terminal.say(f"  go on: fleet resume {job.id}   give up: fleet job cancel {job.id}")
+        terminal.say(f"  continue: fleet resume {job.id}   give up: fleet job cancel {job.id}")
     if job.items.dead or job.items.parked:
         terminal.say(f"  what failed: fleet job dlq list {job.id}")
     return 0 if well else _FAILED
 
 
 def _sentence(job: JobEnded | JobCancelled) -> str:
+    """Return a job's state and the counts of its items as a sentence."""
     states = ", ".join(job.items.in_words(STATES))
     reason = f": {job.reason}" if job.reason else ""
     return f"job {job.id} ({job.name}) is {job.state}{reason}; of {job.items.total} items {states or 'none'}"
@@ -127,10 +130,12 @@ def _sentence(job: JobEnded | JobCancelled) -> str:
 
 @job.command("cancel")
 @click.argument("ident", metavar="JOB")
-@click.option("-r", "--reason", default="cancelled by a person", metavar="TEXT", help="why, for whoever reads it next")
+@click.option(
+    "-r", "--reason", default="cancelled by a person", metavar="TEXT", help="the reason, for those who read it later"
+)
 @unkeyed
 def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
-    """End a job for good: what works is ended, worktrees go. Commits, and the job's branch, stay.
+    """End a job for good: its agents are ended and its worktrees removed. Commits and the job's branch are kept.
 
     \b
     Examples:
@@ -153,7 +158,7 @@ def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
 @click.argument("file", type=click.Path())
 @json_option
 def validate(file: str, *, json: bool) -> int:
-    """Check a job's file: everything that is wrong with it, each with its line and column.
+    """Check a job file and print every fault with its line and column.
 
     \b
     Examples:
@@ -164,7 +169,7 @@ def validate(file: str, *, json: bool) -> int:
     if json:
         terminal.say_json(validation)
     elif validation.valid:
-        terminal.say(f"{file} is a job")
+        terminal.say(f"{file} is valid")
     else:
         for fault in validation.faults:
             terminal.say(f"{file}:{fault.line}:{fault.column}: {fault.why} — {fault.advice}")
@@ -185,16 +190,16 @@ def schema(**_given: bool) -> None:
 
 @job.command("step", hidden=True)
 def step() -> int:
-    """Do the steps of an item. What its session runs."""
+    """Run the steps of an item. The session of a job's item calls this."""
     try:
         dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
     except KeyError as error:
-        raise errors.BadInput(what=f"{error.args[0]} is not set: this is for the sessions of a job") from None
+        raise errors.BadInput(what=f"{error.args[0]} is not set: this command is for the sessions of a job") from None
     with Fleet.open() as fleet:
-        return 0 if fleet.jobs.step(dispatch, project, slug, _show) else _FAILED
+        return 0 if fleet.jobs.step(dispatch, project, slug, _write_output) else _FAILED
 
 
-def _show(text: str) -> None:
+def _write_output(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 

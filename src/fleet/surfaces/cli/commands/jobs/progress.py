@@ -1,4 +1,4 @@
-"""How a job's progress is shown: live in a terminal, as lines in a pipe, as JSON lines for programs."""
+"""Show the progress of a job: live in a terminal, as lines in a pipe, as JSON lines for programs."""
 
 from __future__ import annotations
 
@@ -21,57 +21,58 @@ if TYPE_CHECKING:
 
 _BAR = 30
 _SHOWN: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
-_WORST = ("dead", "parked", "skipped")
+_KEPT_STATES = ("dead", "parked", "skipped")
 
 
-class Wish:
-    """Whether the job is still wanted: the first Ctrl-C asks it to stop, the second does not ask."""
+class KeepRunning:
+    """Whether to keep the job running: the first Ctrl-C asks the job to stop, the second interrupts it."""
 
     def __init__(self) -> None:
         self._wanted = True
 
     def __enter__(self) -> Self:
-        """Listen."""
+        """Install the signal handlers."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._heard)
+            signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Listen no more."""
+        """Restore the default signal handlers."""
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def __call__(self) -> bool:
-        """Whether it is."""
+        """Whether the job should keep running."""
         return self._wanted
 
-    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Handle a signal: ask the job to stop; at the second signal raise KeyboardInterrupt."""
         if not self._wanted:
             raise KeyboardInterrupt
         self._wanted = False
 
 
-def chosen(*, as_json: bool) -> Tell:
-    """The view for whoever looks."""
+def choose_view(*, as_json: bool) -> Tell:
+    """Return the function that shows a job's events: as JSON, live, or as lines."""
     if as_json:
-        return _as_json
-    return Live() if terminal.is_terminal() else _as_line
+        return _print_json
+    return Live() if terminal.is_terminal() else _print_line
 
 
-def _as_json(event: Event) -> None:
+def _print_json(event: Event) -> None:
     sys.stdout.write(f"{jsontext.dumps(event)}\n")
     sys.stdout.flush()
 
 
-def _as_line(event: Event) -> None:
-    line = in_words(event)
+def _print_line(event: Event) -> None:
+    line = event_line(event)
     if line:
         terminal.say(line)
         sys.stdout.flush()
 
 
-def in_words(event: Event) -> str:
-    """An event in one line; nothing for those that say nothing new."""
+def event_line(event: Event) -> str:
+    """Return an event as one line; empty for an event that people need not see."""
     if isinstance(event, JobProgress):
         return ""
     reason = f": {event.reason}" if event.reason else ""
@@ -84,8 +85,8 @@ def in_words(event: Event) -> str:
     return f"{event.item}  {event.label}  {state}{again}{reason}"
 
 
-def progress(event: JobProgress) -> str:
-    """How far it is, in one line."""
+def progress_line(event: JobProgress) -> str:
+    """Return a job's progress as one line: bar, counts, rate and remaining time."""
     filled = _BAR * event.ended // event.total if event.total else 0
     states = "  ".join(event.in_words(_SHOWN))
     rate = f"  {event.rate * 60:.1f}/min" if event.rate else ""
@@ -94,7 +95,7 @@ def progress(event: JobProgress) -> str:
 
 
 class Live:
-    """A few lines that are drawn anew: how far it is, and what is worked on."""
+    """A few lines that are redrawn: the progress, and the items that are running."""
 
     def __init__(self) -> None:
         self._running: dict[str, str] = {}
@@ -102,26 +103,28 @@ class Live:
         self._drawn = 0
 
     def __call__(self, event: Event) -> None:
-        """Draw it anew; what is worth keeping stays above."""
+        """Take in an event and redraw; lines that should stay are printed above."""
         kept = ""
         if isinstance(event, JobProgress):
             self._last = event
         elif isinstance(event, ItemChanged):
-            kept = self._item(event)
+            kept = self._update_item(event)
         else:
-            kept = in_words(event)
+            kept = event_line(event)
         self._draw(kept)
 
-    def _item(self, event: ItemChanged) -> str:
+    def _update_item(self, event: ItemChanged) -> str:
+        """Update the running items; return the line that should stay when the item failed or was skipped, else an empty text."""
         if event.state in {"running", "merging"}:
             self._running[event.item] = f"{event.item}  {event.label}  {event.state}"
             return ""
         self._running.pop(event.item, None)
-        return in_words(event) if event.state in _WORST else ""
+        return event_line(event) if event.state in _KEPT_STATES else ""
 
     def _draw(self, kept: str) -> None:
+        """Redraw the lines, with `kept` printed above them."""
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
-        lines = [progress(self._last)] if self._last else []
+        lines = [progress_line(self._last)] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]
         room = terminal.columns() - 1
         shown = "".join(f"{terminal.shortened(line, room)}\n" for line in lines)

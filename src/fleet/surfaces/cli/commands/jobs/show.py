@@ -44,6 +44,7 @@ def list_(*, project: str | None, json: bool) -> None:
 
 
 def _row(job: JobView) -> tuple[str, ...]:
+    """Return a job as a row of the table."""
     counts = job.items
     state = "interrupted" if job.state == "running" and not job.runs else job.state
     numbers = (str(counts.done), str(counts.dead + counts.parked), str(counts.total))
@@ -53,11 +54,11 @@ def _row(job: JobView) -> tuple[str, ...]:
 @click.command("show")
 @click.argument("ident", metavar="JOB")
 @click.argument("item", required=False)
-@click.option("--items", "items", is_flag=True, help="list its items")
+@click.option("--items", "items", is_flag=True, help="list the job's items")
 @click.option("--state", metavar="STATE", help="only items in this state")
 @json_option
 def show(ident: str, item: str | None, *, items: bool, state: str | None, json: bool) -> None:
-    """How a job stands; its items; or one item with its failures and steps. JOB is an id, the beginning of one, or @last.
+    """Show a job, its items, or one item with its failures and steps. JOB is an id, the beginning of one, or @last.
 
     \b
     Examples:
@@ -68,14 +69,15 @@ def show(ident: str, item: str | None, *, items: bool, state: str | None, json: 
     with Fleet.open() as fleet:
         job = fleet.jobs.find(ident)
         if item:
-            _say(fleet.jobs.item(job, item), as_json=json)
+            _print_details(fleet.jobs.item(job, item), as_json=json)
         elif items or state:
-            _say_items(fleet.jobs.items(job, state), as_json=json)
+            _print_items(fleet.jobs.items(job, state), as_json=json)
         else:
-            _say(fleet.jobs.show(job), as_json=json)
+            _print_details(fleet.jobs.show(job), as_json=json)
 
 
-def _say_items(items: Iterator[ItemView], *, as_json: bool) -> None:
+def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
+    """Print the items of a job."""
     if as_json:
         terminal.say_json_list(items)
         return
@@ -87,7 +89,8 @@ def _say_items(items: Iterator[ItemView], *, as_json: bool) -> None:
         terminal.say(line)
 
 
-def _say(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
+def _print_details(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
+    """Print a job or an item with all its fields."""
     if as_json:
         terminal.say_json(value)
         return
@@ -105,7 +108,7 @@ def _say(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
 @click.argument("item", required=False)
 @json_option
 def logs(ident: str, item: str | None, *, json: bool) -> None:
-    """What the steps printed: of one item, or of all. With --json: one object a line.
+    """Print the output of the steps of one item, or of all items. With --json: one object per line.
 
     \b
     Examples:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @click.command("land")
-@click.option("--dry-run", is_flag=True, help="only show what would land")
+@click.option("--dry-run", is_flag=True, help="only print what would land")
 @acting
 def land(**given: Any) -> int:
-    """Move your target branch to the integration branch, by fast-forward.
+    """Fast-forward your target branch to the integration branch.
 
-    A target that is checked out is moved only when you call this in that checkout, nothing is in progress there and nothing of
-    yours would be overwritten. Else it is not touched, the command to run is printed, and the exit code is 14.
+    A target branch that is checked out is moved only when you call this in that checkout, no git operation is in progress there and
+    none of your changes would be overwritten. Otherwise it is not touched, the command to run is printed, and the exit code is 14.
 
     \b
     Examples:
@@ -36,11 +36,12 @@ def land(**given: Any) -> int:
     if given["json"]:
         terminal.say_json(landing)
     else:
-        _show(landing)
+        _print_landing(landing)
     return errors.Refused.code if landing.run else 0
 
 
-def _show(landing: Landing) -> None:
+def _print_landing(landing: Landing) -> None:
+    """Print what landed, would land, or the command that the person has to run."""
     target, integration = landing.target, landing.integration
     if not landing.commits:
         terminal.say(f"nothing to land: {target} has all of {integration}")

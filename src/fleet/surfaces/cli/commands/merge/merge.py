@@ -17,7 +17,7 @@ from fleet.surfaces.cli.ui import terminal
 def merge(slug: str, **given: Any) -> None:
     """Merge a task's work into the integration branch, after its verify command passed on the merged tree.
 
-    It happens in a worktree of fleet's own; your checkout is not touched. A conflict or a red verify parks the task.
+    The merge happens in fleet's own worktree; your checkout is not touched. After a conflict or a failed verify the task is parked.
 
     \b
     Examples:
@@ -30,9 +30,7 @@ def merge(slug: str, **given: Any) -> None:
         terminal.say_json(merged)
         return
     left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
-    outcome = (
-        f"is merged as {merged.commit[:12]}" if merged.changed else "had nothing that was not merged; it is archived"
-    )
+    outcome = f"is merged as {merged.commit[:12]}" if merged.changed else "has no unmerged work; it is archived"
     terminal.say(f"{merged.project}/{slug} {outcome}{left}")
     for line in merged.aside:
         terminal.say(line)

@@ -17,14 +17,18 @@ if TYPE_CHECKING:
 
 @click.command("pr")
 @click.argument("slug", type=Slug(), required=False)
-@click.option("--check", is_flag=True, help="see how far it is; without a SLUG all of the project, opening what is due")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="check the state; without SLUG of all pull requests of the project, opening those that are due",
+)
 @project_option
 @unkeyed
 def pr(slug: str | None, *, check: bool, **given: Any) -> None:
-    """Push a task's branch and open its pull request; the task is done when that is merged.
+    """Push a task's branch and open its pull request; the task is done when the pull request is merged.
 
-    gh or glab does it, or a program of yours: pr.command in fleet.toml. With merge = "pr" there the coordinator opens and
-    follows pull requests by itself.
+    The program gh or glab does this, or your own (pr.command in fleet.toml). With merge = "pr" in fleet.toml the coordinator opens
+    and follows pull requests by itself.
 
     \b
     Examples:
@@ -33,7 +37,7 @@ def pr(slug: str | None, *, check: bool, **given: Any) -> None:
       fleet pr --check -p web
     """
     if slug is None and not check:
-        raise errors.BadInput(what="name a task; `fleet status` shows what is ready to be merged")
+        raise errors.BadInput(what="name a task; `fleet status` lists the tasks to merge")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug is None:
@@ -45,16 +49,17 @@ def pr(slug: str | None, *, check: bool, **given: Any) -> None:
         terminal.say_json(requests)
         return
     for request in requests:
-        terminal.say(_line(request))
+        terminal.say(_request_line(request))
     if not requests:
-        terminal.say(f"no pull requests of {project} to look at")
+        terminal.say(f"{project} has no pull requests to check")
 
 
-def _line(request: PullRequestView) -> str:
+def _request_line(request: PullRequestView) -> str:
+    """Return the state of a pull request in one line."""
     place = f"{request.project}/{request.task}"
     if request.why:
         return f"{place}: {request.why}"
-    more = {"merged": "; the task is done", "closed": "; the task waits to be mended"}.get(request.state, "")
+    more = {"merged": "; the task is done", "closed": "; the task waits for a fix"}.get(request.state, "")
     return f"{place}: {request.address} is {request.state}{more}"
 
 

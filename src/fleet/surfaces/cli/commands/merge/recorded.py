@@ -1,4 +1,4 @@
-"""fleet merges list, restore, acknowledge."""
+"""fleet merges list, restore, acknowledge: the recorded merges."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _COLOURS = {"missing": "red", "acknowledged": "dim"}
 
 @click.group("merges")
 def merges() -> None:
-    """Recorded merges: what was merged into the integration branch, and whether it is still there.
+    """List what was merged into the integration branch, and restore what is missing there.
 
-    Somebody who rewinds or deletes the integration branch takes merged work off it. fleet then merges, lands and starts nothing
-    until you put the work back, or say that it is meant to be gone.
+    If somebody rewinds or deletes the integration branch, merged work is missing from it. fleet then merges, lands and starts
+    nothing until you restore the work, or acknowledge that it is gone on purpose.
 
     \b
     fleet merges list
@@ -54,6 +54,7 @@ def list_(**given: Any) -> None:
 
 
 def _state(merge: MergeView) -> str:
+    """Return a merge's state with its reason, coloured."""
     text = f"{merge.state}: {merge.reason}" if merge.reason else merge.state
     return terminal.paint(text, _COLOURS.get(merge.state, ""))
 
@@ -78,10 +79,10 @@ def restore(**given: Any) -> None:
 
 
 @merges.command("acknowledge")
-@click.option("--reason", required=True, metavar="TEXT", help="why the missing merges are meant to be gone")
+@click.option("--reason", required=True, metavar="TEXT", help="why the merges are gone on purpose")
 @acting
 def acknowledge(reason: str, **given: Any) -> None:
-    """Say that the missing merges are meant to be gone: squashed, reset, or unwanted. Recorded with the reason.
+    """Acknowledge that the missing merges are gone on purpose: squashed, reset, or unwanted. The reason is recorded.
 
     \b
     Examples:

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.options import Anywhere
 
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
-_NAME = click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
+_NAME = click.option("--name", metavar="NAME", help="the project's name (default: the directory's name)")
 
 
 def _register(path: str, name: str | None, given: Anywhere) -> None:
+    """Register a repository as a project and print it."""
     with Fleet.open(actor=given["as"]) as fleet:
         registered = fleet.projects.register(path, name, key=given["key"])
     if given["json"]:
@@ -102,7 +103,7 @@ def _counts(project: ProjectView) -> tuple[str, ...]:
 @click.argument("name", type=ProjectName())
 @json_option
 def show(name: str, *, json: bool) -> None:
-    """One project, with the counts of its tasks.
+    """Show a project with the counts of its tasks.
 
     \b
     Examples:
@@ -121,10 +122,10 @@ def show(name: str, *, json: bool) -> None:
 
 @project.command("remove")
 @click.argument("name", type=ProjectName())
-@click.option("--with-tasks", is_flag=True, help="its tasks too; a copy is exported into the fleet home first")
+@click.option("--with-tasks", is_flag=True, help="remove its tasks too, after exporting them into the fleet home")
 @anywhere
 def remove(name: str, *, with_tasks: bool, **given: Unpack[Anywhere]) -> None:
-    """Forget a project. Its repository is not touched.
+    """Remove a project from fleet. Its repository is not touched.
 
     \b
     Examples:
@@ -137,7 +138,7 @@ def remove(name: str, *, with_tasks: bool, **given: Unpack[Anywhere]) -> None:
         terminal.say_json(removed)
         return
     kept = f"; its {removed.tasks} task(s) are kept in {removed.kept}" if removed.kept else ""
-    terminal.say(f"project {name} is forgotten{kept}")
+    terminal.say(f"project {name} is removed{kept}")
 
 
 COMMANDS = {"init": init, "project": project}

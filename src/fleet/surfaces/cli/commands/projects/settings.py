@@ -22,9 +22,9 @@ _LISTED = 3
 
 @click.group("config")
 def config() -> None:
-    """Settings and where they come from.
+    """Show the settings and where they come from.
 
-    The operator's are in config.toml in the fleet home, a project's in fleet.toml in its repository.
+    Your own settings are in config.toml in the fleet home, those of a project in fleet.toml in its repository.
 
     \b
     fleet config show
@@ -34,7 +34,7 @@ def config() -> None:
 @config.command("show")
 @reading
 def show(project: str | None, *, json: bool) -> None:
-    """Every setting, its value, and the file and line that says so.
+    """List every setting with its value, and the file and line that sets it.
 
     \b
     Examples:
@@ -46,27 +46,29 @@ def show(project: str | None, *, json: bool) -> None:
             project = fleet.project_here(project)
         except errors.NoProject:
             project = None
-        settings = [_setting(each) for each in fleet.settings.read(project).values()]
+        settings = [_setting_view(each) for each in fleet.settings.read(project).values()]
     if json:
         terminal.say_json(settings)
         return
-    rows = [(each.name, _shown(each.value), _source(each), each.help) for each in settings]
+    rows = [(each.name, _value_text(each.value), _source_text(each), each.help) for each in settings]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
+    """Return a setting's value as text; a long list is shortened."""
     if isinstance(value, list):
         return ", ".join([*value[:_LISTED], *(["…"] if len(value) > _LISTED else [])]) or "—"
     return "—" if value is None else str(value)
 
 
-def _source(each: Setting) -> str:
+def _source_text(each: Setting) -> str:
+    """Return where a setting's value comes from."""
     return each.source if each.trusted else f"{each.source} (not trusted: {dumps(each.written)})"
 
 
-def _setting(given: SettingValue) -> Setting:
-    """A setting as it is shown: the address of a database without its password."""
+def _setting_view(given: SettingValue) -> Setting:
+    """Return a setting as it is shown: a database URL without its password."""
     value, written, trusted = given.value, given.written, not given.untrusted
     if given.name == "store" and value != "sqlite":
         value = written = secrets.address(value)

@@ -1,4 +1,4 @@
-"""fleet trust: what a repository's fleet.toml runs or frees counts after a person has looked at it."""
+"""fleet trust: what a repository's fleet.toml runs or permits takes effect only after a person has trusted it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 @click.command("trust")
-@click.option("-y", "--yes", is_flag=True, help="trust it without asking; for scripts and CI")
+@click.option("-y", "--yes", is_flag=True, help="trust without asking, for scripts and CI")
 @acting
 def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
     """Trust what the project's fleet.toml runs (verify, setup, …) and what it lets agents do (autonomy, engine, …).
 
-    It shows what has changed since it was trusted last, and asks. Until then a new command does not run and a new freedom does
-    not count. Other settings need no trust.
+    The command shows what has changed since you last trusted the file, and asks. Until you agree, new commands do not run and new
+    permissions have no effect. Other settings need no trust.
 
     \b
     Examples:
@@ -40,7 +40,7 @@ def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
         project = fleet.project_here(given["project"])
         waiting = fleet.settings.untrusted(project)
         if waiting.changes and not given["json"]:
-            _show(waiting)
+            _print_untrusted(waiting)
         if waiting.changes and not yes and not _is_confirmed(as_json=given["json"]):
             raise errors.NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
         trusted = fleet.settings.trust(project, waiting.values).replaced(changes=waiting.changes)
@@ -49,37 +49,40 @@ def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
     elif waiting.changes:
         terminal.say(f"{project}: trusted ({trusted.hash})")
     else:
-        terminal.say(f"{project}: nothing waits to be trusted")
+        terminal.say(f"{project}: everything is trusted")
 
 
 def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
-    """On a terminal, show what waits for a person's trust and ask. A no changes nothing: whatever needs it is refused."""
-    if as_json or not _is_person():
+    """On a terminal, show the untrusted settings and ask the person to trust them. A no changes nothing."""
+    if as_json or not _is_interactive():
         return
     waiting = fleet.settings.untrusted(project)
     if waiting.changes:
-        _show(waiting)
+        _print_untrusted(waiting)
         if _is_confirmed(as_json=False):
             fleet.settings.trust(project, waiting.values)
 
 
-def _is_person() -> bool:
+def _is_interactive() -> bool:
+    """Whether stdin and stdout are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _is_confirmed(*, as_json: bool) -> bool:
-    return not as_json and _is_person() and click.confirm("Trust this?", default=False)
+    """Ask the person to trust the settings; False without a terminal."""
+    return not as_json and _is_interactive() and click.confirm("Trust this?", default=False)
 
 
-def _show(waiting: Untrusted) -> None:
-    terminal.say(f"{waiting.file} says what nobody has trusted yet:")
+def _print_untrusted(waiting: Untrusted) -> None:
+    """Print the untrusted settings as a diff."""
+    terminal.say(f"{waiting.file} has settings that nobody has trusted yet:")
     for each in waiting.changes:
-        for line, colour in _lines(each):
+        for line, colour in _diff_lines(each):
             terminal.say(f"  {terminal.paint(line, colour)}")
 
 
-def _lines(change: TrustChange) -> Iterator[tuple[str, str]]:
-    """A diff of one setting. Values are escaped: what is shown is what would be run."""
+def _diff_lines(change: TrustChange) -> Iterator[tuple[str, str]]:
+    """Yield the diff lines of one setting, each with its colour. Values are escaped, so what is shown is what would run."""
     note = "  # a command that fleet runs" if change.runs else ""
     if change.was is not None:
         yield f"- {change.name} = {json.dumps(change.was)}", "red"

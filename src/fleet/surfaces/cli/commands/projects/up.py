@@ -29,22 +29,22 @@ _AUTONOMY = {
     "full": "everything; give them a sandbox",
 }
 _REVIEW = {
-    "person": "you look at all work before it is merged (`fleet review`)",
-    "agent": "another agent looks at it",
-    "none": "nobody: what passes verify is merged",
+    "person": "you review all work before it is merged (`fleet review`)",
+    "agent": "another agent reviews it",
+    "none": "nobody: work that passes verify is merged",
 }
 _CHOICES = ("engine", "autonomy", "review")
-# Not for work: fleet's own loop, and the one that tests use.
+# Not for agents that do tasks: fleet's own loops, and the engine of the tests.
 _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 
 
 @click.command("up")
 @click.argument("path", type=click.Path(file_okay=False), default=".")
-@click.option("--name", metavar="NAME", help="the project's name (default: that of the directory)")
+@click.option("--name", metavar="NAME", help="the project's name (default: the directory's name)")
 @click.option("--engine", metavar="NAME", help="the engine that agents run on")
-@click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do unasked")
-@click.option("--review", type=click.Choice(list(_REVIEW)), help="who looks at work before it is merged")
-@click.option("-y", "--yes", is_flag=True, help="resume what was interrupted without asking")
+@click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do without asking")
+@click.option("--review", type=click.Choice(list(_REVIEW)), help="who reviews work before it is merged")
+@click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
 @unkeyed
 def up(
     path: str,
@@ -56,10 +56,10 @@ def up(
     yes: bool,
     **given: Unpack[Unkeyed],
 ) -> None:
-    """Begin: register this repository, choose what agents may do and who reviews, and start the coordinator.
+    """Set up fleet: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
-    What you choose is written into fleet.toml; what is there stays as it is. After a reboot it offers to resume what was
-    interrupted. To say it again changes nothing.
+    Your choices are written into fleet.toml; settings that it already has are kept. After a reboot the command offers to resume
+    interrupted agents. Repeating the command changes nothing.
 
     \b
     Examples:
@@ -71,50 +71,53 @@ def up(
         project = registered.name
         offer_trust(fleet, project, as_json=given["json"])
         options = {"engine": engine, "autonomy": autonomy, "review": review}
-        asking = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
-        chosen = _chosen(fleet, project, options, asking=asking)
-        resumed, left = _resume(fleet, project, yes=yes, asking=asking)
+        is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
+        chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
+        resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
         begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
-    terminal.say_json(begun) if given["json"] else _say_begun(begun)
+    terminal.say_json(begun) if given["json"] else _print_begun(begun)
 
 
-def _chosen(fleet: Fleet, project: str, options: dict[str, str | None], *, asking: bool) -> Chosen:
-    """Engine, autonomy and review: as said now, as fleet.toml says, or as the person answers. Never by default."""
+def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None], *, is_interactive: bool) -> Chosen:
+    """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
-    if (waiting := [name for name in missing if known[name].untrusted]) and not asking:
+    if (waiting := [name for name in missing if known[name].untrusted]) and not is_interactive:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
-    if missing and not asking:
+    if missing and not is_interactive:
         words = ", ".join(f"--{name}" for name in missing)
-        raise errors.BadInput(what=f"{project}: say {words}; fleet.toml does not, and it is not chosen for you")
-    chosen.engine = chosen.engine or _choose("Which engine do agents run on?", _offered(fleet.engines.all()))
+        raise errors.BadInput(what=f"{project}: give {words}; fleet.toml does not set it, and there is no default")
+    chosen.engine = chosen.engine or _ask_choice(
+        "Which engine do agents run on?", _offered_engines(fleet.engines.all())
+    )
     if not chosen.autonomy:
         can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
         offered = {name: text for name, text in _AUTONOMY.items() if name in can}
-        chosen.autonomy = _choose("What may agents do without asking you?", offered)
-    chosen.review = chosen.review or _choose("Who looks at work before it is merged?", _REVIEW)
+        chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
+    chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)
     return chosen
 
 
-def _offered(engines: dict[str, Engine]) -> dict[str, str]:
-    """Those that are installed; all when none is."""
+def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
+    """Return the engines to choose from: the installed ones, or all when none is installed."""
     known = {name: each for name, each in engines.items() if name not in _NOT_OFFERED}
     here = {name: each for name, each in known.items() if not each.program or shutil.which(each.program)}
     return {name: each.summary for name, each in (here or known).items()}
 
 
-def _choose(question: str, choices: dict[str, str]) -> str:
+def _ask_choice(question: str, choices: dict[str, str]) -> str:
+    """Ask the person to choose one of the names."""
     terminal.say(terminal.paint(question, "bold"))
     for name, text in choices.items():
         terminal.say(f"  {name:<10} {text}")
     return str(click.prompt("  your choice", type=click.Choice(list(choices)), show_choices=False))
 
 
-def _resume(fleet: Fleet, project: str, *, yes: bool, asking: bool) -> tuple[list[str], list[str]]:
-    """Resume what was interrupted, if the person wants that. Returns the ids of those that go on, and of the others."""
+def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive: bool) -> tuple[list[str], list[str]]:
+    """Resume interrupted dispatches if the person wants it. Return the ids that continue, and the ids that do not."""
     left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
-    asked = left and not yes and asking
+    asked = left and not yes and is_interactive
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (yes or (asked and click.confirm("Resume them?", default=True))):
@@ -123,12 +126,13 @@ def _resume(fleet: Fleet, project: str, *, yes: bool, asking: bool) -> tuple[lis
     return [], [each.id for each in left]
 
 
-def _say_begun(begun: Begun) -> None:
+def _print_begun(begun: Begun) -> None:
+    """Print what `fleet up` did and what to do next."""
     terminal.say(f"project {begun.project} is {begun.path}{'' if begun.new else ' (it was already)'}")
     how = ", ".join(f"{name} {getattr(begun.settings, name)}" for name in _CHOICES)
     terminal.say(f"  {how}{'; written into fleet.toml' if begun.written else ' (as fleet.toml says)'}")
     back = begun.coordinator in begun.resumed
-    now = "is started" if begun.started else "is resumed" if back else "is there already"
+    now = "is started" if begun.started else "is resumed" if back else "is running already"
     terminal.say(f"  coordinator {begun.coordinator} {now}")
     if agents := [ident for ident in begun.resumed if ident != begun.coordinator]:
         terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
@@ -138,7 +142,7 @@ def _say_begun(begun: Begun) -> None:
         terminal.say(terminal.paint(f"  warning: {each}", "yellow"))
     if not (begun.new or begun.written or begun.started or begun.resumed):
         terminal.say("nothing was changed")
-    terminal.say('next: fleet add "What is to be done"   then: fleet status, fleet review')
+    terminal.say('next: fleet add "TITLE OF A TASK"   then: fleet status, fleet review')
 
 
 COMMANDS = {"up": up}

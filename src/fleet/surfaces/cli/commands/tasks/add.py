@@ -13,7 +13,7 @@ from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, terminal
-from fleet.surfaces.cli.ui.when import moment
+from fleet.surfaces.cli.ui.when import read_time
 
 if TYPE_CHECKING:
     from fleet.model.results.tasks import Added, AddedMany
@@ -25,20 +25,22 @@ _FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify
 
 @click.command("add")
 @click.argument("what", metavar="TITLE|FILE|-")
-@click.option("-d", "--description", metavar="TEXT", help="of one task: what to do, in full")
+@click.option("-d", "--description", metavar="TEXT", help="what to do, in full (for one task)")
 @click.option("-a", "--after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task (repeat for more)")
-@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="tag it (repeat for more)")
-@click.option("--priority", type=click.IntRange(-1_000, 1_000), help="higher goes first (default: fleet.toml's, or 0)")
-@click.option("--not-before", metavar="TIME", help="keep it waiting until then: 2h, 18:00, 2026-11-15")
-@click.option("--verify", metavar="COMMAND", help="the command that has to pass on the merged work")
-@click.option("--engine", metavar="NAME", help="the engine that should do it")
-@click.option("--dry-run", is_flag=True, help="only show what would be added")
+@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="a tag for the task (repeat for more)")
+@click.option(
+    "--priority", type=click.IntRange(-1_000, 1_000), help="higher goes first (default: as in fleet.toml, or 0)"
+)
+@click.option("--not-before", metavar="TIME", help="do not start it before this time: 2h, 18:00, 2026-11-15")
+@click.option("--verify", metavar="COMMAND", help="the command that has to succeed on the merged work")
+@click.option("--engine", metavar="NAME", help="the engine of its agents")
+@click.option("--dry-run", is_flag=True, help="only print what would be added")
 @writing
 def add(what: str, **given: Any) -> None:
-    """Add a task by its title, or many by a Markdown list: - reads standard input, a name ending in .md or .txt a file.
+    """Add a task by its title, or many from a Markdown list: a file ending in .md or .txt, or - for standard input.
 
-    Each item is a task, an indented item comes after the one it is indented under, text below an item is its description.
-    Items that are ticked are left out. All are added or none.
+    Each item is a task. An indented item waits for the item above it, and text below an item is its description. Ticked items are
+    left out. Either all tasks are added or none.
 
     \b
     Examples:
@@ -46,10 +48,10 @@ def add(what: str, **given: Any) -> None:
       fleet add plan.md --dry-run
       pbpaste | fleet add - --tag sprint-7
     """
-    reading, name = _read(what, given["description"])
+    reading, name = _read_tasks(what, given["description"])
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
+        given |= {"not_before": read_time(given["not_before"], fleet), "not_before_said": given["not_before"]}
         fields = {each: given[each] for each in _FIELDS}
         added = fleet.graph.add_list(
             reading.items, project=project, name=name, dry=given["dry_run"], key=given["key"], **fields
@@ -58,23 +60,26 @@ def add(what: str, **given: Any) -> None:
     terminal.say_json(added) if given["json"] else _print_added(added)
 
 
-def _read(what: str, description: str | None) -> tuple[Reading, str]:
-    """What is to be added, and where it was read."""
+def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
+    """Return the tasks to add, and the name of their source for messages."""
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
-        raise errors.BadInput(what=f"there is no file {what}; a title has more than one word, or another end")
+        raise errors.BadInput(
+            what=f"there is no file {what}; to use it as a title, add a second word or change its ending"
+        )
     if what != "-" and not from_file:
         return Reading([Item(line=1, title=what, parent=None, description=description or "")]), "the command line"
     if description is not None:
         raise errors.BadInput(what="--description is for one task; in a list it is the text below an item")
-    reading = read_list((_text_of(what) if from_file else from_stdin("-") or "").splitlines())
+    reading = read_list((_read_file(what) if from_file else from_stdin("-") or "").splitlines())
     name = os.path.basename(what) if from_file else "standard input"
     if not reading.items:
-        raise errors.BadInput(what=f"{name} has no items: a line like `- [ ] Fix the login page` is one")
+        raise errors.BadInput(what=f"{name} has no items; an item is a line like `- [ ] Fix the login page`")
     return reading, name
 
 
-def _text_of(path: str) -> str:
+def _read_file(path: str) -> str:
+    """Return the text of a file. Raise BadText when it is not UTF-8."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
@@ -86,10 +91,11 @@ def _text_of(path: str) -> str:
 
 
 def _print_added(added: AddedMany) -> None:
+    """Print the tasks that were added, several as a tree."""
     first, *others = added.tasks
     what = f"{len(added.tasks)} tasks to {added.project}" if others else f"{added.project}/{first.slug}"
     after = f", after {', '.join(first.after)}" if first.after and not others else ""
-    left = f" ({added.left_out} lines left out: ticked, or no items)" if added.left_out else ""
+    left = f" ({added.left_out} lines left out: ticked, or not items)" if added.left_out else ""
     terminal.say(f"{'would add' if added.dry_run else 'added'} {what}{after}{left}")
     if others:
         for line in drawing.tree(_graph(added.project, added.tasks)):
@@ -97,7 +103,7 @@ def _print_added(added: AddedMany) -> None:
 
 
 def _graph(project: str, tasks: list[Added]) -> Graph:
-    """The new tasks as a graph: what they wait for besides each other is left out."""
+    """Return the new tasks as a graph; dependencies on existing tasks are left out."""
     new = {task.slug for task in tasks}
     edges = [EdgeView(slug=task.slug, needs=needs) for task in tasks for needs in task.after if needs in new]
     return Graph(project=project, nodes=[_node(task) for task in tasks], edges=edges)

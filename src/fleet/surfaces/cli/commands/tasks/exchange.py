@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.File("rb"))
 @writing
 def import_(file: BinaryIO, **given: Unpack[Writing]) -> None:
-    """Take in a graph from JSON Lines, all or nothing; - reads standard input.
+    """Import a graph from JSON Lines, all of it or nothing; - reads standard input.
 
-    Three forms are known by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
-    issues.jsonl. Work that another tool had in progress becomes open here.
+    Three formats are recognised by their fields: fleet's own ({"slug", "title", "after": […], …}), workgraph's graph.jsonl and beads'
+    issues.jsonl. Tasks that are in progress in another tool become open here.
 
     \b
     Examples:
@@ -48,16 +48,16 @@ def import_(file: BinaryIO, **given: Unpack[Writing]) -> None:
     if given["json"]:
         terminal.say_json(imported)
         return
-    left = f", {imported.left_out} line(s) left out (no tasks)" if imported.left_out else ""
+    left = f", {imported.left_out} line(s) left out (not tasks)" if imported.left_out else ""
     terminal.say(f"imported {imported.tasks} task(s) and {imported.edges} dependencies into {project}{left}")
 
 
 @click.command("export")
-@click.option("--markdown", is_flag=True, help="a readable tasks.md instead")
+@click.option("--markdown", is_flag=True, help="write a readable tasks.md instead")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="write to a file")
 @reading
 def export(*, output: str | None, markdown: bool, project: str | None, json: bool) -> None:
-    """Write the graph as JSON Lines, one task a line, as `import` reads them; or as tasks.md.
+    """Write the graph as JSON Lines, one task per line, as `fleet task import` reads it; or as tasks.md.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The hot commands as click sees them: for help, completion, mistakes and text on standard input. Made from the hot table."""
+"""The hot commands as click needs them for help, completion, usage errors and standard input, built from the hot table."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 def _command(hot: Hot, *, short: bool) -> click.Command:
+    """Return the click command of a hot command, in its long or short form."""
+
     def perform(**values: Any) -> int:
         given = {name: value for name, value in values.items() if value not in (None, False)}
         if hot.argument:
@@ -32,6 +34,7 @@ def _command(hot: Hot, *, short: bool) -> click.Command:
 
 
 def _help(hot: Hot, *, short: bool) -> str:
+    """Return the help text of a hot command."""
     stdin = f"\n\nWith - as {hot.argument.upper()} it is read from standard input." if hot.argument == "message" else ""
     mine = [example for example in hot.examples if example.startswith("fleet task ") != short] or list(hot.examples)
     return f"{hot.summary}{stdin}\n\n\b\nExamples:\n" + "\n".join(f"  {example}" for example in mine)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.options import Writing
 
 
-def _print(result: Value, text: str, *, changed: bool = True, as_json: bool) -> None:
+def _print_result(result: Value, text: str, *, changed: bool = True, as_json: bool) -> None:
+    """Print a result as JSON or as the given sentence."""
     if as_json:
         terminal.say_json(result)
     else:
@@ -30,24 +31,24 @@ def _print(result: Value, text: str, *, changed: bool = True, as_json: bool) -> 
 @override_option
 @writing
 def unclaim(slug: str, *, override: bool, **given: Unpack[Writing]) -> None:
-    """Give a task back: it is open again, for anybody.
+    """Give a claimed task back: it is open again, and anybody can claim it.
 
     \b
     Examples:
       fleet task unclaim parser
-      fleet task unclaim parser --override        take it away from whoever has it
+      fleet task unclaim parser --override        take it away from its assignee
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         result = fleet.tasks.unclaim(project=project, slug=slug, override=override, key=given["key"])
-    _print(result, f"{project}/{slug} is open again", as_json=given["json"])
+    _print_result(result, f"{project}/{slug} is open again", as_json=given["json"])
 
 
 @click.command("retry")
 @slug_argument
 @writing
 def retry(slug: str, **given: Unpack[Writing]) -> None:
-    """Open a blocked or ended task again; an archived one comes back into sight.
+    """Open a blocked or ended task again; an archived task is listed again.
 
     \b
     Examples:
@@ -56,16 +57,16 @@ def retry(slug: str, **given: Unpack[Writing]) -> None:
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         result = fleet.tasks.retry(project=project, slug=slug, key=given["key"])
-    _print(result, f"{project}/{slug} is open again (it was {result.was})", as_json=given["json"])
+    _print_result(result, f"{project}/{slug} is open again (it was {result.was})", as_json=given["json"])
 
 
 @click.command("abandon")
 @slug_argument
-@click.option("-r", "--reason", metavar="TEXT", help="why")
+@click.option("-r", "--reason", metavar="TEXT", help="the reason")
 @override_option
 @writing
 def abandon(slug: str, *, reason: str | None, override: bool, **given: Unpack[Writing]) -> None:
-    """Say that a task is not wanted any more. Tasks that wait for it wait no longer.
+    """Mark a task as no longer wanted. Tasks that wait for it need not wait any more.
 
     \b
     Examples:
@@ -75,16 +76,18 @@ def abandon(slug: str, *, reason: str | None, override: bool, **given: Unpack[Wr
         project = fleet.project_here(given["project"])
         report = fleet.tasks.abandon(project=project, slug=slug, reason=reason, override=override, key=given["key"])
     freed = f"; now ready: {', '.join(report.ready)}" if report.ready else ""
-    _print(report, f"{project}/{slug} is abandoned{freed}", changed=report.changed, as_json=given["json"])
+    _print_result(report, f"{project}/{slug} is abandoned{freed}", changed=report.changed, as_json=given["json"])
 
 
-def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
+def _pause_command(name: str, summary: str, *, paused: bool) -> click.Command:
+    """Return the command `pause` or `unpause`."""
+
     def perform(slug: str, **given: Unpack[Writing]) -> None:
         with Fleet.open(actor=given["as"]) as fleet:
             project = fleet.project_here(given["project"])
             result = fleet.tasks.pause(project=project, slug=slug, paused=paused, key=given["key"])
         text = f"{project}/{slug} is {'paused' if paused else 'not paused'}"
-        _print(result, text, changed=result.changed, as_json=given["json"])
+        _print_result(result, text, changed=result.changed, as_json=given["json"])
 
     usage = f"{summary}\n\n\b\nExamples:\n  fleet task {name} parser"
     return click.command(name, help=usage)(slug_argument(writing(perform)))
@@ -92,11 +95,11 @@ def _pausing(name: str, summary: str, *, paused: bool) -> click.Command:
 
 @click.command("archive")
 @click.argument("slug", type=Slug(), required=False)
-@click.option("--ended", is_flag=True, help="every task that ended long enough ago")
-@click.option("--older-than", metavar="AGE", help="with --ended: how long ago (default: fleet.toml's, or 7d)")
+@click.option("--ended", is_flag=True, help="archive every task that ended long enough ago")
+@click.option("--older-than", metavar="AGE", help="with --ended: how long ago (default: as in fleet.toml, or 7d)")
 @writing
 def archive(slug: str | None, *, ended: bool, older_than: str | None, **given: Unpack[Writing]) -> None:
-    """Put ended tasks out of sight. They keep their slug and history; `retry` brings one back.
+    """Hide ended tasks from listings. They keep their slug and history; `fleet task retry` brings one back.
 
     \b
     Examples:
@@ -104,22 +107,24 @@ def archive(slug: str | None, *, ended: bool, older_than: str | None, **given: U
       fleet task archive --ended --older-than 30d
     """
     if bool(slug) == ended:
-        raise errors.BadInput(what="name a task, or say --ended for all that ended long ago")
+        raise errors.BadInput(what="name a task, or use --ended for all that ended long ago")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         if slug:
             one = fleet.tasks.archive(project=project, slug=slug, key=given["key"])
-            _print(one, f"{project}/{slug} is archived", changed=one.changed, as_json=given["json"])
+            _print_result(one, f"{project}/{slug} is archived", changed=one.changed, as_json=given["json"])
         else:
             many = fleet.graph.archive_ended(project=project, older_than=older_than, key=given["key"])
-            _print(many, f"{many.archived} ended task(s) of {project} archived", as_json=given["json"])
+            _print_result(many, f"{many.archived} ended task(s) of {project} archived", as_json=given["json"])
 
 
 COMMANDS = {
     "task unclaim": unclaim,
     "task retry": retry,
     "task abandon": abandon,
-    "task pause": _pausing("pause", "Hold a task back. Whoever works on it already is not disturbed.", paused=True),
-    "task unpause": _pausing("unpause", "Let a paused task go on.", paused=False),
+    "task pause": _pause_command(
+        "pause", "Pause a task: no agent starts on it. An agent that already works on it is not disturbed.", paused=True
+    ),
+    "task unpause": _pause_command("unpause", "End the pause of a task.", paused=False),
     "task archive": archive,
 }

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def show_task(slug: str, *, project: str | None, json: bool) -> None:
-    """Everything about a task: its fields, dependencies, log and artifacts."""
+    """Print a task: its fields, dependencies, log and artifacts."""
     with Fleet.open() as fleet:
         task = fleet.tasks.show(project=fleet.project_here(project), slug=slug)
-    terminal.say_json(task) if json else _show(task)
+    terminal.say_json(task) if json else _print_task(task)
 
 
-def _show(task: TaskDetails) -> None:
+def _print_task(task: TaskDetails) -> None:
     terminal.say(f"{terminal.paint(task.title, 'bold')}  {terminal.state(task.state)}")
     flags = ("  [paused]" if task.paused else "") + ("  [archived]" if task.archived else "")
     terminal.say(f"{task.project}/{task.slug}{flags}")
@@ -31,12 +31,12 @@ def _show(task: TaskDetails) -> None:
     if task.description:
         terminal.say()
         terminal.say_text(task.description, indent="  ")
-    _show_entries("artifacts", [(each.at, each.actor, each.path) for each in task.artifacts])
-    _show_entries("log", [(each.at, each.actor, each.message) for each in task.log])
+    _print_entries("artifacts", [(each.at, each.actor, each.path) for each in task.artifacts])
+    _print_entries("log", [(each.at, each.actor, each.message) for each in task.log])
 
 
 def _fields(task: TaskDetails) -> dict[str, object]:
-    """What is shown of a task, by its label."""
+    """Return the fields of a task that are shown, by their labels."""
     return {
         "priority": task.priority,
         "assignee": task.assignee,
@@ -55,7 +55,8 @@ def _fields(task: TaskDetails) -> dict[str, object]:
     }
 
 
-def _show_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
+def _print_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
+    """Print the entries of a log or a list of artifacts, if there are any."""
     if entries:
         terminal.say()
         terminal.say(terminal.paint(title, "bold"))
@@ -64,14 +65,14 @@ def _show_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
 
 
 def list_tasks(*, project: str | None, json: bool, **filters: Any) -> None:
-    """List tasks, by status, tag, text or assignee."""
+    """Print the tasks that match the filters."""
     with Fleet.open() as fleet:
         tasks = fleet.tasks.list(project=fleet.project_here(project), filters=Filters(**filters))
-        terminal.say_json_list(tasks) if json else _list(tasks)
+        terminal.say_json_list(tasks) if json else _print_tasks(tasks)
 
 
-def _list(tasks: Iterator[TaskView]) -> None:
-    """A page at a time, so that a hundred thousand tasks do not have to fit into memory or wait for the widest."""
+def _print_tasks(tasks: Iterator[TaskView]) -> None:
+    """Print tasks page by page, so that memory and waiting stay small with a hundred thousand tasks."""
     page: list[TaskView] = []
     count = 0
     for task in tasks:
@@ -86,19 +87,20 @@ def _list(tasks: Iterator[TaskView]) -> None:
 
 
 def _print_page(page: list[TaskView], *, heads: bool) -> None:
-    rows = [(t.slug, t.state, str(t.priority or ""), _who(t), t.title) for t in page]
+    rows = [(t.slug, t.state, str(t.priority or ""), _assignee(t), t.title) for t in page]
     lines = terminal.table(("SLUG", "STATE", "PRIO", "WHO", "TITLE"), rows)
     for number, line in enumerate(lines):
         if page and (number or heads):
             terminal.say(line)
 
 
-def _who(task: TaskView) -> str:
+def _assignee(task: TaskView) -> str:
+    """Return the assignee of a task in progress; empty for other tasks."""
     return task.assignee or "" if task.status == "in_progress" else ""
 
 
 def list_ready(*, limit: int | None, project: str | None, json: bool) -> None:
-    """What could be started now, most urgent first."""
+    """Print the tasks that could be started now, most urgent first."""
     with Fleet.open() as fleet:
         tasks = fleet.tasks.ready(project=fleet.project_here(project), limit=limit)
     if json:
@@ -112,7 +114,7 @@ def list_ready(*, limit: int | None, project: str | None, json: bool) -> None:
 
 
 def draw_graph(*, form: str | None, archived: bool, project: str | None, json: bool) -> None:
-    """Draw the graph: a tree in the terminal, Mermaid or DOT."""
+    """Print the task graph as a tree, Mermaid or DOT."""
     with Fleet.open() as fleet:
         graph = fleet.graph.show(project=fleet.project_here(project), archived=archived)
     if json:

@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from fleet.model.results.merge import Tried, VerdictView, Waiting, Work
     from fleet.model.states import ReviewVerdict
 
-_WORDS_SHOWN = 10
+_MESSAGES_SHOWN = 10
 _TEMPLATE = """
-# What is to be done about {place}? Say it above this line, or nothing to leave it as it is.
+# What should change in {place}? Write it above this line; write nothing to send nothing back.
 # A line like `src/login.py:12 name this differently` is about that line of the work.
 """
-_MARKER = "# What is to be done about "
+_MARKER = "# What should change in "
 _KEYS = {"a": "accept", "s": "send back", "d": "diff", "n": "new since", "v": "verify", "k": "skip", "q": "quit"}
 
 
 @click.command("review")
 @click.argument("slug", type=Slug(), required=False)
-@click.option("--list", "listed", is_flag=True, help="only list what waits")
-@click.option("--accept", "verdict", flag_value=ACCEPT, help="accept the work: it goes on to be merged")
-@click.option("--send-back", "verdict", flag_value=SEND_BACK, help="send it back to be mended; needs --comments")
+@click.option("--list", "listed", is_flag=True, help="only list the work that waits for a review")
+@click.option("--accept", "verdict", flag_value=ACCEPT, help="accept the work, so that it is merged")
+@click.option("--send-back", "verdict", flag_value=SEND_BACK, help="send the work back to be fixed; needs --comments")
 @click.option(
     "-c",
     "--comments",
     metavar="TEXT",
-    help="what is to be done, also as lines `FILE:LINE text`; - reads standard input",
+    help="what should change, also as lines `FILE:LINE text`; - reads standard input",
 )
 @click.option(
-    "--commit", metavar="COMMIT", help="the commit you looked at; refused when the branch is elsewhere by now"
+    "--commit", metavar="COMMIT", help="the commit that you reviewed; refused when the branch has moved since"
 )
 @click.option(
-    "--verify", is_flag=True, help="try first whether it merges and verify passes, in a worktree of fleet's own"
+    "--verify", is_flag=True, help="first try whether the work merges and passes verify, in fleet's own worktree"
 )
 @writing
 def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **given: Any) -> None:
-    """Look at finished work: what the agent said and changed. Accept it, send it back with comments, or skip it.
+    """Review finished work: what the agent reported and changed. Accept it, send it back with comments, or skip it.
 
-    On a terminal it walks through all that waits. An agent that reviews gives its verdict by the same command.
+    On a terminal the command walks you through all work that waits. A reviewing agent gives its verdict with the same command.
 
     \b
     Examples:
@@ -65,53 +65,56 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
         if verdict:
             place = {"project": project or "", "slug": slug or _own_task(fleet)}
             if verify:
-                _try_first(fleet, **place, verdict=verdict)
+                _refuse_unmergeable(fleet, **place, verdict=verdict)
             comments = from_stdin(given["comments"]) or ""
             judged = fleet.reviews.judge(
                 **place, verdict=verdict, comments=comments, commit=given["commit"], key=given["key"]
             )
-            terminal.say_json(judged) if given["json"] else _say_judged(judged)
-        elif slug is None and (given["listed"] or not _is_person() or given["json"]):
-            _list(fleet.reviews.waiting(project), as_json=given["json"])
-        elif slug is not None and (given["json"] or not _is_person()):
-            _show(fleet.reviews.work(project=project or "", slug=slug, verify=verify), as_json=given["json"])
+            terminal.say_json(judged) if given["json"] else _print_verdict(judged)
+        elif slug is None and (given["listed"] or not _is_interactive() or given["json"]):
+            _print_waiting(fleet.reviews.waiting(project), as_json=given["json"])
+        elif slug is not None and (given["json"] or not _is_interactive()):
+            _print_work(fleet.reviews.work(project=project or "", slug=slug, verify=verify), as_json=given["json"])
         else:
-            _walk(fleet, project, slug, verify=verify)
+            _walk_through(fleet, project, slug, verify=verify)
 
 
-def _is_person() -> bool:
+def _is_interactive() -> bool:
+    """Whether stdin and stdout are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _own_task(fleet: Fleet) -> str:
-    """The task of the agent that is speaking."""
+    """Return the task of the agent that calls. Raise BadInput when a person calls without a task."""
     if fleet.speaker is None:
-        raise errors.BadInput(what="name the task; `fleet review --list` shows what waits")
+        raise errors.BadInput(what="name the task; `fleet review --list` lists the work that waits")
     return fleet.task_here("review SLUG")
 
 
-def _try_first(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
-    """Refuse to accept work that does not merge, or that does not pass verify."""
+def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
+    """Refuse to accept work that does not merge or does not pass verify."""
     if verdict != ACCEPT:
-        raise errors.BadInput(what="--verify is for looking and accepting; leave it out to send work back")
+        raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:
         raise errors.Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
 
 
-def _say_judged(judged: VerdictView) -> None:
+def _print_verdict(judged: VerdictView) -> None:
+    """Print the verdict on a task and what happens next."""
     place, task = f"{judged.project}/{judged.task}", judged.task
     again = "" if judged.changed else " (it was already)"
     match judged.verdict:
         case "accept":
             terminal.say(f"{place} is accepted{again}: the coordinator merges it, or `fleet merge {task}`")
         case "send back":
-            terminal.say(f"{place} is sent back{again}: the coordinator lets it be mended, or `fleet dispatch {task}`")
+            terminal.say(f"{place} is sent back{again}: the coordinator has it fixed, or `fleet dispatch {task}`")
         case _:
             assert_never(judged.verdict)
 
 
-def _list(waiting: list[Waiting], *, as_json: bool) -> None:
+def _print_waiting(waiting: list[Waiting], *, as_json: bool) -> None:
+    """Print the tasks that wait for a review."""
     if as_json:
         terminal.say_json(waiting)
         return
@@ -123,17 +126,17 @@ def _list(waiting: list[Waiting], *, as_json: bool) -> None:
         terminal.say(line)
 
 
-def _show(work: Work, *, as_json: bool) -> None:
-    """For a program, or a pipe."""
+def _print_work(work: Work, *, as_json: bool) -> None:
+    """Print a task's finished work without asking for a verdict."""
     if as_json:
         terminal.say_json(work)
         return
-    _say_head(work)
+    _print_head(work)
     sys.stdout.writelines(drawing.diff(work.diff))
 
 
-def _walk(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
-    """Through all that waits, or one task."""
+def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
+    """Review one task, or one after the other all that wait; stop when the person quits."""
     queue = [(project or "", slug)] if slug else [(each.project, each.slug) for each in fleet.reviews.waiting(project)]
     if not queue:
         terminal.say("nothing waits for your review")
@@ -141,81 +144,80 @@ def _walk(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) 
         terminal.say()
         terminal.say(terminal.paint(f"{number} of {len(queue)}", "dim"))
         try:
-            if not _one(fleet, place, each, verify=verify):
+            if not _review_task(fleet, place, each, verify=verify):
                 return
-        except (
-            errors.FleetError
-        ) as error:  # somebody else was faster, or git does not answer: the others wait all the same
+        except errors.FleetError as error:  # somebody else was faster, or git failed: go on with the next task
             terminal.say(terminal.paint(f"fleet: {error}", "red"))
 
 
-def _one(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
-    """Show one task until there is a verdict or it is skipped. False when the person quits."""
+def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
+    """Show one task until the person gives a verdict or skips it. False when the person quits."""
     work = fleet.reviews.work(project=project, slug=slug, verify=verify)
-    _say_head(work)
+    _print_head(work)
     while True:
-        choice = _ask()
+        choice = _ask_key()
         if choice == "d":
-            _page(work.diff)
+            _page_diff(work.diff)
         elif choice == "n":
-            _page(work.since.diff if work.since else "it was not looked at before\n")
+            _page_diff(work.since.diff if work.since else "it was not reviewed before\n")
         elif choice == "v":
-            _say_verified(fleet.reviews.rehearse(project=project, slug=slug))
-        elif choice in "as" and not _decide(fleet, work, choice):
+            _print_trial(fleet.reviews.rehearse(project=project, slug=slug))
+        elif choice in "as" and not _give_verdict(fleet, work, choice):
             continue
         else:
             return choice != "q"
 
 
-def _page(diff: str) -> None:
+def _page_diff(diff: str) -> None:
     """Show a diff in the person's pager."""
-    click.echo_via_pager(streams.sent("".join(drawing.diff(diff))))
+    click.echo_via_pager(streams.escape_controls("".join(drawing.diff(diff))))
 
 
-def _ask() -> str:
+def _ask_key() -> str:
+    """Ask the person what to do next; return the key."""
     shown = ", ".join(f"{word} ({key})" for key, word in _KEYS.items())
     return str(click.prompt(shown, type=click.Choice(list(_KEYS)), show_choices=False, prompt_suffix="? "))
 
 
-def _decide(fleet: Fleet, work: Work, choice: str) -> bool:
+def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
     """Give the verdict on the commit that was shown. False when the person wrote no comments."""
     project, slug = work.project, work.slug
     if choice == "a":
-        _say_judged(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work.commit))
+        _print_verdict(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work.commit))
         return True
     comments = _ask_comments(f"{project}/{slug}")
     if not comments:
         terminal.say("no comments, so nothing was sent back")
         return False
-    _say_judged(fleet.reviews.judge(project=project, slug=slug, verdict=SEND_BACK, comments=comments))
+    _print_verdict(fleet.reviews.judge(project=project, slug=slug, verdict=SEND_BACK, comments=comments))
     return True
 
 
 def _ask_comments(place: str) -> str:
-    """Ask what is to be done, in an editor; where there is none, in a line here."""
+    """Return the person's comments, written in an editor; without an editor, as one line here."""
     try:
         return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
     except click.ClickException as error:
-        terminal.say(f"{error.format_message()} — EDITOR names the one to use")
-    return str(click.prompt("what is to be done, in a line", default="", show_default=False)).strip()
+        terminal.say(f"{error.format_message()} — set EDITOR to the editor to use")
+    return str(click.prompt("what should change, in one line", default="", show_default=False)).strip()
 
 
-def _say_head(work: Work) -> None:
-    """What was asked for, what the agent said, and what changed, short."""
+def _print_head(work: Work) -> None:
+    """Print what was asked for, what the agent reported, and a summary of the changes."""
     terminal.say(f"{terminal.paint(work.title, 'bold')}  {work.project}/{work.slug}, by {work.assignee}")
     if work.description.strip():
         terminal.say()
         terminal.say_text(work.description.strip(), indent="  ")
-    if len(work.log) > _WORDS_SHOWN:
-        earlier = terminal.counted(len(work.log) - _WORDS_SHOWN, "earlier message")
+    if len(work.log) > _MESSAGES_SHOWN:
+        earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
         terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
-    for entry in work.log[-_WORDS_SHOWN:]:
+    for entry in work.log[-_MESSAGES_SHOWN:]:
         when = terminal.paint(entry.at[:16].replace("T", " "), "dim")
         terminal.say_message(f"  {when} {entry.actor}: ", entry.message)
     for title in work.commits:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {title}")
     if work.verify:
-        _say_verified(work.verify)
+        _print_trial(work.verify)
     if work.moved and work.reported and work.commit:
         moved = f"the branch moved since it was reported: {work.reported[:12]} then, {work.commit[:12]} now"
         terminal.say(terminal.paint(moved, "red"))
@@ -227,7 +229,8 @@ def _say_head(work: Work) -> None:
     terminal.say_text(work.stat or "it changes nothing")
 
 
-def _say_verified(tried: Tried) -> None:
+def _print_trial(tried: Tried) -> None:
+    """Print the result of the trial merge."""
     terminal.say_text(terminal.paint(tried.says.rstrip(), "green" if tried.ok else "red"))
 
 

@@ -1,4 +1,4 @@
-"""fleet task why. It looks at processes too, so it loads more than the other listings."""
+"""fleet task why. It also looks at processes, so it imports more than the other read commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DEEPEST = 30
 
 
 def explain_task(slug: str, *, project: str | None, json: bool) -> None:
-    """Print why a task is not being worked on: a sentence a blocker, to the root of the chain."""
+    """Print why a task is not being worked on: one sentence for each blocker, down to the first cause."""
     with Fleet.open() as fleet:
         why = fleet.tasks.why(project=fleet.project_here(project), slug=slug)
     if json:
@@ -20,4 +20,4 @@ def explain_task(slug: str, *, project: str | None, json: bool) -> None:
     for each in why.chain:
         terminal.say(f"{'  ' * (min(each.depth, _DEEPEST) + 1)}{each.sentence}")
     if len(why.chain) == MOST:
-        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {why.chain[-1].needs}` goes on")
+        terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {why.chain[-1].needs}` shows more")

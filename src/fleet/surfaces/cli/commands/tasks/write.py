@@ -9,7 +9,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import Slug, from_stdin, override_option, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import moment
+from fleet.surfaces.cli.ui.when import read_time
 from fleet.verbs.tasks.edit import Edit
 
 _PRIORITY = click.IntRange(-1_000, 1_000)
@@ -17,14 +17,14 @@ _PRIORITY = click.IntRange(-1_000, 1_000)
 
 @click.command("add")
 @click.argument("title")
-@click.option("--slug", metavar="SLUG", help="its name (default: made from the title)")
+@click.option("--slug", metavar="SLUG", help="the task's name (default: made from the title)")
 @click.option("-d", "--description", metavar="TEXT", default="", help="what to do, in full; - reads standard input")
 @click.option("-a", "--after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task (repeat for more)")
-@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="tag it (repeat for more)")
-@click.option("--priority", type=_PRIORITY, help="higher goes first (default: fleet.toml's, or 0)")
-@click.option("--not-before", metavar="TIME", help="keep it waiting until then: 2h, 18:00, 2026-11-15")
-@click.option("--verify", metavar="COMMAND", help="the command that has to pass on the merged work")
-@click.option("--engine", metavar="NAME", help="the engine that should do it")
+@click.option("-t", "--tag", "tags", multiple=True, metavar="TAG", help="a tag for the task (repeat for more)")
+@click.option("--priority", type=_PRIORITY, help="higher goes first (default: as in fleet.toml, or 0)")
+@click.option("--not-before", metavar="TIME", help="do not start it before this time: 2h, 18:00, 2026-11-15")
+@click.option("--verify", metavar="COMMAND", help="the command that has to succeed on the merged work")
+@click.option("--engine", metavar="NAME", help="the engine of its agents")
 @writing
 def add(title: str, **given: Any) -> None:
     """Add a task.
@@ -39,7 +39,7 @@ def add(title: str, **given: Any) -> None:
     with Fleet.open(actor=given.pop("as")) as fleet:
         project, as_json = fleet.project_here(given.pop("project")), given.pop("json")
         given["description"] = from_stdin(given["description"])
-        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
+        given |= {"not_before": read_time(given["not_before"], fleet), "not_before_said": given["not_before"]}
         added = fleet.tasks.add(project=project, title=title, **given)
     if as_json:
         terminal.say_json(added)
@@ -50,25 +50,25 @@ def add(title: str, **given: Any) -> None:
 
 @click.command("edit")
 @slug_argument
-@click.option("--title", metavar="TEXT", help="another title")
-@click.option("-d", "--description", metavar="TEXT", help="another description; - reads standard input")
+@click.option("--title", metavar="TEXT", help="the new title")
+@click.option("-d", "--description", metavar="TEXT", help="the new description; - reads standard input")
 @click.option("--priority", type=_PRIORITY, help="higher goes first")
-@click.option("--not-before", metavar="TIME", help="keep it waiting until then; 'none' lets it go")
-@click.option("--verify", metavar="COMMAND", help="another verify command; 'none' for the project's own")
-@click.option("--engine", metavar="NAME", help="another engine; 'none' for the project's own")
+@click.option("--not-before", metavar="TIME", help="do not start it before this time; 'none' removes the time")
+@click.option("--verify", metavar="COMMAND", help="the new verify command; 'none' for the project's")
+@click.option("--engine", metavar="NAME", help="the new engine; 'none' for the project's")
 @click.option("-a", "--after", "add_after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task too")
 @click.option(
-    "--not-after", "drop_after", multiple=True, metavar="SLUG", type=Slug(), help="do not wait for it any more"
+    "--not-after", "drop_after", multiple=True, metavar="SLUG", type=Slug(), help="no longer wait for this task"
 )
-@click.option("-t", "--tag", "add_tags", multiple=True, metavar="TAG", help="tag it")
-@click.option("--untag", "drop_tags", multiple=True, metavar="TAG", help="take the tag away")
+@click.option("-t", "--tag", "add_tags", multiple=True, metavar="TAG", help="add a tag")
+@click.option("--untag", "drop_tags", multiple=True, metavar="TAG", help="remove a tag")
 @override_option
 @writing
 def edit(slug: str, **given: Any) -> None:
     """Change a task, its tags or dependencies.
 
-    Priority, tags and time can be changed at any time. What an agent was told to do can be changed under its hands only with
-    --override, which takes the task away from it.
+    Priority, tags and time can be changed at any time. While an agent works on the task, its instructions can be changed only with
+    --override, which takes the task away from the agent.
 
     \b
     Examples:
@@ -81,7 +81,7 @@ def edit(slug: str, **given: Any) -> None:
         given["description"] = from_stdin(given["description"])
         clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
         given |= dict.fromkeys(clear)
-        given |= {"not_before": moment(given["not_before"], fleet), "not_before_said": given["not_before"]}
+        given |= {"not_before": read_time(given["not_before"], fleet), "not_before_said": given["not_before"]}
         edited = fleet.tasks.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)
     if as_json:
         terminal.say_json(edited)

@@ -14,7 +14,7 @@ from fleet.surfaces.cli.ui import terminal
 @click.command("doctor")
 @json_option
 def doctor(**given: Any) -> int:
-    """Check tools, permissions, disk and store, and say what to do about each finding. Exit 1 when something is wrong.
+    """Check tools, permissions, disk and store, and print what to do about each problem. Exit code 1: something is wrong.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
 from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import moment
+from fleet.surfaces.cli.ui.when import read_time
 from fleet.verbs.views.operations import FOREVER, Which
 
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 
 @click.command("ops")
-@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only those of this project")
-@click.option("-t", "--task", metavar="SLUG", type=Slug(), help="only those of this task")
-@click.option("--dispatch", metavar="ID", help="only those of this dispatch")
-@click.option("--actor", metavar="NAME", help="only those by this actor")
-@click.option("--since", metavar="TIME", help="only those after then: 2h, 18:00, 2026-11-15")
-@click.option("--until", metavar="TIME", help="only those before then")
-@click.option("-n", "--limit", type=COUNT, default=100, show_default=True, help="the newest so many")
-@click.option("--archived", is_flag=True, help="those in the archive too")
-@click.option("-f", "--follow", is_flag=True, help="wait for more; Ctrl-C ends it")
+@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only operations of this project")
+@click.option("-t", "--task", metavar="SLUG", type=Slug(), help="only operations of this task")
+@click.option("--dispatch", metavar="ID", help="only operations of this dispatch")
+@click.option("--actor", metavar="NAME", help="only operations by this actor")
+@click.option("--since", metavar="TIME", help="only operations after this time: 2h, 18:00, 2026-11-15")
+@click.option("--until", metavar="TIME", help="only operations before this time")
+@click.option("-n", "--limit", type=COUNT, default=100, show_default=True, help="only the newest N")
+@click.option("--archived", is_flag=True, help="include archived operations")
+@click.option("-f", "--follow", is_flag=True, help="keep printing new operations until Ctrl-C")
 @json_option
 def ops(**given: Any) -> None:
-    """What was done, by whom and why. Every change has one line here. With --json: one object a line.
+    """List the operations: what was done, by whom and why. Every change has one line. With --json: one object per line.
 
     \b
     Examples:
@@ -45,38 +45,39 @@ def ops(**given: Any) -> None:
     with Fleet.open() as fleet:
         newest = fleet.operations.newest() if given["follow"] else FOREVER
         listed = fleet.operations.with_archived if given["archived"] else fleet.operations.list
-        _print(listed(_which(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"])
+        _print_operations(listed(_filter(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"])
         if given["follow"]:
-            more = fleet.operations.follow(_which(fleet, given), after=newest, wanted=terminal.has_reader)
-            _print(more, as_json=given["json"])
+            more = fleet.operations.follow(_filter(fleet, given), after=newest, wanted=terminal.has_reader)
+            _print_operations(more, as_json=given["json"])
 
 
-def _which(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
+def _filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
+    """Return the filter that the options of `fleet ops` describe."""
     named = given["project"] is not None or given["task"] is not None
     return Which(
         project=fleet.project_here(given["project"]) if named else None,
         slug=None if given["task"] is None else slug(given["task"]),
         dispatch=None if given["dispatch"] is None else DispatchId(given["dispatch"]),
         actor=given["actor"],
-        since=_or(moment(given["since"], fleet, back=True), 0),
-        before=_or(moment(given["until"], fleet, back=True), FOREVER),
+        since=_default(read_time(given["since"], fleet, back=True), 0),
+        before=_default(read_time(given["until"], fleet, back=True), FOREVER),
         until=until,
     )
 
 
-def _or(at: int | None, otherwise: int) -> int:
+def _default(at: int | None, otherwise: int) -> int:
     return otherwise if at is None else at
 
 
 @click.command("watch")
 @click.argument("task", metavar="[SLUG]", required=False, type=Slug())
 @click.option(
-    "--after", type=click.IntRange(0, FOREVER), metavar="SEQ", help="begin after this sequence number (default: now)"
+    "--after", type=click.IntRange(0, FOREVER), metavar="SEQ", help="start after this sequence number (default: now)"
 )
-@click.option("-n", "--limit", type=COUNT, metavar="N", help="end after so many changes")
+@click.option("-n", "--limit", type=COUNT, metavar="N", help="end after N changes")
 @reading
 def watch(task: str | None, **given: Any) -> None:
-    """Follow changes of tasks as they happen; Ctrl-C ends it. With --json: one object a line.
+    """Print changes of tasks as they happen, until Ctrl-C. With --json: one object per line.
 
     \b
     Examples:
@@ -90,16 +91,18 @@ def watch(task: str | None, **given: Any) -> None:
             fleet.tasks.show(project=project, slug=task)
         start = fleet.operations.newest() if given["after"] is None else given["after"]
         changes = fleet.operations.follow(Which(project=project, slug=task), after=start, wanted=terminal.has_reader)
-        _print(islice(changes, given["limit"]), as_json=given["json"])
+        _print_operations(islice(changes, given["limit"]), as_json=given["json"])
 
 
-def _print(operations: Iterable[OperationView], *, as_json: bool) -> None:
+def _print_operations(operations: Iterable[OperationView], *, as_json: bool) -> None:
+    """Print operations one by one, as soon as each arrives."""
     for each in operations:
         terminal.say(jsontext.dumps(each) if as_json else _line(each))
         sys.stdout.flush()
 
 
 def _line(operation: OperationView) -> str:
+    """Return an operation in one line."""
     reason = operation.what.get("reason") or operation.what.get("message") or ""
     more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""
     at = terminal.paint(operation.at, "dim")

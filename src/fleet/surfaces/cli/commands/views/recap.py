@@ -9,7 +9,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import ProjectName, json_option
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import moment
+from fleet.surfaces.cli.ui.when import read_time
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import Waiting
@@ -19,11 +19,13 @@ _SHOWN = 10
 
 
 @click.command("recap")
-@click.option("--since", metavar="TIME", default="24h", show_default=True, help="since then: 8h, 18:00, 2026-11-15")
-@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only of this project")
+@click.option(
+    "--since", metavar="TIME", default="24h", show_default=True, help="the time to start from: 8h, 18:00, 2026-11-15"
+)
+@click.option("-p", "--project", metavar="NAME", type=ProjectName(), help="only this project")
 @json_option
 def recap(since: str, project: str | None, **given: Any) -> None:
-    """What happened since a time: merged, waiting for you, failed, interrupted, spent.
+    """Show what happened since a time: what was merged, waits for you, failed, was interrupted, and what it cost.
 
     \b
     Examples:
@@ -32,25 +34,29 @@ def recap(since: str, project: str | None, **given: Any) -> None:
     """
     with Fleet.open() as fleet:
         named = None if project is None else fleet.project_here(project)
-        page = fleet.views.recap(since=moment(since, fleet, back=True) or 0, project=named)
-    terminal.say_json(page) if given["json"] else _show(page)
+        page = fleet.views.recap(since=read_time(since, fleet, back=True) or 0, project=named)
+    terminal.say_json(page) if given["json"] else _print_recap(page)
 
 
-def _show(page: Recap) -> None:
+def _print_recap(page: Recap) -> None:
+    """Print the recap."""
     terminal.say(terminal.paint(f"Since {page.since[:16].replace('T', ' ')} UTC", "bold"))
-    _part("merged", "green", [f"{_where(each)}  {each.title}" for each in page.merged])
-    _part("waits for your review", "yellow", [f"{_where(each)}  {each.title}" for each in page.review])
-    _part("waits for your answer", "yellow", [f"{_where(each)}  {_line(each.text)}" for each in page.asked])
-    merged = {_where(each) for each in page.merged}
-    _part("failed", "red", [_with_reason(each, merged) for each in page.failed])
-    _part("blocked", "yellow", [_with_reason(each, merged) for each in page.blocked])
-    _part("interrupted", "yellow", [_with_reason(each, merged) for each in page.interrupted])
+    _print_section("merged", "green", [f"{_place(each)}  {each.title}" for each in page.merged])
+    _print_section("waits for your review", "yellow", [f"{_place(each)}  {each.title}" for each in page.review])
+    _print_section(
+        "waits for your answer", "yellow", [f"{_place(each)}  {_one_line(each.text)}" for each in page.asked]
+    )
+    merged = {_place(each) for each in page.merged}
+    _print_section("failed", "red", [_with_reason(each, merged) for each in page.failed])
+    _print_section("blocked", "yellow", [_with_reason(each, merged) for each in page.blocked])
+    _print_section("interrupted", "yellow", [_with_reason(each, merged) for each in page.interrupted])
     spent = page.spent
     cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "not reported"
     terminal.say(f"  spent: {cost}")
 
 
-def _part(title: str, colour: str, lines: list[str]) -> None:
+def _print_section(title: str, colour: str, lines: list[str]) -> None:
+    """Print a section with its count and its first lines; nothing for an empty section, except "merged"."""
     if not lines and title != "merged":
         return
     terminal.say(f"  {title}: {terminal.paint(str(len(lines)), colour if lines else '')}")
@@ -60,17 +66,19 @@ def _part(title: str, colour: str, lines: list[str]) -> None:
         terminal.say(f"    and {len(lines) - _SHOWN} more")
 
 
-def _where(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
+def _place(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
+    """Return project and task, or project and "coordinator"."""
     return f"{each.project}/{each.slug or 'coordinator'}"
 
 
 def _with_reason(settled: SettledView, merged: set[str]) -> str:
-    """How an attempt ended, and first whether a later attempt was merged."""
-    since = "merged since; " if _where(settled) in merged else ""
-    return f"{_where(settled)}  {since}{_line(settled.reason or '')}".rstrip(" ;")
+    """Return a dispatch with its reason, and whether the task was merged since."""
+    since = "merged since; " if _place(settled) in merged else ""
+    return f"{_place(settled)}  {since}{_one_line(settled.reason or '')}".rstrip(" ;")
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
+    """Return the text on one line."""
     return " ".join(text.split())
 
 

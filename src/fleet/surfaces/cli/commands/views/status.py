@@ -22,42 +22,48 @@ _SHOWN = 20
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
-_OVER = frozenset({"exited", "interrupted"})
-_AGAIN = "`fleet resume SLUG` goes on, `fleet task retry SLUG` opens it again"
-_HEADS = ("PROJECT", "READY", "WAITING", "ON HAND", "STUCK", "DONE")
+_ENDED = frozenset({"exited", "interrupted"})
+_AGAIN = "`fleet resume SLUG` continues it, `fleet task retry SLUG` opens it again"
+_HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
 def show_status(**given: Any) -> None:
-    """What is going on, on one page: who needs you, what to review, trouble, who works on what, a row a project."""
+    """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
     with Fleet.open() as fleet:
         page, now = fleet.views.status(), fleet.clock.now()
     if given["json"]:
         terminal.say_json(page)
     elif not page.projects:
-        terminal.say("no projects yet: `fleet up` in a repository begins")
+        terminal.say("no projects yet: run `fleet up` in a repository")
     else:
-        _show(page, now)
+        _print_page(page, now)
 
 
-def _show(page: Overview, now: int) -> None:
-    _part("Needs you", "yellow", (_need(each, now) for each in page.needs_you))
-    _part("In the way", "red", (_wrapped(f"{each.project}: {each.text}") for each in page.in_the_way))
-    _part("To review", "yellow", (_waiting(each, now) for each in page.review), "`fleet review` walks you through")
-    _part("Failed", "red", map(_failure, page.failed), _AGAIN)
-    _part("Parked", "yellow", map(_parked, page.parked), "`fleet resume SLUG` goes on with what stopped")
-    _part("Held back", "red", map(_hold, page.holds))
-    _part("To merge", "blue", map(_merging, page.merging))
-    over = [each for each in page.working if each.state in _OVER]
-    _part("Ended", "red", (_working(each, now) for each in over), "the coordinator or `fleet clean` settles it")
-    _part("Working", "cyan", (_working(each, now) for each in page.working if each.state not in _OVER))
-    _projects(page.projects)
+def _print_page(page: Overview, now: int) -> None:
+    """Print the sections of the page, then the projects."""
+    _print_section("Needs you", "yellow", (_need_entry(each, now) for each in page.needs_you))
+    _print_section("In the way", "red", (_wrap(f"{each.project}: {each.text}") for each in page.in_the_way))
+    _print_section(
+        "To review", "yellow", (_review_entry(each, now) for each in page.review), "`fleet review` walks you through"
+    )
+    _print_section("Failed", "red", map(_failure_entry, page.failed), _AGAIN)
+    _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
+    _print_section("Held back", "red", map(_hold_entry, page.holds))
+    _print_section("To merge", "blue", map(_merge_entry, page.merging))
+    over = [each for each in page.working if each.state in _ENDED]
+    _print_section(
+        "Ended", "red", (_agent_entry(each, now) for each in over), "the coordinator or `fleet clean` settles it"
+    )
+    _print_section("Working", "cyan", (_agent_entry(each, now) for each in page.working if each.state not in _ENDED))
+    _print_projects(page.projects)
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
     for line in page.elsewhere:
         terminal.say(terminal.paint(line, "yellow"))
 
 
-def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
+def _print_section(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
+    """Print a section with its count and its first entries; nothing for an empty section."""
     entries = list(lines)
     if not entries:
         return
@@ -71,55 +77,55 @@ def _part(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None
     terminal.say()
 
 
-def _where(each: NeedView | Waiting | Failure | Parked | Merging | Attempt) -> str:
+def _place(each: NeedView | Waiting | Failure | Parked | Merging | Attempt) -> str:
     return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
 
 
-def _need(need: NeedView, now: int) -> str:
-    """The command that answers, and the question: below it where they do not fit on one line."""
-    text, command = _line(need.text), _line(need.command or "")
+def _need_entry(need: NeedView, now: int) -> str:
+    """Return the command that answers, and the question, on a second line where both do not fit on one."""
+    text, command = _one_line(need.text), _one_line(need.command or "")
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
     word = {"permission": "approve", "question": "answer"}.get(need.kind, "attach")
-    who = f"fleet {word} {need.question or need.dispatch}  {_where(need)}, {_age(need.since, now)} ago"
+    who = f"fleet {word} {need.question or need.dispatch}  {_place(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
-    return f"{who}: {asked}" if fits else f"{who}\n    {_wrapped(asked, more='fleet questions')}"
+    return f"{who}: {asked}" if fits else f"{who}\n    {_wrap(asked, more='fleet questions')}"
 
 
-def _waiting(task: Waiting, now: int) -> str:
-    return f"{_where(task)}  {task.title}  ({_age(task.changed_at, now)} ago)"
+def _review_entry(task: Waiting, now: int) -> str:
+    return f"{_place(task)}  {task.title}  ({_age(task.changed_at, now)} ago)"
 
 
-def _failure(task: Failure) -> str:
-    return f"{_where(task)}  {_line(task.reason or task.title)}"
+def _failure_entry(task: Failure) -> str:
+    return f"{_place(task)}  {_one_line(task.reason or task.title)}"
 
 
-def _parked(task: Parked) -> str:
-    until = f"to be mended ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
-    until = f"until {_clock(task.not_before)}  " if task.not_before else until
-    return f"{_where(task)}  {until}{_line(task.reason or task.title)}"
+def _parked_entry(task: Parked) -> str:
+    until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
+    until = f"until {_local_time(task.not_before)}  " if task.not_before else until
+    return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}"
 
 
-def _hold(hold: HoldView) -> str:
-    until = f"until {_clock(hold.until)}" if hold.until else "until somebody mends it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_line(hold.reason)}"
+def _hold_entry(hold: HoldView) -> str:
+    until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
+    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
 
 
-def _merging(task: Merging) -> str:
-    return f"{_where(task)}  {task.pull_request or task.title}"
+def _merge_entry(task: Merging) -> str:
+    return f"{_place(task)}  {task.pull_request or task.title}"
 
 
-def _working(attempt: Attempt, now: int) -> str:
+def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    learnt = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
-    return f"{attempt.who} {learnt}  {_where(attempt)}  {_line(text)}"
+    return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 
 
-def _projects(projects: list[ProjectView]) -> None:
-    """A row a project; where the terminal is narrow, the counts of its dispatches stand below it."""
-    rows, counts = [_row(each) for each in projects], [_dispatches(each) for each in projects]
+def _print_projects(projects: list[ProjectView]) -> None:
+    """Print a row for each project; in a narrow terminal its dispatch counts stand on a second line."""
+    rows, counts = [_row(each) for each in projects], [_dispatch_counts(each) for each in projects]
     whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, counts, strict=True)]))
     if not any("…" in line for line in whole):
         for line in whole:
@@ -139,24 +145,25 @@ def _row(project: ProjectView) -> tuple[str, ...]:
     return (project.name, *(str(number) for number in numbers))
 
 
-def _dispatches(project: ProjectView) -> str:
+def _dispatch_counts(project: ProjectView) -> str:
     count = project.dispatches
     return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
 
-def _wrapped(text: str, *, more: str = "fleet status --json") -> str:
-    """As many lines as it takes, but no more than a few; all but the first are indented. What is left out is counted."""
+def _wrap(text: str, *, more: str = "fleet status --json") -> str:
+    """Return the text wrapped to a few lines, all but the first indented, with the number of characters left out."""
     import textwrap
 
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
-    lines = textwrap.wrap(_line(text), room)
+    lines = textwrap.wrap(_one_line(text), room)
     if len(lines) > _LINES:
         left = sum(len(line) for line in lines[_LINES:])
         lines = [*lines[:_LINES], f"… {left:,} more characters: {more}"]
     return f"\n{_INDENT}".join(lines)
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
+    """Return the text on one line, with control characters made visible."""
     return escapes.line(" ".join(text.split()))
 
 
@@ -164,6 +171,6 @@ def _age(at: str, now: int) -> str:
     return age(now - round(datetime.fromisoformat(at).timestamp() * SECOND))
 
 
-def _clock(at: str) -> str:
-    """A time as the person's own clock shows it."""
+def _local_time(at: str) -> str:
+    """Return a time in the local time zone."""
     return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
