@@ -135,7 +135,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         reading.findings.append(f"line {number}: {error}")
         return
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reading.findings.append(f"line {number}: a field is not of the form its tool writes ({error})")
+        reading.findings.append(f"line {number}: a field has an unexpected form ({error})")
         return
     if node is None:
         reading.left_out += 1
