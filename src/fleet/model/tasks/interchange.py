@@ -135,7 +135,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
         reading.findings.append(f"line {number}: {error}")
         return
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        reading.findings.append(f"line {number}: a field is not of the form its tool writes ({error})")
+        reading.findings.append(f"line {number}: a field has an unexpected form ({error})")
         return
     if node is None:
         reading.left_out += 1
@@ -170,7 +170,7 @@ def _parse_node(line: int, given: Given) -> Node | None:
 
 
 def _from_workgraph(given: Given) -> Given:
-    """Return a node of workgraph with fleet's field names."""
+    """Return a node of workgraph with the field names of fleet."""
     node = {
         "slug": str(given["id"]).lower(),
         "title": given.get("title") or given["id"],
@@ -198,7 +198,6 @@ def _from_workgraph(given: Given) -> Given:
 
 
 def _from_beads(given: Given) -> Given:
-    """Return an issue of beads with fleet's field names."""
     links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
@@ -260,7 +259,6 @@ def _checked_node(line: int, given: Given) -> Node:
 
 
 def _build_node(line: int, given: Given) -> Node:
-    """Return the node of a line after checking each field."""
     return Node(
         line=line,
         slug=names.slug(_text_field(given, "slug")),
@@ -316,7 +314,6 @@ def _number_field(given: Given, name: str, allowed: range) -> int:
 
 
 def _flag_field(given: Given, name: str) -> bool:
-    """Return a boolean field; False when it is absent."""
     value = given.get(name, False)
     if not isinstance(value, bool):
         raise _UnusableLine(f"{name} is neither true nor false")

@@ -63,7 +63,7 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
     """Commit the uncommitted work of an archived task to a ref and return the ref. Raise Absent when there is none."""
     kept_here = [pair for pair in _kept_claims(context) if (pair[0].project, pair[0].slug) == (project, slug)]
     if not kept_here or not is_bundle_releasable(context, project, slug):
-        raise errors.Absent(what=f"worktree of {project}/{slug} with uncommitted work that nobody needs any more")
+        raise errors.Absent(what=f"kept worktree of {project}/{slug} with uncommitted work")
     claim, kept = kept_here[0]
     if not kept.committable:
         raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)

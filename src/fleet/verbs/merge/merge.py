@@ -139,13 +139,13 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
     trees = git.worktrees(repository)
     if trees is None:
-        raise errors.GitRefused(what=f"say what the worktree of {slug} has", why="it does not list the worktrees")
+        raise errors.GitRefused(what=f"read the worktree of {slug}", why="it does not list the worktrees")
     for tree in trees:
         if os.path.realpath(tree.path) != path or tree.branch == task_branch(slug):
             continue
         commits = git.commits(repository, head_ref(integration), tree.head)
         if commits is None:
-            return "git does not say what its worktree has"
+            return "git does not say which commits its worktree has"
         if commits:
             where = f"the branch {tree.branch}" if tree.branch else "no branch"
             return f"its worktree is on {where}, with work that {task_branch(slug)} does not have"

@@ -47,7 +47,7 @@ def _merge_commit(context: Context, order: Order, path: str) -> str:
     """
     work, merge_commit = order.work, context.world.git.resolve_in(path, "HEAD")
     if merge_commit is None:
-        raise errors.FleetError(what="git does not say what was merged")
+        raise errors.FleetError(what="git does not say which commit the merge made")
     nothing_new = merge_commit == order.base and context.world.git.is_in(order.repository, work, merge_commit) is True
     if not nothing_new and context.world.proofs.parents(order.repository, merge_commit) != [order.base, work]:
         raise errors.FleetError(
@@ -90,7 +90,7 @@ def _run_verify(context: Context, order: Order, path: str, command: str) -> None
     if not run.ok:
         output = f"{run.out}\n{run.err}".replace("\0", "").strip()
         why = f"verify is red ({command!r} gave {run.status}):\n{output}"
-        raise _refusal(order, why, f"`fleet task retry {order.slug}` lets an agent mend it", "fix")
+        raise _refusal(order, why, f"`fleet task retry {order.slug}` lets an agent fix it", "fix")
 
 
 def _tree_state(context: Context, path: str) -> dict[str, str]:

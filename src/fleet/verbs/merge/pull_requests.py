@@ -57,7 +57,7 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
     if task.merged:
         return _view(project, slug, task.pull_request, "merged", changed=False)
     if not task.pull_request:
-        raise _refusal(project, slug, "it was not opened yet", f"`fleet pr {slug} -p {project}` opens it")
+        raise _refusal(project, slug, "it is not opened yet", f"`fleet pr {slug} -p {project}` opens it")
     before = context.store.read(lambda rows: tasks.state(rows, project, slug))
     repository, remote, program = _remote_and_forge(context, project, slug)
     state = program.state(task.pull_request)
@@ -146,9 +146,7 @@ def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_finished(state) or state.archived:
         waits = state.stage == "review"
-        advice = (
-            f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only work that is done gets one"
-        )
+        advice = f"it waits for review: `fleet review {slug} -p {project}`" if waits else "only finished work gets one"
         raise errors.IllegalStep(
             event="open a pull request for", project=project, slug=slug, status=state.status, advice=advice
         )

@@ -59,7 +59,7 @@ def describe_missing(context: Context, project: str) -> str | None:
     try:
         missing = missing_merges(context, project)
     except errors.GitRefused as error:
-        return f"its recorded merges cannot be looked for: {error}"
+        return f"git could not look for its recorded merges: {error}"
     return _missing_error(missing).spoken if missing else None
 
 

@@ -48,7 +48,7 @@ def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
     ident = tx.caller.dispatch
     row = None if ident is None else q.dispatch_by_id(tx, id=ident)
     if row is not None and (row.project, row.slug) != (project, slug):
-        rule, instead = "an agent works on the task that it was started on", "report on that one"
+        rule, instead = "an agent works on the task that it was started on", "report on that task"
         facts = {"role": row.kind, "act": "claim", "what": f"claim {project}/{slug}"}
         raise errors.NotAllowed(who=f"{row.kind} {ident}", rule=rule, instead=instead, **facts)
 

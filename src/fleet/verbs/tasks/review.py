@@ -56,7 +56,7 @@ def record_verdict(
     names.slug(slug)
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not text:
-        raise errors.BadInput(what="to send work back, say what is to be done: --comments TEXT")
+        raise errors.BadInput(what="to send work back, say what has to change: --comments TEXT")
     status, stage = _STATUS_AND_STAGE[verdict]
     outcome = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
@@ -84,7 +84,7 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
     fence.check_agent(project, slug, was, tx.caller)
     row = q.dispatch_by_id(tx, id=tx.caller.dispatch)
     if row is None or not is_unfinished(row) or row.kind != "reviewer":
-        now = "only its reviewer, or a person, says what becomes of it"
+        now = "only its reviewer or a person may give a verdict"
         raise errors.Superseded(who=f"dispatch {tx.caller.dispatch}", project=project, slug=slug, now=now)
     return row
 
@@ -107,7 +107,7 @@ def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> No
     if was.attempted and tx.caller.dispatch is None:
         who = was.assignee
         raise errors.Contested(
-            what=f"{project}/{slug} is with agent {who}; wait for it, or end it with `fleet stop {who}`"
+            what=f"agent {who} works on {project}/{slug}; wait for it, or end it with `fleet stop {who}`"
         )
 
 
