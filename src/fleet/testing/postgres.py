@@ -137,10 +137,7 @@ def commands(binaries: Path, directory: Path) -> list[list[str]]:
 
 
 def server_identity() -> tuple[int, int]:
-    """Return the uid and gid that run the server.
-
-    For root they are those of `nobody`, because PostgreSQL refuses to run as root.
-    """
+    """Return the uid and gid that run the server: those of `nobody` for root, as which PostgreSQL refuses to run."""
     if os.getuid() != 0:
         return os.getuid(), os.getgid()
     nobody = pwd.getpwnam("nobody")

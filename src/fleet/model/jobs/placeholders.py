@@ -97,10 +97,7 @@ def text_of(value: object) -> str:
 
 
 class _Quoting:
-    """The quotes around a position in a shell command: none, double or single.
-
-    A `$(` inside quotes begins without quotes.
-    """
+    """The quotes around a position in a shell command: none, double or single. A `$(` begins without quotes again."""
 
     def __init__(self) -> None:
         self._quotes = [""]

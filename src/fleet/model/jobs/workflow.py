@@ -1,7 +1,4 @@
-"""The workflow of a job: setup, steps for each of many items, then reduce.
-
-Faults of its document have line and column.
-"""
+"""The workflow of a job: setup, steps for each of many items, reduce. Faults of its document have line and column."""
 
 from __future__ import annotations
 

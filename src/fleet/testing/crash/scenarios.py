@@ -49,10 +49,7 @@ class Scenario:
         return Scene(store=store)
 
     def finish(self, scene: Scene) -> list[str]:
-        """End all work, archive all tasks, sweep.
-
-        Return a fault for everything that is left, and one if the bystander died.
-        """
+        """End all work, archive all tasks, sweep. Return a fault for all that is left, and for a dead bystander."""
         alive = _is_bystander_alive(scene)
         with scene.fleet("finisher") as fleet:
             for agent in fleet.agents.list():

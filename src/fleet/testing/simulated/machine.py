@@ -44,10 +44,7 @@ class SimulatedHost(Host):
 
 
 class SimulatedMachine:
-    """All that the simulated worlds of one test share.
-
-    A person's shell runs on it; every fleet is a process below the shell.
-    """
+    """All that the simulated worlds of one test share. Every fleet is a process below the person's shell."""
 
     def __init__(self, *, cgroups: str = "") -> None:
         self.clock = SimulatedClock()
@@ -62,10 +59,7 @@ class SimulatedMachine:
         self.start()
 
     def start(self) -> None:
-        """Boot the machine, or boot it again.
-
-        All processes are gone then, and worlds that were opened before are useless.
-        """
+        """Boot the machine, or boot it again: all processes are gone, and worlds opened before are useless."""
         self._boots += 1
         self.boot = f"boot-{self._boots}"
         self.servers.clear()

@@ -89,10 +89,7 @@ class SimulatedScene:
 
     # a task's way -----------------------------------------------------------------------------------------------------
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
-        """Add a task if it is missing and create its agent's session, without launching the agent.
-
-        Returns the dispatch id.
-        """
+        """Add a task if it is missing and create its agent's session, not launched yet; return the dispatch id."""
         fleet = fleet or self.fleet
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)

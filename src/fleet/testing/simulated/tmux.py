@@ -1,7 +1,4 @@
-"""Simulated tmux servers.
-
-A socket is a file with its server's pid, so that it can be lost or taken over like a real one.
-"""
+"""Simulated tmux servers. A socket is a file with its server's pid, so it can be lost or taken over like a real one."""
 
 from __future__ import annotations
 
@@ -247,10 +244,7 @@ class SimulatedTmux(Tmux):
         return Listing(server=identity, panes=tuple(each.listed() for each in server.panes), home=self.home_id)
 
     def _server(self) -> SimulatedServer | None:
-        """Return the server that answers on the socket, else None.
-
-        The call waits for a stopped server until its time limit.
-        """
+        """Return the server that answers on the socket, else None. A stopped server costs the whole time limit."""
         server = self._machine.servers.get(_pid_on(self.socket))
         if server is not None and server.process.is_stopped:
             self._clock.wait(LIMIT)

@@ -22,10 +22,7 @@ _MOST = 1_000
 
 
 def has_runner(context: Context, ident: str) -> bool:
-    """Whether a process that is not proven dead holds the job's gate.
-
-    Reads the gate's file and never locks the gate.
-    """
+    """Whether a process that is not proven dead holds the job's gate. Reads the gate's file; never locks the gate."""
     holder = context.world.work_gate(f"job-{ident}", ident).holder()
     return holder is not None and context.world.processes.life(holder.who) != "dead"
 

@@ -115,10 +115,7 @@ def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mappi
 
 
 def parts_of(workflow: Workflow) -> list[JobPart]:
-    """Return the parts of a job that run besides its items.
-
-    Setup without steps runs when the job needs its checkout.
-    """
+    """Return the parts of a job that run besides its items. Setup without steps runs if the job needs its checkout."""
     setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
     wanted = {"setup": setup, "reduce": bool(workflow.reduce)}
     return [part for part in items.PARTS if wanted[part]]

@@ -46,7 +46,7 @@ def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
 def _result(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
     """Return the cancelled job with its counts.
 
-    `left` says what stays; `runner` names a runner that still has to stop.
+    `left` says what stays; `runner` names a runner that has yet to stop.
     """
     job, counts = context.store.read(lambda rows: records.job_of(rows, ident)), results.count(context, ident)
     return JobCancelled.made_of(job, items=counts, branch=job_branch(ident), left=left, runner=runner)

@@ -1,7 +1,4 @@
-"""Let a job wait while one of its engines is held back for the whole fleet.
-
-After the reset, one item tries the engine.
-"""
+"""Let a job wait while one of its engines is held back for all of fleet. After the reset, one item tries the engine."""
 
 from __future__ import annotations
 

@@ -157,10 +157,7 @@ def bring_back(tx: Tx, job: str) -> int:
 
 
 def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
-    """Record that attempts of items start, and open the items' tasks if `tasks`.
-
-    Returns the ids of the started items.
-    """
+    """Record that attempts of items start, and open the items' tasks if `tasks`. Returns the ids of started items."""
 
     def work(tx: Tx) -> list[str]:
         tx.about(job.project)
@@ -192,10 +189,7 @@ def label(item: Item) -> str:
 
 
 def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None = None) -> Change[None]:
-    """Let running items wait again, without a failure.
-
-    Their attempts were interrupted, or never began (`began` is False).
-    """
+    """Let running items wait again, without a failure: attempts were interrupted, or never began (not `began`)."""
     unbegun, stepped = int(not began), change(kinds.STEPS, "running", "put_back")
 
     def work(tx: Tx) -> None:
@@ -233,10 +227,7 @@ class Failure:
 def record_outcomes(
     job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool
 ) -> Change[None]:
-    """Record ended attempts.
-
-    A passed item is merged next (`merge`) or done; a failed one waits for a retry or is over.
-    """
+    """Record ended attempts. A passed item is merged next (`merge`) or done; a failed item is retried or over."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

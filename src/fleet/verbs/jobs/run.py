@@ -44,7 +44,7 @@ INTERRUPTED = "interrupted"
 
 
 class _Halt(Exception):
-    """Stops the runner. The job stays paused or cancelled."""
+    """Stops the runner. The job is paused, or stays cancelled."""
 
 
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
@@ -254,10 +254,7 @@ class Runner:
         return ended
 
     def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
-        """Record what becomes of the items of ended attempts.
-
-        Then stop the job, or pause it, if it failed too often.
-        """
+        """Record what becomes of the items of ended attempts; then stop or pause the job if it failed too often."""
         ended = self._put_back_limited(ended)
         if not ended:
             return
@@ -353,9 +350,9 @@ class Runner:
             merge_item.release_item(self._context, self._job, row.id)
 
     def tidy(self, *, over: bool) -> list[str]:
-        """Remove the worktrees of done and skipped items; return what stays, and why.
+        """Remove the worktrees of done and skipped items, except setup's while items use it.
 
-        Setup's worktree stays while items use it.
+        Returns what stays, and why.
         """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))

@@ -64,10 +64,7 @@ class FileLock:
         raise BlockingIOError(errno.EAGAIN, "somebody else holds it", self.path)
 
     def give(self) -> None:
-        """Close the file; do nothing when it is closed.
-
-        The lock is free once no process that inherited the descriptor is left.
-        """
+        """Close the file, if it is open. The lock is free once no process that inherited the descriptor is left."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
@@ -145,9 +142,9 @@ class FileLock:
 
 
 class WriterLock(FileLock):
-    """The lock of the store's writers.
+    """The lock of the store's writers: locked many times, and its file names the last writer.
 
-    It is locked many times, its file names the last writer, and it never creates the home.
+    Never creates the home.
     """
 
     __slots__ = ()
@@ -163,7 +160,7 @@ class WriterLock(FileLock):
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def note(self, *numbers: int) -> None:
-        """Write four numbers into the lock file, for the next process that opens the store.
+        """Write four numbers into the lock file, for the next opener of the store.
 
         A copy of the file has no valid note.
         """

@@ -1,4 +1,1 @@
-"""Documents that people write, as trees, and the kinds and tables that check them.
-
-Used by settings, engines and jobs.
-"""
+"""Documents that people write, as trees, and the kinds and tables that check them: for settings, engines and jobs."""

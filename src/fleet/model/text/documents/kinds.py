@@ -37,10 +37,7 @@ class Kind:
         self.schema = schema or {}
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Yield a fault if the value is not of this kind.
-
-        `name` is the value's key; `advice` says what the key means.
-        """
+        """Yield a fault if the value is not of this kind. `name` is the value's key; `advice` explains the key."""
         if not self.accepts(node.plain):
             yield self.fault(node, name, advice)
 

@@ -25,10 +25,7 @@ ENGINE = "job"
 
 
 def start(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Dispatch a running item.
-
-    Returns the outcome if the dispatch failed; None if it started or the item has to wait.
-    """
+    """Dispatch a running item. Returns the outcome if the dispatch failed; None if it started or has to wait."""
     slug = items.slug(job.id, item.id)
     wanted = Wanted(project=job.project, slug=slug, engine=ENGINE, onto=job_branch(job.id))
     try:

@@ -48,10 +48,7 @@ def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everyt
 
 
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:
-    """Put items of the queue back to waiting.
-
-    The job's runner starts them; without a runner, the job has to be resumed.
-    """
+    """Set items of the queue back to waiting. The job's runner starts them; without a runner, resume the job."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     if job.state == "cancelled":

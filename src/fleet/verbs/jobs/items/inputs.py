@@ -70,10 +70,7 @@ def _read_source(
 
 
 def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
-    """Run the input's command and return its output.
-
-    Its output files are kept when it fails; its error output is always kept.
-    """
+    """Run the input's command; return its output. Its files are kept when it fails; its error output is always kept."""
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
     out, log = (f"{where.home}/{name}" for name in names)

@@ -114,10 +114,7 @@ def _settle_finisher(context: Context, job: Job, slug: str) -> None:
 def release_item(
     context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None
 ) -> list[str]:
-    """Archive the task of an ended item and remove its worktree; return what stays, and why.
-
-    Uncommitted work is kept in a ref first.
-    """
+    """Archive an ended item's task, keep uncommitted work in a ref, remove the worktree; return what stays, and why."""
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))

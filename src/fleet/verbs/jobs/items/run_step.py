@@ -89,10 +89,7 @@ class StepRun:
 
     @property
     def files(self) -> list[str]:
-        """The paths of the step's output and error output.
-
-        Only setup uses both; other steps write all into the second.
-        """
+        """The paths of the step's output and error output. Only setup uses both; other steps use only the second."""
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:
