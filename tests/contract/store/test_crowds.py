@@ -97,7 +97,7 @@ def test_rotation_after_the_clock_was_set_back_takes_the_oldest_without_a_gap(fl
         "a clock that was ahead", lambda tx: {"changed": tx.write(late, {"seq": first + 2})}, fleet.caller()
     )
     fleet.operations.rotate(older_than="0s")
-    assert [each["seq"] for each in fleet.operations.with_archived(Which(), limit=1 << 40)] == list(
+    assert [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)] == list(
         range(1, fleet.operations.newest() + 1)
     )
 

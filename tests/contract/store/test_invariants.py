@@ -102,8 +102,8 @@ def test_a_dispatch_carries_its_journal(journal):
     assert {
         "id", "kind", "owner", "host", "tmux_socket", "schema", "created_at", "updated_at", "exec_state", "recl_state",
         "report", "blocked_reason", "predecessor",
-    } <= row.keys()  # fmt: skip
-    assert (row["exec_state"], row["recl_state"], row["schema"]) == ("pending", "pending", 1)
+    } <= row.as_json().keys()  # fmt: skip
+    assert (row.exec_state, row.recl_state, row.schema) == ("pending", "pending", 1)
 
 
 @pytest.mark.req("STORE-11")

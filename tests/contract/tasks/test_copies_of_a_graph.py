@@ -20,7 +20,7 @@ def lines_of(fleet) -> list[bytes]:
 
 
 def before_the_second_page(monkeypatch, act) -> None:
-    page, looks = export._page, []
+    page, looks = export._page_of_nodes, []
 
     def looked(rows, project, last, **how):
         looks.append(last)
@@ -28,7 +28,7 @@ def before_the_second_page(monkeypatch, act) -> None:
             act()
         return page(rows, project, last, **how)
 
-    monkeypatch.setattr(export, "_page", looked)
+    monkeypatch.setattr(export, "_page_of_nodes", looked)
 
 
 @pytest.mark.req("GRAPH-11")

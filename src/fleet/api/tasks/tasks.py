@@ -144,7 +144,8 @@ class Tasks(Part):
         """Report a task as done, at the commit that its worktree is at."""
         from fleet.verbs.tasks import report
 
-        work = self._reported_work("tasks.done", project, slug, override=override)
+        self._by.may("tasks.done")
+        work = self._reported_work(project, slug, override=override)
         change = report.done(project=project, slug=slug, message=message, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -152,7 +153,8 @@ class Tasks(Part):
         """Report a task as failed."""
         from fleet.verbs.tasks import report
 
-        work = self._reported_work("tasks.fail", project, slug, override=override)
+        self._by.may("tasks.fail")
+        work = self._reported_work(project, slug, override=override)
         change = report.fail(project=project, slug=slug, reason=reason, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -160,7 +162,8 @@ class Tasks(Part):
         """Report a task as blocked: the agent needs a decision or help to continue."""
         from fleet.verbs.tasks import report
 
-        work = self._reported_work("tasks.block", project, slug, override=override)
+        self._by.may("tasks.block")
+        work = self._reported_work(project, slug, override=override)
         change = report.block(project=project, slug=slug, reason=reason, work=work, override=override)
         return self._by.commit(change, key)
 
@@ -179,11 +182,10 @@ class Tasks(Part):
         change = report.abandon(project=project, slug=slug, reason=reason, override=override, planner=planner)
         return self._by.commit(change, key)
 
-    def _reported_work(self, act: str, project: str, slug: str, *, override: bool) -> str | None:
-        """Check that the speaker may report. Returns the commit of the task's worktree; None without a worktree."""
+    def _reported_work(self, project: str, slug: str, *, override: bool) -> str | None:
+        """Return the commit of the task's worktree; None without a worktree. An agent may not override."""
         from fleet.world.git.refs import head_commit
 
-        self._by.may(act)
         self._by.refuse_override(override=override)
         return head_commit(f"{self._by.home}/{paths.worktree(names.project(project), names.slug(slug))}")
 
