@@ -16,7 +16,7 @@ from fleet.verbs.dispatch.plan import Wanted
 def start(fleet, slug):
     if not fleet.graph.slugs(project="p", prefix=slug):
         fleet.tasks.add(project="p", title=slug, slug=slug, description="hang\n")
-    return fleet.dispatches.start(Wanted(project="p", slug=slug, engine="scripted"))["id"]
+    return fleet.dispatches.start(Wanted(project="p", slug=slug, engine="scripted")).id
 
 
 def held(fleet):
@@ -29,16 +29,16 @@ def test_a_limit_parks_its_agent_and_refuses_new_ones_until_the_reset(either):
         ident = scripted(either, fleet, "limit 3600", "hang")
         until(lambda: "scripted" in held(fleet))
         found = agent(fleet, ident)
-        assert (found["state"], found["source"], found["detail"]) == ("limit", "hook", "You've hit your session limit")
+        assert (found.state, found.source, found.detail) == ("limit", "hook", "You've hit your session limit")
         one = held(fleet)["scripted"]
-        assert (one["kind"], one["trial"], one["until"] > one["since"]) == ("limit", None, True)
+        assert (one.kind, one.trial, one.until > one.since) == ("limit", None, True)
         with pytest.raises(EngineHeld, match="session limit"):
             start(fleet, "other")
-        assert fleet.tasks.show(project="p", slug="other")["status"] == "open", (
+        assert fleet.tasks.show(project="p", slug="other").status == "open", (
             "and it is not counted as a failed start"
         )
         said = either.program("dispatch", "other", "-p", "p", "--engine", "scripted")
-        assert (said.code, one["until"] in said.err) == (14, True), said
+        assert (said.code, one.until in said.err) == (14, True), said
         assert either.dispatch(fleet, "third", "sleep", "1000"), "another engine is free"
         assert "is held back until" in either.program("limits", "list").out
         assert "session limit" in either.program("status").out
@@ -59,7 +59,7 @@ def test_after_the_reset_one_tries_and_the_others_follow_when_its_model_has_answ
         said = [answer(child) for child in children]
         assert sorted(each.code for each in said) == [0, 14, 14], said
         assert all("tries whether it is over" in each.err for each in said if each.code)
-        trial = held(fleet)["scripted"]["trial"]
+        trial = held(fleet)["scripted"].trial
         either.launched(fleet, trial)
         hook(either, trial, "SessionStart")
         assert "scripted" in held(fleet), "a session that has begun is no answer of a model"
@@ -80,7 +80,7 @@ def test_a_trial_that_hits_the_limit_again_holds_it_anew_and_a_minute_in_flight_
         either.launched(fleet, trial)
         hook(either, trial, "StopFailure", error="rate_limit", last_assistant_message="limit · resets 11:59pm (UTC)")
         again = held(fleet)["scripted"]
-        assert (again["trial"], again["until"].endswith("T23:59:00.000Z")) == (None, True)
+        assert (again.trial, again.until.endswith("T23:59:00.000Z")) == (None, True)
         raw(fleet, f"UPDATE holds SET until = {now - 1_000}, trial = '{trial}', tried_at = {now - 61_000}")
         raw(fleet, f"UPDATE dispatches SET launched_at = {now - 90_000} WHERE id = '{trial}'")
         start(fleet, "b")
@@ -92,7 +92,7 @@ def test_a_parked_agent_is_continued_after_the_reset(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "limit 3600", "idle", "hang")
         either.shows(fleet, ident, "[scripted] idle")
-        until(lambda: agent(fleet, ident)["state"] == "limit")
+        until(lambda: agent(fleet, ident).state == "limit")
         fleet.agents.tend("p")
         assert messages_of(fleet, ident) == [], "not before"
         raw(fleet, f"UPDATE holds SET since = {fleet.clock.now() - 9_000}, until = {fleet.clock.now() - 1_000}")
@@ -100,7 +100,7 @@ def test_a_parked_agent_is_continued_after_the_reset(either):
         fleet.agents.tend("p")
         either.shows(fleet, ident, "The usage limit has been reset")
         either.shows(fleet, ident, "typed:")
-        assert held(fleet)["scripted"]["trial"] == ident
+        assert held(fleet)["scripted"].trial == ident
         assert fleet.agents.screen(ident, history=True).count("typed:") == 1
 
 
@@ -116,7 +116,7 @@ def test_near_the_end_of_a_window_nothing_new_is_started(either):
         hook(either, ident, "fleet-status", rate_limits=window)
         with pytest.raises(EngineHeld, match="90 % of its window seven_day"):
             start(fleet, "b")
-        quotas = {each["span"]: each["percent"] for each in fleet.engines.limits()["quotas"]}
+        quotas = {each.span: each.percent for each in fleet.engines.limits().quotas}
         assert quotas == {"five_hour": 89, "seven_day": 90}
         raw(fleet, f"UPDATE quotas SET resets_at = {fleet.clock.now() - 1}")
         start(fleet, "b")
@@ -129,7 +129,7 @@ def test_a_login_or_a_bill_needs_the_person_and_holds_the_engine_back(either, er
         ident = scripted(either, fleet, "hang")
         hook(either, ident, "StopFailure", error=error, last_assistant_message="Please run /login")
         found = agent(fleet, ident)
-        assert (found["state"], found["detail"]) == ("failed_turn", f"{error}: Please run /login")
+        assert (found.state, found.detail) == ("failed_turn", f"{error}: Please run /login")
         with pytest.raises(EngineHeld) as refused:
             start(fleet, "a")
         assert "fleet limits lift scripted" in refused.value.next_step
@@ -145,8 +145,8 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
         ident = scripted(either, fleet, "hang")
         for turn in range(1, 7):
             hook(either, ident, "StopFailure", error="overloaded", last_assistant_message=f"529, number {turn}")
-            assert agent(fleet, ident)["state"] == "failed_turn", "never idle"
-            assert known(fleet, ident)["failed_turns"] == turn
+            assert agent(fleet, ident).state == "failed_turn", "never idle"
+            assert known(fleet, ident).failed_turns == turn
             raw(
                 fleet, f"UPDATE agents SET state_at = {fleet.clock.now()} WHERE dispatch = '{ident}'"
             )  # it failed just now
@@ -157,13 +157,13 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
             raw(fleet, f"UPDATE agents SET state_at = {fleet.clock.now() - rest} WHERE dispatch = '{ident}'")
             fleet.agents.tend("p")
             fleet.agents.tend("p")
-            told = [row["text"] for row in messages_of(fleet, ident)]
+            told = [row.text for row in messages_of(fleet, ident)]
             assert len(told) == (1 if turn <= 5 else 0), "the sixth time it needs the person"
             hook(
                 either,
                 ident,
                 "UserPromptSubmit",
-                prompt=f"[fleet message {(told and messages_of(fleet, ident)[0]['id'])}] go",
+                prompt=f"[fleet message {(told and messages_of(fleet, ident)[0].id)}] go",
             )
         assert held(fleet) == {}
 
@@ -172,9 +172,9 @@ def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either
 def test_a_turn_that_goes_well_begins_the_count_anew(either):
     with either.fleet() as fleet:
         ident = scripted(either, fleet, "overloaded", "hang")
-        until(lambda: known(fleet, ident)["failed_turns"] == 1)
+        until(lambda: known(fleet, ident).failed_turns == 1)
         hook(either, ident, "PostToolUse", tool_name="Bash", tool_input={})
-        assert (known(fleet, ident)["failed_turns"], known(fleet, ident)["state"]) == (0, "working")
+        assert (known(fleet, ident).failed_turns, known(fleet, ident).state) == (0, "working")
 
 
 @pytest.mark.req("LIMIT-1")
@@ -183,7 +183,7 @@ def test_a_limit_that_names_no_time_holds_for_a_few_minutes(scene):
         ident = scripted(scene, fleet, "hang")
         hook(scene, ident, "StopFailure", error="rate_limit", last_assistant_message="API Error: 429")
         row = fleet.store.read(lambda rows: q.hold_of(rows, engine="scripted"))
-        assert row["until"] - row["since"] == 5 * 60_000
+        assert row.until - row.since == 5 * 60_000
 
 
 @pytest.mark.req("LIMIT-1")
@@ -198,5 +198,5 @@ def test_a_limit_is_reset_when_its_window_is_whichever_is_told_first(either, ord
         for event, facts in told if order == "the window first" else reversed(told):
             hook(either, ident, event, **facts)
         row = fleet.store.read(lambda rows: q.hold_of(rows, engine="scripted"))
-        assert (row["until"] <= fleet.clock.now()) == over
-        assert over or row["until"] == at * 1_000
+        assert (row.until <= fleet.clock.now()) == over
+        assert over or row.until == at * 1_000

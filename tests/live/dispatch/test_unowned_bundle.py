@@ -23,5 +23,5 @@ def test_the_launch_of_a_dispatch_that_does_not_own_the_bundle_leaves_a_half_mad
         scene.program("launch", OTHER)  # it has no engine, and goes no further
         assert claim_of(fleet, "worktree", slug="t").state == "allocating"
         scene.swept(fleet)
-        scene.launched(fleet, fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000")))["id"])
+        scene.launched(fleet, fleet.dispatches.start(Wanted(**TASK, engine="shell", command=("sleep", "1000"))).id)
         assert (scene.tree("t") / "README").read_text() == "a repository\n"

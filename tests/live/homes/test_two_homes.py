@@ -210,4 +210,4 @@ def test_rows_from_before_homes_were_recorded_are_of_the_home_whose_socket_they_
             second.dispatches.kill(ident, "not mine")
         assert process_of(first, ident).pid == pid
         assert first.dispatches.kill(ident, "a test").settled
-        assert json.loads(json.dumps(second.homes.show()))["others"][0]["path"] == first.home
+        assert second.homes.show().others[0].path == first.home

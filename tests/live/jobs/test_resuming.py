@@ -74,14 +74,14 @@ def test_a_runner_killed_in_the_middle_is_resumed_and_every_item_ends_once(eithe
     child.wait(PATIENCE)
     (out / "go").touch()
     done = either.resume(ident)
-    assert (done["state"], done["items"]["done"], done["items"]["total"]) == ("done", 3, 3)
+    assert (done.state, done.items.done, done.items.total) == ("done", 3, 3)
     ends = [line for line in lines(out) if line.startswith("end")]
     # In worktrees the attempts go on while nobody runs the job; in place they die with their runner and begin again.
     assert set(ends) == {"end a", "end b", "end c"}
     if isolation == "worktree":
         assert lines(out) == ["begin a", "begin b", "begin c", "end a", "end b", "end c"]
         with either.jobs() as fleet:
-            assert {each["attempts"] for each in fleet.jobs.items(ident)} == {1}
+            assert {each.attempts for each in fleet.jobs.items(ident)} == {1}
 
 
 @pytest.mark.req("RES-11", "RES-1")
@@ -93,7 +93,7 @@ def test_a_job_that_runs_is_not_run_twice(scene, out):
         again = scene.asked(COUNTED.format(isolation="none"), id=ident, variables={"OUT": str(out)})
         with pytest.raises(ResumeInProgress):
             fleet.jobs.run(again, lambda _event: None)
-        assert fleet.jobs.show(ident)["runs"]
+        assert fleet.jobs.show(ident).runs
     (out / "go").touch()
     assert answer(child).code == 0
 
@@ -126,11 +126,11 @@ def test_an_interrupted_job_says_how_to_go_on_and_does(scene, out, number):
     assert said.code == 1
     with scene.jobs() as fleet:
         (found,) = fleet.jobs.list()
-        assert (found["state"], found["reason"], found["items"]["waiting"]) == ("paused", "interrupted", 3)
-        assert fleet.world.processes.of_job(found["id"]) == []
-    assert f"fleet resume {found['id']}" in said.out
+        assert (found.state, found.reason, found.items.waiting) == ("paused", "interrupted", 3)
+        assert fleet.world.processes.of_job(found.id) == []
+    assert f"fleet resume {found.id}" in said.out
     (out / "go").touch()
-    assert scene.program("resume", found["id"]).code == 0
+    assert scene.program("resume", found.id).code == 0
 
 
 @pytest.mark.req("JOB-2", "RES-11")
@@ -142,11 +142,11 @@ def test_items_that_changed_between_runs_are_told_apart_by_their_content(either)
     done, _events = either.run(text, id="0a0b0c0d")
     path.write_text(json.dumps([{"id": "new"}, {"id": "stays"}]))
     again, _events = either.run(text, id="0a0b0c0d")
-    assert (done["id"], again["id"]) == ("0a0b0c0d", "0a0b0c0d")
+    assert (done.id, again.id) == ("0a0b0c0d", "0a0b0c0d")
     assert sorted(out.read_text().split()) == ["fails", "new", "stays"], "each ran once"
     assert states(either.items("0a0b0c0d")) == {"stays": "done", "fails": "dead", "new": "done"}
     path.write_text("[]")
-    assert either.run(text, id="0a0b0c0d")[0]["items"]["done"] == 2
+    assert either.run(text, id="0a0b0c0d")[0].items.done == 2
 
 
 @pytest.mark.req("RES-11")
@@ -156,12 +156,12 @@ def test_an_item_that_is_not_in_the_input_any_more_is_not_begun(scene):
     path.write_text("bad\ngone\n")
     document = text.format(path=path)
     done, _events = scene.run(document, id="0a0b0c0e")
-    assert states(scene.items(done["id"])) == {"bad": "dead", "gone": "waiting"}
+    assert states(scene.items(done.id)) == {"bad": "dead", "gone": "waiting"}
     path.write_text("other\n")
     scene.run(document, id="0a0b0c0e")
-    found = scene.items(done["id"])
+    found = scene.items(done.id)
     assert states(found) == {"bad": "dead", "gone": "skipped", "other": "done"}
-    assert found["gone"]["reason"] == "it is not in the input any more"
+    assert found["gone"].reason == "it is not in the input any more"
 
 
 @pytest.mark.req("RES-11")
@@ -170,13 +170,13 @@ def test_a_resume_does_not_need_the_input_or_the_document_any_more(either, out):
     listed.write_text("a\nb\n")
     text = f"name: n\nmap:\n  isolation: none\n  on_failure: stop\n  input: {{command: cat {listed}}}\n  steps:\n    - shell: 'test -e {out}/go'\n  retry: {{attempts: 1}}\n"
     done, _events = either.run(text)
-    assert done["state"] == "failed"
+    assert done.state == "failed"
     listed.unlink()
     Path(either.root, "job.yml").unlink()
     (out / "go").touch()
     with either.jobs() as fleet:
-        fleet.jobs.retry(done["id"], (), everything=True)
-    assert either.resume(done["id"])["items"]["done"] == 2
+        fleet.jobs.retry(done.id, (), everything=True)
+    assert either.resume(done.id).items.done == 2
 
 
 @pytest.mark.req("JOB-1")
@@ -184,11 +184,11 @@ def test_an_input_that_is_not_there_is_named_and_looked_for_again(scene):
     done, _events = scene.run(
         "name: n\nmap:\n  isolation: none\n  input: {file: nowhere.json}\n  steps: [{shell: 'true'}]\n"
     )
-    assert (done["state"], done["phase"]) == ("failed", "setup")
-    assert "the input is not there" in done["reason"]
-    assert f"{scene.root}/nowhere.json" in done["reason"]
+    assert (done.state, done.phase) == ("failed", "setup")
+    assert "the input is not there" in done.reason
+    assert f"{scene.root}/nowhere.json" in done.reason
     Path(scene.root, "nowhere.json").write_text('["x"]')
-    assert scene.resume(done["id"])["items"]["done"] == 1
+    assert scene.resume(done.id).items.done == 1
 
 
 @pytest.mark.req("RES-11")
@@ -197,14 +197,14 @@ def test_a_worktree_that_somebody_removed_is_made_anew(scene, out, isolation):
     shell = f"test -e {out}/go && echo {{item}} > {{item}}.txt && git add . && git commit -qm {{item}}"
     text = f"name: n\nmap:\n  isolation: {isolation}\n  on_failure: stop\n  input: [x]\n  steps:\n    - shell: '{shell}'\n  retry: {{attempts: 1}}\n"
     done, _events = scene.run(text)
-    slug = f"job-{done['id']}-{'setup' if isolation == 'none' else scene.items(done['id'])['x']['id']}"
+    slug = f"job-{done.id}-{'setup' if isolation == 'none' else scene.items(done.id)['x'].id}"
     shutil.rmtree(scene.tree(slug))
     (out / "go").touch()
     with scene.jobs() as fleet:
-        fleet.jobs.retry(done["id"], (), everything=True)
-    again = scene.resume(done["id"])
-    assert (again["state"], again["items"]["done"]) == ("done", 1), scene.items(done["id"])
-    assert scene.git("show", f"{again['branch']}:x.txt") == "x"
+        fleet.jobs.retry(done.id, (), everything=True)
+    again = scene.resume(done.id)
+    assert (again.state, again.items.done) == ("done", 1), scene.items(done["id"])
+    assert scene.git("show", f"{again.branch}:x.txt") == "x"
 
 
 @pytest.mark.req("JOB-5")
@@ -232,9 +232,9 @@ def test_a_full_disk_stops_the_runner_and_loses_nothing(scene, out):
     assert "nothing was changed" in said.err
     with scene.jobs() as fleet:
         (found,) = fleet.jobs.list()
-        assert (found["state"], found["runs"]) == ("running", False)
-        done = fleet.jobs.resume(found["id"], lambda _event: None)
-    assert (done["state"], done["items"]["done"]) == ("done", 60)
+        assert (found.state, found.runs) == ("running", False)
+        done = fleet.jobs.resume(found.id, lambda _event: None)
+    assert (done.state, done.items.done) == ("done", 60)
 
 
 @pytest.mark.req("RES-11")
@@ -248,11 +248,11 @@ def test_attempts_that_the_machine_took_with_it_are_no_failures(either, out):
         until(lambda: not _killed(fleet))
         (out / "go").touch()
         done = fleet.jobs.resume(ident, lambda _event: None)
-        assert (done["state"], done["items"]["done"]) == ("done", 3), list(fleet.jobs.items(ident))
+        assert (done.state, done.items.done) == ("done", 3), list(fleet.jobs.items(ident))
         rows = fleet.store.read(
             lambda snapshot: q.items_page(snapshot, job=ident, state=None, after=0, after_id="", most=9)
         )
-        assert {row["failures"] for row in rows} == {0}
+        assert {row.failures for row in rows} == {0}
 
 
 @pytest.mark.req("RES-11")
@@ -263,15 +263,15 @@ def test_jobs_that_lost_their_runner_are_listed_and_brought_back_with_all_else(e
         child.kill()
         child.wait(PATIENCE)
         (left,) = fleet.dispatches.resumable(PROJECT)
-        assert (left["id"], left["kind"], left["interrupted"]) == (ident, "job", True)
+        assert (left.id, left.kind, left.interrupted) == (ident, "job", True)
         (out / "go").touch()
-        assert fleet.dispatches.resume_all()["jobs"] == [ident]
-        until(lambda: fleet.jobs.show(ident)["state"] == "done" and not fleet.jobs.show(ident)["runs"])
+        assert fleet.dispatches.resume_all().jobs == [ident]
+        until(lambda: fleet.jobs.show(ident).state == "done" and not fleet.jobs.show(ident).runs)
         assert fleet.dispatches.resumable() == []
 
 
 @pytest.mark.req("RES-11")
 def test_an_attempt_of_a_job_is_not_resumed_beside_it(scene):
     done, _events = scene.run("name: n\nmap:\n  input: [x]\n  steps: [{shell: 'exit 1'}]\n  retry: {attempts: 1}\n")
-    with scene.jobs() as fleet, pytest.raises(NotResumable, match=f"it worked for job {done['id']}"):
-        fleet.dispatches.resume(scene.items(done["id"])["x"]["dispatch"])
+    with scene.jobs() as fleet, pytest.raises(NotResumable, match=f"it worked for job {done.id}"):
+        fleet.dispatches.resume(scene.items(done.id)["x"].dispatch)

@@ -36,7 +36,7 @@ def test_a_stopped_agent_is_alive_however_long_it_is_silent(scene):
         who = scene.launched(fleet, ident)
         os.kill(who.pid, signal.SIGSTOP)
         assert acted(fleet.sweep.run(kill=True)) == []
-        assert fleet.sessions.settle(ident)["settled"] is False
+        assert fleet.sessions.settle(ident).settled is False
         assert is_alive(who.pid)
 
 
@@ -54,5 +54,5 @@ def test_the_hint_of_a_death_is_not_taken_for_a_process_of_the_dead(scene):
         assert fleet.world.processes.marks() == {ident: [fleet.world.processes.identify(other.pid)]}
         other.kill()
         other.wait(60)
-        assert fleet.sessions.settle(ident)["settled"], "though the hint is there"
+        assert fleet.sessions.settle(ident).settled, "though the hint is there"
         assert is_alive(hint.pid)

@@ -46,14 +46,14 @@ def test_what_was_at_work_is_interrupted_and_its_work_is_kept(either):
         (ident,) = at_work(either, fleet, "t")
         (either.tree("t") / "half.txt").write_text("work")
         reboot(either, fleet, ident)
-        assert [agent["state"] for agent in fleet.agents.list()] == ["interrupted"]
+        assert [agent.state for agent in fleet.agents.list()] == ["interrupted"]
         fleet.sweep.run(kill=True)
         assert status_of(fleet, "t") == ("blocked", "interrupted")
         journal = fleet.dispatches.show(ident)
-        assert (journal["exec_state"], journal["blocked_reason"]) == ("blocked", "interrupted")
+        assert (journal.exec_state, journal.blocked_reason) == ("blocked", "interrupted")
         for _ in range(2):
             fleet.sweep.run(kill=True)
-        assert bundle_of(fleet, "t")["owner"] == ident
+        assert bundle_of(fleet, "t").owner == ident
         assert (either.tree("t") / "half.txt").read_text() == "work"
         (either.tree("t") / "half.txt").unlink()
         said = either.program("status").out
@@ -69,18 +69,18 @@ def test_the_tick_neither_retries_nor_discards_what_was_interrupted(either, kind
         if kind == "fix":
             raw(fleet, "UPDATE tasks SET stage = 'fix', status = 'blocked', reason = 'red' WHERE slug = 't'")
         done = fleet.dispatches.start(Wanted(project="p", slug="t", kind=kind, engine="shell", command=SLEEP))
-        assert done["kind"] == kind
-        either.launched(fleet, done["id"])
-        reboot(either, fleet, done["id"])
+        assert done.kind == kind
+        either.launched(fleet, done.id)
+        reboot(either, fleet, done.id)
         raw(fleet, "INSERT INTO seats (project, holder, epoch) VALUES ('p', '0c00cd00', 1)")
         told = [tick(fleet.context, "p", "0c00cd00") for _ in range(2)]
-        assert any(done["id"] in line for line in told[0]["done"]), "it was settled"
-        assert [line for each in told for line in each["done"] if "started" in line] == []
-        assert [each["troubles"] for each in told] == [[], []]
+        assert any(done.id in line for line in told[0].done), "it was settled"
+        assert [line for each in told for line in each.done if "started" in line] == []
+        assert [each.troubles for each in told] == [[], []]
         assert status_of(fleet, "t") == ("blocked", "interrupted")
-        assert bundle_of(fleet, "t")["owner"] == done["id"]
-        (back,) = fleet.dispatches.resume_all()["resumed"]
-        assert (back["predecessor"], back["kind"]) == (done["id"], kind)
+        assert bundle_of(fleet, "t").owner == done.id
+        (back,) = fleet.dispatches.resume_all().resumed
+        assert (back.predecessor, back.kind) == (done.id, kind)
         raw(fleet, "DELETE FROM seats")
 
 
@@ -93,15 +93,15 @@ def test_all_brings_everything_back_oldest_first_and_within_the_limits(narrow):
         third = at_work(narrow, fleet, "c")
         reboot(narrow, fleet, *third)
         done = fleet.dispatches.resume_all()
-        assert [each["predecessor"] for each in done["resumed"]] == first
-        assert [each["id"] for each in done["waiting"]] == third
-        assert "too many agents at work: 2 of 2" in done["waiting"][0]["why"]
+        assert [each.predecessor for each in done.resumed] == first
+        assert [each.id for each in done.waiting] == third
+        assert "too many agents at work: 2 of 2" in done.waiting[0].why
         assert status_of(fleet, "c") == ("blocked", "interrupted")
-        for each in done["resumed"]:
-            narrow.launched(fleet, each["id"])
-        fleet.dispatches.kill(done["resumed"][0]["id"], "makes room")
+        for each in done.resumed:
+            narrow.launched(fleet, each.id)
+        fleet.dispatches.kill(done.resumed[0].id, "makes room")
         again = fleet.dispatches.resume_all()
-        assert [each["predecessor"] for each in again["resumed"]] == third
+        assert [each.predecessor for each in again.resumed] == third
         assert fleet.dispatches.resume_all() == {"resumed": [], "waiting": [], "jobs": []}
         assert len(fleet.agents.list()) == 2
 
@@ -113,13 +113,13 @@ def test_what_a_person_stopped_or_that_has_finished_is_not_brought_back_by_all(e
         fleet.dispatches.stop(stopped)
         fleet.dispatches.kill(killed, "enough")
         reboot(either, fleet, lost)
-        listed = {each["id"]: each["interrupted"] for each in fleet.dispatches.resumable("p")}
+        listed = {each.id: each.interrupted for each in fleet.dispatches.resumable("p")}
         assert listed == {lost: True, stopped: False}
         assert fleet.dispatches.resumable("another") == []
         done = fleet.dispatches.resume_all("p")
-        assert [each["predecessor"] for each in done["resumed"]] == [lost]
+        assert [each.predecessor for each in done.resumed] == [lost]
         assert status_of(fleet, "stopped") == ("blocked", "stopped")
-        assert fleet.dispatches.resume(stopped)["predecessor"] == stopped
+        assert fleet.dispatches.resume(stopped).predecessor == stopped
 
 
 @pytest.mark.req("RES-12", "RES-13")
@@ -158,14 +158,14 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
 @pytest.mark.req("RES-12")
 def test_a_coordinator_that_was_lost_comes_back_to_its_seat(either):
     with either.fleet() as fleet:
-        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="fleet"))["id"]
+        old = fleet.coord.start(Wanted(project="p", slug=None, kind="coord", engine="fleet")).id
         either.launched(fleet, old)
         reboot(either, fleet, old)
         (left,) = fleet.dispatches.resumable()
-        assert (left["id"], left["task"], left["interrupted"]) == (old, None, True)
-        (back,) = fleet.dispatches.resume_all()["resumed"]
-        assert (back["predecessor"], back["kind"]) == (old, "coord")
-        assert [(agent["id"], agent["kind"]) for agent in fleet.agents.list()] == [(back["id"], "coord")]
+        assert (left.id, left.task, left.interrupted) == (old, None, True)
+        (back,) = fleet.dispatches.resume_all().resumed
+        assert (back.predecessor, back.kind) == (old, "coord")
+        assert [(agent.id, agent.kind) for agent in fleet.agents.list()] == [(back.id, "coord")]
         assert fleet.dispatches.resumable() == []
-        with pytest.raises(NotResumable, match=back["id"]):
+        with pytest.raises(NotResumable, match=back.id):
             fleet.dispatches.resume(old)

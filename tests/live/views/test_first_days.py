@@ -162,7 +162,7 @@ def test_a_merge_that_is_interrupted_ends_its_verify_and_can_be_begun_again(scen
         until(lambda: all(fleet.world.processes.life(who) == "dead" for who in whom))
         assert (fleet.agents.list(), status_of(fleet, "t")[0]) == ([], "to merge")
         toml.write_text("verify = 'true'\n")
-        assert fleet.merge.task(**TASK)["changed"] is True
+        assert fleet.merge.task(**TASK).changed is True
 
 
 def test_work_that_waits_to_be_merged_is_said_to(scene):
