@@ -100,7 +100,7 @@ def _mentions(annotation: ast.expr, names: set[str]) -> bool:
 # at run time ----------------------------------------------------------------------------------------------------------
 def upcalls(root: object) -> list[str]:
     """Return a line for each callable, reachable from an object, whose layer is above the layer of its holder."""
-    found: list[str] = []
+    faults: list[str] = []
     seen: set[int] = set()
     waiting: list[tuple[str, int, object]] = [(type(root).__name__, _rank(type(root)), root)]
     while waiting:
@@ -109,10 +109,10 @@ def upcalls(root: object) -> list[str]:
             continue
         seen.add(id(each))
         above = (owner for owner in _owners(each) if _rank(owner) > rank)
-        found += [f"{name} is {owner.__module__}.{owner.__qualname__}" for owner in above]
+        faults += [f"{name} is {owner.__module__}.{owner.__qualname__}" for owner in above]
         inner = _rank(type(each)) if _is_of_fleet(type(each)) else rank
         waiting += [(f"{name}.{key}", inner, value) for key, value in _values_held(each)]
-    return found
+    return faults
 
 
 def _owners(each: object) -> Iterator[type | types.FunctionType]:
@@ -167,18 +167,18 @@ def _rank(of: type | types.FunctionType) -> int:
 def main() -> int:
     """Check the source and a running Fleet, print the faults, and return the exit code."""
     given = stored_callables(SOURCE)
-    found = [
+    faults = [
         f"{name} stores a callable that it was given; pass a value, or add the reason to GIVEN"
         for name in given - set(GIVEN)
     ]
-    found += [f"GIVEN names {name}, which does not exist" for name in set(GIVEN) - given]
+    faults += [f"GIVEN names {name}, which does not exist" for name in set(GIVEN) - given]
     for name in [name for name in os.environ if name.startswith("FLEET_")]:
         del os.environ[name]  # the check may run inside an agent of a real fleet, and must not use its home
     with tempfile.TemporaryDirectory(prefix="fleet-upcalls-") as home, Fleet.open(home, actor="check") as fleet:
-        found += upcalls(fleet.context)
-    print(*sorted(found), sep="\n", end="\n" if found else "")
-    print(f"upcalls: {len(given)} callables stored, {len(found)} faults")
-    return 1 if found else 0
+        faults += upcalls(fleet.context)
+    print(*sorted(faults), sep="\n", end="\n" if faults else "")
+    print(f"upcalls: {len(given)} callables stored, {len(faults)} faults")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -170,9 +170,9 @@ def results(nodes: list[Node]) -> list[list[Node]]:
     match nodes:
         case ["CASE", *arms, "END"]:
             ends = ("WHEN", "ELSE", "END")
-            said = [between(arms[number:], "THEN", *ends) for number, node in enumerate(arms) if node == "THEN"]
+            arms_results = [between(arms[number:], "THEN", *ends) for number, node in enumerate(arms) if node == "THEN"]
             last = between(arms, "ELSE")
-            return [leaf for part in [*said, last] if part for leaf in results(part)]
+            return [leaf for part in [*arms_results, last] if part for leaf in results(part)]
         case ["COALESCE", list() as given]:
             return [leaf for part in split(given, ",") for leaf in results(part)]
         case _:

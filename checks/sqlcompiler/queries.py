@@ -82,30 +82,30 @@ class Reader:
 
     def _declared_types(self, comments: list[str], word: str) -> Shape:
         """Return the types that comments like `-- takes: name int` declare, by name."""
-        found = {}
+        types = {}
         for line in comments:
             if line.startswith(f"{word}: "):
-                said = _DECLARED.fullmatch(line.removeprefix(f"{word}: "))
-                if said is None or said[2] not in self._types:
+                declared = _DECLARED.fullmatch(line.removeprefix(f"{word}: "))
+                if declared is None or declared[2] not in self._types:
                     raise Unclear(
                         f"`{line}` is not understood: write `{word}: name int`, `str` or a Literal, ` | None`"
                     )
-                found[said[1]] = Type(said[2], bool(said[3]))
-        return found
+                types[declared[1]] = Type(declared[2], bool(declared[3]))
+        return types
 
     @staticmethod
     def _returns(comments: list[str], *, reads: bool) -> tuple[str, str]:
         """Return the row class and the cardinality that `-- returns:` declares; empty texts for a query that writes."""
-        said = [line.removeprefix("returns: ") for line in comments if line.startswith("returns: ")]
-        if not reads and not said:
+        declared = [line.removeprefix("returns: ") for line in comments if line.startswith("returns: ")]
+        if not reads and not declared:
             return "", ""
-        found = _RETURNS.fullmatch(said[0]) if said else None
-        if found is None or not reads:
+        match = _RETURNS.fullmatch(declared[0]) if declared else None
+        if match is None or not reads:
             raise Unclear(
                 "what it returns is not understood: a SELECT says `-- returns: Name?` (at most one), `Name*` (many) or "
                 "`Name!` (exactly one), anything else says nothing"
             )
-        return found[1], found[2]
+        return match[1], match[2]
 
     def _shape(self, statement: str, nodes: list[Node], many: str, columns: Shape) -> Shape:
         """Return the columns of a SELECT with their types."""
@@ -126,16 +126,16 @@ class Reader:
 
 def _selected_types(nodes: list[Node], scope: Scope) -> list[Type | None]:
     """Return the type of each selected column, with * expanded; None where it cannot be determined."""
-    found: list[Type | None] = []
+    types: list[Type | None] = []
     for item in items_of(nodes):
         match item:
             case ["*"]:
-                found += [each for table in scope.tables.values() for each in table.values()]
+                types += [each for table in scope.tables.values() for each in table.values()]
             case [str() as alias, ".", "*"]:
-                found += scope.tables[alias].values()
+                types += scope.tables[alias].values()
             case _:
-                found.append(item_type(item, scope))
-    return found
+                types.append(item_type(item, scope))
+    return types
 
 
 def _require_type(name: str, known: Type | None) -> Type:

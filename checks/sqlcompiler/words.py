@@ -70,10 +70,10 @@ def _ends(node: Node) -> bool:
 
 def parameters(nodes: list[Node]) -> list[str]:
     """Return the names of all parameters, in the order of their first use."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for node in nodes:
         if isinstance(node, list):
-            found |= dict.fromkeys(parameters(node))
+            names |= dict.fromkeys(parameters(node))
         elif node.startswith(":"):
-            found[node[1:]] = None
-    return list(found)
+            names[node[1:]] = None
+    return list(names)
