@@ -1,9 +1,9 @@
-"""Runs the tests that have just failed once more, one after the other, if there are at most as many as the argument says.
+"""Run the tests that have just failed once more, one after the other, unless more failed than the argument allows.
 
     python checks/again.py 3
 
-A test that fails beside others and passes alone depends on speed or order, which is a defect of the test or of fleet: it is named,
-so that somebody mends it, and the run goes on. A test that fails again fails the run.
+A test that fails beside others and passes alone depends on speed or order, which is a bug of the test or of fleet: it is printed
+as FLAKY, so that somebody fixes it, and the run counts as passed. A test that fails again fails the run.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ OUTCOMES = Path(".build/conformance.json")
 
 
 def main() -> int:
-    """Run them; the exit status is pytest's, or 1 when there are too many."""
+    """Run the failed tests once more; return pytest's exit code, or 1 when none or too many failed."""
     tests = json.loads(OUTCOMES.read_text(encoding="utf-8")) if OUTCOMES.exists() else []
     failed = [test["test"] for test in tests if test["outcome"] == "failed"]
     if not 0 < len(failed) <= int(sys.argv[1]):
         return 1
     print(f"\nagain, alone: {' '.join(failed)}", flush=True)
     words = [sys.executable, "-m", "pytest", "--quiet", "--numprocesses=0", *failed]
-    done = subprocess.run(words, check=False, env={**os.environ, "FLEET_TESTS_AGAIN": "1"})
-    print("\n".join(f"FLAKY {name}" if done.returncode == 0 else f"FAILED AGAIN {name}" for name in failed), flush=True)
-    return done.returncode
+    rerun = subprocess.run(words, check=False, env={**os.environ, "FLEET_TESTS_AGAIN": "1"})
+    print(
+        "\n".join(f"FLAKY {name}" if rerun.returncode == 0 else f"FAILED AGAIN {name}" for name in failed), flush=True
+    )
+    return rerun.returncode
 
 
 if __name__ == "__main__":

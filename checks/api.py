@@ -1,4 +1,4 @@
-"""Writes docs/reference/api.md from the signatures and docstrings of class Fleet and its parts; with --check, compares it."""
+"""Write docs/reference/api.md from the signatures and docstrings of class Fleet and its parts; with --check compare it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ idempotency key: a request that is repeated under its key is applied once. What 
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the text of the whole page."""
     own = "".join(_entry(f"Fleet.{name}", getattr(Fleet, name)) for name in OWN)
     table = "".join(f"| [`fleet.{name}`](#fleet{name}) | {about} |\n" for name, (_folder, about) in PARTS.items())
     rest = "".join(f"\n## fleet.{name}\n{''.join(_part(name))}" for name in PARTS)
@@ -37,22 +37,24 @@ def page() -> str:
 
 
 def _part(name: str) -> Iterator[str]:
+    """Yield an entry for each public method of a part of Fleet."""
     for method, function in vars(part_class(name)).items():
         if not method.startswith("_"):
             yield _entry(f"fleet.{name}.{method}", function)
 
 
 def _entry(name: str, function: Callable[..., object]) -> str:
+    """Return a method's entry: its signature and its docstring."""
     plain = getattr(function, "__func__", function)
-    said = inspect.getdoc(plain) or ""
+    docstring = inspect.getdoc(plain) or ""
     parameters = [each for each in inspect.signature(plain).parameters.values() if each.name not in {"self", "cls"}]
     returned = str(inspect.signature(plain).return_annotation)
     signature = f"{name}{inspect.Signature(parameters)} -> {returned}"
-    return f"\n- `{_plain(signature)}`\n  {' '.join(said.split())}\n"
+    return f"\n- `{_plain(signature)}`\n  {' '.join(docstring.split())}\n"
 
 
 def _plain(signature: str) -> str:
-    """Without the quotes of annotations that are not evaluated, and with a name for a default that is a function."""
+    """Return a signature without quotes around annotations and without the addresses of default functions."""
     text = re.sub(r"(: |-> )'((?:[^'\\]|\\')*)'", r"\1\2", signature)
     text = re.sub(r"-> (\w+View)s\b", r"-> list[\1]", text)
     text = re.sub(r"<function [^>]*<lambda> at 0x\w+>", "…", text).replace("-> Words", "-> list[str]")
@@ -60,13 +62,13 @@ def _plain(signature: str) -> str:
 
 
 def main() -> int:
-    """Write or compare."""
+    """Write the page, or with --check compare it; return the exit code."""
     if "--check" not in sys.argv:
         PAGE.write_text(page(), encoding="utf-8")
         return 0
     if PAGE.read_text(encoding="utf-8") == page():
         return 0
-    print("docs/reference/api.md is not what the source says: run `make api`")
+    print("docs/reference/api.md does not match the source: run `make api`")
     return 1
 
 

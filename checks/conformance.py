@@ -1,7 +1,7 @@
-"""Prints each row of the requirements with what this run's tests showed of it; fails when a row that is due is not shown.
+"""Print each row of the requirements with the outcomes of its tests in this run; fail when a due row has no passing test.
 
-`docs/reference/due.txt` lists the rows that are due, one a line: `ROW both` must be shown on SQLite and on PostgreSQL,
-`ROW any` by any test. The file only grows; git's history is the witness.
+`docs/reference/due.txt` lists the due rows, one per line: `ROW both` needs passing tests on SQLite and on PostgreSQL, `ROW any`
+any passing test. Rows may only be added to the file; this is checked with git's history.
 """
 
 import json
@@ -14,13 +14,13 @@ from pathlib import Path
 REQUIREMENTS = Path("docs/reference/requirements.md")
 DUE = Path("docs/reference/due.txt")
 STORES = ("sqlite", "postgres", "any")
-LEGEND = "✓ shown   ✗ failing, or due and not shown   + shown before it is due   · not due yet   s: only skipped"
+LEGEND = "✓ passing   ✗ failing, or due and not passing   + passing before it is due   · not due yet   s: only skipped"
 
 Counts = dict[str, Counter[str]]
 
 
 def read_rows() -> dict[str, list[tuple[str, str]]]:
-    """Sections in order, each with its rows and their texts."""
+    """Return the sections of the requirements in order, each with its rows and their texts."""
     sections: dict[str, list[tuple[str, str]]] = {}
     rows: list[tuple[str, str]] = []
     for line in REQUIREMENTS.read_text(encoding="utf-8").splitlines():
@@ -32,7 +32,7 @@ def read_rows() -> dict[str, list[tuple[str, str]]]:
 
 
 def read_due(lines: list[str]) -> dict[str, str]:
-    """Rows and the stores they need; a row named twice needs the most that was ever said of it."""
+    """Return the due rows with the stores that each needs; `both` wins when a row is named twice."""
     due: dict[str, str] = {}
     for row, stores in (line.split() for line in lines if line.strip()):
         due[row] = "both" if "both" in {stores, due.get(row)} else stores
@@ -40,13 +40,13 @@ def read_due(lines: list[str]) -> dict[str, str]:
 
 
 def ever_due() -> dict[str, str]:
-    """All that any version of the file said, as far as git remembers."""
+    """Return every row that was due in any version of the file, as far as git's history goes."""
     log = subprocess.run(["git", "log", "-p", "--format=", "--", str(DUE)], capture_output=True, text=True, check=False)
     return read_due([line[1:] for line in log.stdout.splitlines() if re.match(r"\+[A-Z]+-\d+ (any|both)$", line)])
 
 
 def read_outcomes(path: Path) -> dict[str, Counts]:
-    """How often each row passed, failed or was skipped, on each store."""
+    """Return how often the tests of each row passed, failed or were skipped, on each store."""
     rows: dict[str, Counts] = {}
     for test in json.loads(path.read_text(encoding="utf-8")):
         for row in test["rows"]:
@@ -54,8 +54,8 @@ def read_outcomes(path: Path) -> dict[str, Counts]:
     return rows
 
 
-def lacks(counts: Counts, need: str | None) -> str:
-    """What keeps this row from being shown, in words; nothing when it is shown."""
+def why_not_passing(counts: Counts, need: str | None) -> str:
+    """Return why a row does not count as passing, in words; empty when it does."""
     if failing := sum(count["failed"] for count in counts.values()):
         return f"{failing} failing"
     if need == "both":
@@ -65,6 +65,7 @@ def lacks(counts: Counts, need: str | None) -> str:
 
 
 def cell(count: Counter[str]) -> str:
+    """Return the outcome of a row on one store, as a cell of the table."""
     if count["failed"]:
         return f"{count['failed']}✗"
     if count["passed"]:
@@ -73,13 +74,15 @@ def cell(count: Counter[str]) -> str:
 
 
 def mark(counts: Counts, need: str | None) -> str:
-    lack = lacks(counts, need)
+    """Return the sign of a row; LEGEND explains the signs."""
+    why = why_not_passing(counts, need)
     if need:
-        return "✗" if lack else "✓"
-    return "✗" if "failing" in lack else "·" if lack else "+"
+        return "✗" if why else "✓"
+    return "✗" if "failing" in why else "·" if why else "+"
 
 
 def print_table(sections: dict[str, list[tuple[str, str]]], due: dict[str, str], outcomes: dict[str, Counts]) -> None:
+    """Print every row with its outcomes, and the totals."""
     marks: Counter[str] = Counter()
     print(f"\n  {'row':<10}{'due':<6}{'tests':>5}{'sqlite':>8}{'postgres':>10}{'any':>6}")
     for section, rows in sections.items():
@@ -94,39 +97,43 @@ def print_table(sections: dict[str, list[tuple[str, str]]], due: dict[str, str],
             print(f"{line}  {text if len(text) <= 60 else text[:57] + '...'}")  # noqa: PLR2004
     print(LEGEND)
     print(
-        f"conformance: {sum(marks.values())} rows, {len(due)} due, {marks['✓']} of them shown; {marks['+']} shown early"
+        f"conformance: {sum(marks.values())} rows, {len(due)} due, {marks['✓']} of them passing; {marks['+']} passing early"
     )
 
 
 def faults(known: set[str], due: dict[str, str], outcomes: dict[str, Counts]) -> list[str]:
+    """Return a line for everything that fails the check."""
     nothing: Counts = {store: Counter() for store in STORES}
-    found = [f"{row} is not a requirement" for row in sorted((set(due) | set(outcomes)) - known)]
-    found += [
-        f"{row} ({need}): {lack}" for row, need in due.items() if (lack := lacks(outcomes.get(row, nothing), need))
+    wrong = [f"{row} is not a requirement" for row in sorted((set(due) | set(outcomes)) - known)]
+    wrong += [
+        f"{row} ({need}): {why}"
+        for row, need in due.items()
+        if (why := why_not_passing(outcomes.get(row, nothing), need))
     ]
-    found += [
+    wrong += [
         f"{row} is not due but has failing tests"
         for row, counts in outcomes.items()
-        if row not in due and "failing" in lacks(counts, None)
+        if row not in due and "failing" in why_not_passing(counts, None)
     ]
-    found += [
-        f"{row} {need} was due once and must stay so in {DUE}"
+    wrong += [
+        f"{row} {need} was due before and must stay in {DUE}"
         for row, need in ever_due().items()
         if row not in due or (need, due[row]) == ("both", "any")
     ]
-    return found
+    return wrong
 
 
 def main() -> int:
+    """Print the table and the faults; return the exit code."""
     sections = read_rows()
     due = read_due(DUE.read_text(encoding="utf-8").splitlines())
     path = Path(sys.argv[1])
     outcomes = read_outcomes(path) if path.exists() else {}
     print_table(sections, due, outcomes)
-    found = faults({row for rows in sections.values() for row, _ in rows}, due, outcomes)
-    for fault in found:
+    wrong = faults({row for rows in sections.values() for row, _ in rows}, due, outcomes)
+    for fault in wrong:
         print(f"✗ {fault}")
-    return 1 if found else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

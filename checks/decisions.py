@@ -1,8 +1,8 @@
-"""Fails when a verb compares a state itself instead of asking the decision or the tables, or when SQL spells the state that it sets.
+"""Fail when a verb compares a state itself, or when an SQL statement sets a state by its name.
 
-What is to become of a dispatch is decided in `model/dispatch/remedies.py` from what `verbs/dispatch/looking.py` sees; the helpers of
-`model/dispatch/steps.py` (`is_unfinished`, …) are for everybody else. A file may be named in ALLOWED with its number of comparisons and
-the reason; the numbers only fall. The state that an UPDATE sets comes from a table of steps, as `:after`.
+`model/dispatch/remedies.py` decides what happens to a dispatch, from the facts that `verbs/dispatch/looking.py` gathers. Other
+verbs use the helpers of `model/dispatch/steps.py` (`is_unfinished`, …). ALLOWED lists the exceptions, each with its number of
+comparisons and the reason; the numbers may only fall. The state that an UPDATE sets comes from a step table, as `:after`.
 """
 
 import ast
@@ -12,11 +12,11 @@ from collections import Counter
 from pathlib import Path
 
 VERBS, SQL = Path("src/fleet/verbs"), Path("src/fleet/store/sql")
-# Columns of rows and fields of values whose comparison is a decision.
+# Columns and fields whose comparison is a decision.
 WATCHED = frozenset({"exec_state", "recl_state", "asked_for", "holder", "candidate"})
 CLAIM = "claim"
-SEAT, CLAIMS = "who is in the seat, which is what the file is about", "claims, by what their kind says"
-DISPLAY = "says it to a person, decides nothing"
+SEAT, CLAIMS = "holder and candidate of the seat, the subject of the file", "states of claims"
+DISPLAY = "shows the state to a person, decides nothing"
 ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/looking.py": (5, "gathers the facts of the decision"),
     "dispatch/settle.py": (4, "what the task becomes after an attempt"),
@@ -37,19 +37,19 @@ ALLOWED: dict[str, tuple[int, str]] = {
 }
 
 
-def compared(tree: ast.AST) -> Counter[str]:
-    """How often each watched name is compared."""
-    found: Counter[str] = Counter()
+def count_comparisons(tree: ast.AST) -> Counter[str]:
+    """Return how often the code compares each watched_name name."""
+    counts: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
-            found.update(name for side in (node.left, *node.comparators) if (name := watched(side)))
+            counts.update(name for side in (node.left, *node.comparators) if (name := watched_name(side)))
         elif isinstance(node, ast.Match):
-            found.update(filter(None, [watched(node.subject)]))
-    return found
+            counts.update(filter(None, [watched_name(node.subject)]))
+    return counts
 
 
-def watched(node: ast.expr) -> str:
-    """The watched name that an expression reads; empty when it reads none."""
+def watched_name(node: ast.expr) -> str:
+    """Return the watched_name name that an expression reads; empty when it reads none."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return node.slice.value if node.slice.value in WATCHED else ""
     if isinstance(node, ast.Attribute):
@@ -58,8 +58,8 @@ def watched(node: ast.expr) -> str:
     return ""
 
 
-def spelt(text: str) -> list[str]:
-    """The UPDATEs that set a state by its name."""
+def states_set_by_name(text: str) -> list[str]:
+    """Return the assignments in UPDATE statements that set a state by its name."""
     updates = re.findall(
         r"^UPDATE (?:tasks|dispatches|claims|items|jobs) SET (.*?)(?:^WHERE| WHERE )", text, re.DOTALL | re.MULTILINE
     )
@@ -71,31 +71,32 @@ def spelt(text: str) -> list[str]:
 
 
 def main() -> int:
+    """Print the faults; return the exit code."""
     files = {
-        str(path.relative_to(VERBS)): compared(ast.parse(path.read_text(encoding="utf-8")))
+        str(path.relative_to(VERBS)): count_comparisons(ast.parse(path.read_text(encoding="utf-8")))
         for path in VERBS.rglob("*.py")
     }
     faults = []
-    for name, found in sorted(files.items()):
-        number, (allowed, _reason) = found.total(), ALLOWED.get(name, (0, ""))
-        told = ", ".join(f"{each} {times} times" for each, times in sorted(found.items()))
+    for name, counts in sorted(files.items()):
+        number, (allowed, _reason) = counts.total(), ALLOWED.get(name, (0, ""))
+        names = ", ".join(f"{each} {times} times" for each, times in sorted(counts.items()))
         if number > allowed:
             faults.append(
-                f"{VERBS / name} compares {told or 'nothing'}; {allowed} are allowed: ask the decision, or a helper of steps.py"
+                f"{VERBS / name} compares {names or 'nothing'}; {allowed} are allowed: use `decide` of remedies.py, or a helper of steps.py"
             )
         elif number < allowed:
             faults.append(
                 f"{VERBS / name} compares fewer states than allowed ({number} of {allowed}): lower its number in checks/decisions.py"
             )
     faults += [
-        f"{path} sets {each}: let the step come from its table"
+        f"{path} sets {each}: take the state from its step table"
         for path in SQL.glob("*.sql")
-        for each in spelt(path.read_text())
+        for each in states_set_by_name(path.read_text())
     ]
     faults += [f"{name} is allowed and does not exist" for name in ALLOWED if name not in files]
     print(*faults, sep="\n", end="\n" if faults else "")
     print(
-        f"decisions: {sum(found.total() for found in files.values())} comparisons of states in {len(ALLOWED)} verbs, {len(faults)} faults"
+        f"decisions: {sum(counts.total() for counts in files.values())} comparisons of states in {len(ALLOWED)} verbs, {len(faults)} faults"
     )
     return 1 if faults else 0
 

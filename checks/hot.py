@@ -1,6 +1,6 @@
-"""Fails when a command that agents call or people read all day imports something heavy: imports are what such a command costs.
+"""Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
-Each is run in a home without a config.toml, and in one whose config.toml has every setting but those of the store.
+Each command runs in a home without a config.toml, and in one whose config.toml has every setting except those of the store.
 """
 
 import os
@@ -45,9 +45,9 @@ HOT = (
     (0, ("task", "done", "t", "-p", "p")),
     (2, ("log", "hi")),
 )
-# What people look at all day. These may use a few small modules more.
+# The read commands, which people call all day. They may import a few more small modules.
 READERS_MAY = frozenset({"collections", "contextlib", "datetime", "functools"})
-# Status shows what the settings of a project say, and has to read them.
+# `fleet status` shows settings of the projects, so it has to parse TOML.
 STATUS = (0, ("status",))
 READING_TOML = frozenset({"enum", "re", "tomllib", "typing"})
 READS = (
@@ -58,9 +58,9 @@ READS = (
     STATUS,
     (0, ("ps",)),
 )
-# What engines call at every step of an agent, by an agent that fleet knows nothing of: all is loaded, nothing is written.
+# What engines call at every step of an agent, here for an unknown agent: everything is imported, nothing is written.
 HOOKS = tuple((0, ("hook", event, "--engine", "x")) for event in ("PostToolUse", "Stop", "PermissionRequest", "Status"))
-# What tmux calls when an agent starts and ends, for one that is not there: lean, if not hot.
+# What tmux calls when an agent starts and ends, here for an unknown agent. They may import more than hot commands.
 SESSIONS = ((11, ("launch", "0a1b2c3d")), (0, ("settle", "--hint", "fleet-0a1b2c3d")))
 FAT = (
     "argparse",
@@ -84,9 +84,9 @@ sys.exit(code)
 
 
 def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
-    """Exit code, modules imported, and everything said."""
+    """Run a command in a new process; return its exit code, the modules it imported, and its output."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", RUN, *argv],
         env={**kept, "FLEET_HOME": str(home), **env},
         input="{}",
@@ -94,27 +94,28 @@ def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
         text=True,
         check=False,
     )
-    said, _, modules = done.stdout.rstrip("\n").rpartition("\n")
-    return done.returncode, set(modules.split()), said + done.stderr
+    output, _, modules = process.stdout.rstrip("\n").rpartition("\n")
+    return process.returncode, set(modules.split()), output + process.stderr
 
 
 def prepare(scene: Path) -> Path:
+    """Make a repository and a home with a project, a task and an engine's hook dialect; return the home."""
     repository, home = scene / "repository", scene / "home"
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     identity = ["-c", "user.name=fleet", "-c", "user.email=fleet@localhost"]
     first = ["commit", "--quiet", "--allow-empty", "--message=first"]
     subprocess.run(["git", "-C", repository, *identity, *first], check=True)
     for argv in (("project", "add", str(repository), "--name", "p"), ("task", "add", "T", "-p", "p")):
-        code, _, said = run(home, *argv)
+        code, _, output = run(home, *argv)
         if code:
-            sys.exit(f"fleet {' '.join(argv)} gave {code}: {said}")
+            sys.exit(f"fleet {' '.join(argv)} gave {code}: {output}")
     (home / "hooks").mkdir()
     (home / "hooks" / "x.dialect.json").write_text(DIALECT)
     return home
 
 
 def every_other_setting() -> str:
-    """A config.toml that says nothing of the store: no reason to read TOML."""
+    """Return a config.toml with every setting except those of the store, so that no command needs to parse TOML."""
     lines = [
         f"{each.name} = {repr(each.default) if isinstance(each.default, str) else each.default}"
         for each in SETTINGS
@@ -124,12 +125,13 @@ def every_other_setting() -> str:
 
 
 def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
-    code, modules, said = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
+    """Run a command and return a line for a wrong exit code, a hook error, or forbidden imports."""
+    code, modules, output = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
     found = []
     if (home / "hooks" / "last-error").exists():
         found.append((home / "hooks" / "last-error").read_text())
     if code != expected:
-        found.append(f"gave {code}, not {expected}: {said}")
+        found.append(f"gave {code}, not {expected}: {output}")
     has_settings = (expected, argv) == STATUS and (home / HOME_FILE).exists()
     if heavy := sorted(modules & forbidden(expected, argv) - (READING_TOML if has_settings else frozenset())):
         found.append(f"imports {', '.join(heavy)}")
@@ -137,6 +139,7 @@ def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
 
 
 def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
+    """Return the modules that a command may not import."""
     if (expected, argv) in SESSIONS:
         return set(FAT)
     if (expected, argv) in READS:
@@ -145,6 +148,7 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
 
 
 def main() -> int:
+    """Print the faults of all commands, without and with a config.toml; return the exit code."""
     found: list[str] = []
     for config in ("", every_other_setting()):
         with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:

@@ -1,6 +1,6 @@
-"""Writes the shapes in docs/reference/json.md from the classes of fleet/model/results; with --check, compares them.
+"""Write the shapes in docs/reference/json.md from the classes of fleet/model/results; with --check compare them.
 
-What stands before MADE is written by hand, with the table of commands, which tests/cli/words/test_json_reference.py tries.
+The text before MADE is written by hand, with the table of commands, which tests/cli/words/test_json_reference.py tests.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ WORDS = {"str": "text", "int": "number", "float": "number", "bool": "flag", "Tim
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the text of the whole page."""
     by_hand = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
     meanings = _meanings("".join(file.read_text(encoding="utf-8") for file in sorted(RESULTS.glob("*.py"))))
-    printed = _printed(by_hand)
+    printed = _printed_shapes(by_hand)
     return f"{by_hand}{MADE}{''.join(_section(name, printed, meanings) for name in ORDER)}"
 
 
-def _printed(by_hand: str) -> set[str]:
-    """The names of the shapes that the table of commands names, and of those in them. Others are what `Fleet` alone returns."""
-    kinds = {each.__name__: " ".join(each._kinds.values()) for name in ORDER for each in _classes(name)}  # noqa: SLF001
+def _printed_shapes(by_hand: str) -> set[str]:
+    """Return the shapes that the table of commands names, and the shapes inside them. Only `Fleet` returns the others."""
+    kinds = {each.__name__: " ".join(each._kinds.values()) for name in ORDER for each in _value_classes(name)}  # noqa: SLF001
     found, new = set[str](), kinds.keys() & set(NAME.findall(by_hand))
     while new:
         found |= new
@@ -42,21 +42,22 @@ def _printed(by_hand: str) -> set[str]:
     return found
 
 
-def _classes(name: str) -> list[type[Value]]:
-    """The classes of values in a module."""
+def _value_classes(name: str) -> list[type[Value]]:
+    """Return the classes of values that a module of results defines."""
     module = importlib.import_module(f"fleet.model.results.{name}")
     classes = (each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__)
     return [each for each in classes if issubclass(each, Value)]
 
 
 def _section(name: str, printed: set[str], meanings: dict[tuple[str, str], str]) -> str:
-    shapes = "".join(_shape(each, meanings) for each in _classes(name) if each.__name__ in printed)
+    """Return the section of a module of results: its docstring and its shapes."""
+    shapes = "".join(_shape(each, meanings) for each in _value_classes(name) if each.__name__ in printed)
     about = importlib.import_module(f"fleet.model.results.{name}").__doc__
     return f"\n## {name.capitalize()}\n\n{about}\n{shapes}"
 
 
 def _meanings(source: str) -> dict[tuple[str, str], str]:
-    """What the comment behind each field says, by class and field."""
+    """Return the comment behind each field, by class and field."""
     found, here = {}, ""
     for line in source.splitlines():
         if line.startswith("class "):
@@ -67,6 +68,7 @@ def _meanings(source: str) -> dict[tuple[str, str], str]:
 
 
 def _shape(shape: type[Value], meanings: dict[tuple[str, str], str]) -> str:
+    """Return a class as a table of its keys, types and meanings."""
     about = f"\n{shape.__doc__}\n" if shape.__dict__.get("__doc__") else ""
     lines = (
         f"| {name.removesuffix('_')} | {_kind(kind)} | {_meaning(shape, name, meanings)} |\n"
@@ -76,12 +78,12 @@ def _shape(shape: type[Value], meanings: dict[tuple[str, str], str]) -> str:
 
 
 def _meaning(shape: type, name: str, meanings: dict[tuple[str, str], str]) -> str:
-    """What the class, or the one that it inherits the field from, says of it."""
+    """Return the comment of a field, from the class itself or the class that it inherits the field from."""
     return next((meanings[each.__name__, name] for each in shape.__mro__ if (each.__name__, name) in meanings), "")
 
 
 def _kind(kind: str) -> str:
-    """An annotation in the words of the page."""
+    """Return an annotation in the words of the page."""
     if kind.startswith("Said["):
         return f"{_kind(kind[5:-1])}, if said"
     if kind.endswith(" | None"):
@@ -94,13 +96,13 @@ def _kind(kind: str) -> str:
 
 
 def main() -> int:
-    """Write or compare."""
+    """Write the page, or with --check compare it; return the exit code."""
     if "--check" not in sys.argv:
         PAGE.write_text(page(), encoding="utf-8")
         return 0
     if PAGE.read_text(encoding="utf-8") == page():
         return 0
-    print("docs/reference/json.md is not what the classes say: run `make api`")
+    print("docs/reference/json.md does not match the classes: run `make api`")
     return 1
 
 

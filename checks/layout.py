@@ -1,7 +1,7 @@
-"""Where things are: the size of folders, and the map in CONTRIBUTING.md.
+"""Check the size of folders, and write the map of nouns and layers in CONTRIBUTING.md.
 
 python checks/layout.py            write the table of nouns and layers into CONTRIBUTING.md
-python checks/layout.py --check    fail when a folder is too small or too large, the table is old, or a journey names a file that is not on its way
+python checks/layout.py --check    fail when a folder is too small or too large, the table is old, or a stop of a journey is wrong
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 SOURCE, PAGE = Path("src/fleet"), Path("CONTRIBUTING.md")
 FEWEST, MOST = 4, 12
-# Folders whose size is not ours to choose: the package itself, its surfaces, numbered migrations, generated code.
+# Folders whose size is given: the package itself, its surfaces, numbered migrations, generated code.
 FREE = {"src/fleet", "src/fleet/surfaces", "src/fleet/store/migrations", "src/fleet/store/queries"}
-# Folders of the tests that are on a path of their own, or hold what one folder of tests shares.
+# Folders of the tests that have their own place on PYTHONPATH, or that hold what one folder of tests shares.
 FREE |= {"tests/plugins/auditing", "tests/real_agents/staging"}
-# Each noun with the names that files and folders of it have.
+# Each noun, with the names of its files and folders.
 NOUNS = {
     "tasks": ("tasks",),
     "projects": ("projects",),
@@ -45,17 +45,17 @@ LAYERS = {
 TABLE = re.compile(r"(?<=<!-- map -->\n).*?(?=<!-- end of map -->)", re.DOTALL)
 JOURNEY = re.compile(r"^### (A .*|An .*)\n((?:.*\n)*?)(?=^#|\Z)", re.MULTILINE)
 STOP = re.compile(r"^\d+\. `([\w/]+\.py)`", re.MULTILINE)
-# A stop that no stop before it imports: another process makes it, or a table loads it.
+# A stop that no earlier stop imports: it runs in another process, or a table loads it.
 PROCESS = re.compile(r"^\d+\. `([\w/]+\.py)`.*\((?:a process of its own|loaded by the table of \w+)\)", re.MULTILINE)
 
 
 def folders() -> list[Path]:
-    """Every folder that holds Python files."""
+    """Return every folder that holds Python files."""
     return sorted({path.parent for root in (SOURCE, Path("tests")) for path in root.rglob("*.py")})
 
 
 def entries(folder: Path) -> list[str]:
-    """The files and folders in a folder that a reader sees."""
+    """Return the names of the files and folders in a folder, without hidden and private ones."""
     return sorted(
         path.name
         for path in folder.iterdir()
@@ -64,18 +64,18 @@ def entries(folder: Path) -> list[str]:
     )
 
 
-def crowded() -> list[str]:
-    """Folders with too few or too many entries."""
-    found = []
+def wrong_folder_sizes() -> list[str]:
+    """Return a line for each folder with too few or too many entries."""
+    wrong = []
     for folder in folders():
         count = len(entries(folder))
         if str(folder) not in FREE and not FEWEST <= count <= MOST:
-            found.append(f"{folder} has {count} entries, not {FEWEST} to {MOST}")
-    return found
+            wrong.append(f"{folder} has {count} entries, not {FEWEST} to {MOST}")
+    return wrong
 
 
 def cell(layer: Path, names: tuple[str, ...]) -> str:
-    """The files and folders of a noun in a layer."""
+    """Return the files and folders of a noun in a layer, as a cell of the map."""
     folders = sorted(layer.parent.iterdir()) if layer.name == "*" else [layer]
     there = [path for folder in folders if folder.is_dir() for path in folder.iterdir() if path.stem in names]
     shown = sorted(
@@ -86,7 +86,7 @@ def cell(layer: Path, names: tuple[str, ...]) -> str:
 
 
 def table() -> str:
-    """Nouns down, layers across."""
+    """Return the map: one row for each noun, one column for each layer."""
     head = f"| | {' | '.join(LAYERS)} |\n"
     line = f"|---|{'---|' * len(LAYERS)}\n"
     rows = (
@@ -97,38 +97,43 @@ def table() -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """The modules that a file imports, also inside functions."""
-    found: set[str] = set()
+    """Return the modules that a file imports, also inside functions."""
+    modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return modules
 
 
-def astray(page: str) -> list[str]:
-    """Stops of journeys that are not there, or that no earlier stop imports."""
-    found = []
+def wrong_stops(page: str) -> list[str]:
+    """Return a line for each stop of a journey that does not exist or that no earlier stop imports."""
+    wrong = []
     for name, text in JOURNEY.findall(page):
         known: set[str] = set()
         for stop in STOP.findall(text):
             path = SOURCE / stop
             if not path.exists():
-                found.append(f"{name}: {stop} is not there")
+                wrong.append(f"{name}: {stop} does not exist")
                 continue
             module = "fleet." + stop.removesuffix(".py").replace("/", ".")
             if known and module not in known and stop not in PROCESS.findall(text):
-                found.append(f"{name}: no stop before {stop} imports it")
+                wrong.append(f"{name}: no stop before {stop} imports it")
             known |= imports(path)
-    return found
+    return wrong
 
 
 def main() -> int:
+    """Write the map, or with --check print the faults; return the exit code."""
     page = PAGE.read_text(encoding="utf-8")
     now = TABLE.sub(lambda _old: table(), page)
     if "--check" not in sys.argv:
         PAGE.write_text(now, encoding="utf-8")
         return 0
-    faults = crowded() + astray(page) + ([] if now == page else [f"the map in {PAGE} is old: run `make map`"])
+    faults = (
+        wrong_folder_sizes()
+        + wrong_stops(page)
+        + ([] if now == page else [f"the map in {PAGE} is old: run `make map`"])
+    )
     for fault in faults:
         print(fault)
     print(f"layout: {len(folders())} folders, {len(JOURNEY.findall(page))} journeys, {len(faults)} faults")

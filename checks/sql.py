@@ -1,7 +1,7 @@
 """Compile the named queries of store/sql/*.sql into the modules of store/queries/.
 
 python checks/sql.py            write the modules
-python checks/sql.py --check    fail when the modules are not what the files say
+python checks/sql.py --check    fail when the modules do not match the .sql files
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TARGET = SOURCE / "store" / "queries"
 
 
 def compiled() -> dict[Path, str]:
-    """The text of each module by its path."""
+    """Return the text of each generated module by its path."""
     db = migrated()
     states = literals(SOURCE / "model" / "states.py")
     known = tables(db, states)
@@ -29,7 +29,7 @@ def compiled() -> dict[Path, str]:
 
 
 def write(texts: dict[Path, str]) -> None:
-    """Write the modules, and remove those of files that are gone."""
+    """Write the generated modules, and delete modules that are no longer generated."""
     TARGET.mkdir(exist_ok=True)
     for path in set(TARGET.glob("*.py")) - set(texts):
         path.unlink()
@@ -38,7 +38,7 @@ def write(texts: dict[Path, str]) -> None:
 
 
 def main() -> int:
-    """Write or check."""
+    """Write the modules, or with --check compare them; return the exit code."""
     try:
         texts = compiled()
     except Unclear as why:
@@ -49,7 +49,7 @@ def main() -> int:
         return 0
     there = {path: path.read_text(encoding="utf-8") for path in TARGET.glob("*.py")}
     if there != texts:
-        print("store/queries/ is not what store/sql/ says: run `make sql`")
+        print("store/queries/ does not match store/sql/: run `make sql`")
         return 1
     return 0
 

@@ -1,7 +1,7 @@
-"""Fails when a layer has more places that the type checker cannot see into than checks/untyped.txt records.
+"""Fail when a layer has more places that hide types from the checker than checks/untyped.txt records.
 
 python checks/untyped.py             count, print the table, compare
-python checks/untyped.py --record    write the counts down, where they have fallen
+python checks/untyped.py --record    write the counts into checks/untyped.txt, unless one has grown
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ HEAD = "# The most that each layer may have; `python checks/untyped.py --record`
 
 
 def layer(path: Path) -> str:
-    """The folder or file below src/fleet that a module belongs to."""
+    """Return the name of the layer that a module belongs to: the folder or file below src/fleet."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def kind(node: ast.AST) -> str | None:
-    """What the type checker cannot see into: Any, a cast, or a key of a dict written as a string."""
+    """Return what hides a type from the checker here: Any, a cast, or a string key of a dict; None for other nodes."""
     match node:
         case ast.Name(id="Any"):
             return "any"
@@ -36,48 +36,51 @@ def kind(node: ast.AST) -> str | None:
             return None
 
 
-def counted(text: str) -> Counter[str]:
-    """How often each kind occurs in a module."""
-    found = Counter(filter(None, map(kind, ast.walk(ast.parse(text)))))
-    found["ignore"] = text.count("# type: ignore")
-    return found
+def count_module(text: str) -> Counter[str]:
+    """Return how often each kind occurs in a module."""
+    counts = Counter(filter(None, map(kind, ast.walk(ast.parse(text)))))
+    counts["ignore"] = text.count("# type: ignore")
+    return counts
 
 
-def counts() -> dict[str, Counter[str]]:
-    """The same for each layer."""
-    found: dict[str, Counter[str]] = {}
+def count_layers() -> dict[str, Counter[str]]:
+    """Return how often each kind occurs in each layer."""
+    counts: dict[str, Counter[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         if path.parent != GENERATED:
-            found.setdefault(layer(path), Counter()).update(counted(path.read_text(encoding="utf-8")))
-    return found
+            counts.setdefault(layer(path), Counter()).update(count_module(path.read_text(encoding="utf-8")))
+    return counts
 
 
-def recorded() -> dict[str, Counter[str]]:
-    """The counts that are written down."""
+def read_record() -> dict[str, Counter[str]]:
+    """Return the recorded counts of each layer."""
     rows = [line.split() for line in RECORD.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
     return {name: Counter(dict(zip(KINDS, map(int, numbers), strict=True))) for name, *numbers in rows[1:]}
 
 
-def table(found: dict[str, Counter[str]]) -> str:
-    """The counts for people, and for `recorded`."""
-    lines = [("layer", *KINDS), *((name, *(str(each[kind]) for kind in KINDS)) for name, each in sorted(found.items()))]
+def table(counts: dict[str, Counter[str]]) -> str:
+    """Return the counts as a table, which people and `read_record` read."""
+    lines = [
+        ("layer", *KINDS),
+        *((name, *(str(layer_counts[kind]) for kind in KINDS)) for name, layer_counts in sorted(counts.items())),
+    ]
     return "".join(f"{name:<12}" + "".join(f"{number:>11}" for number in numbers) + "\n" for name, *numbers in lines)
 
 
 def main() -> int:
-    """Count and compare, or record."""
-    found, known = counts(), recorded() if RECORD.exists() else {}
-    print(table(found), end="")
+    """Print the counts and compare them with the record; with --record write them; return the exit code."""
+    counts, known = count_layers(), read_record() if RECORD.exists() else {}
+    print(table(counts), end="")
     more = [
-        f"untyped: {name} has {each[kind]} × {kind}, {known.get(name, Counter())[kind]} recorded"
-        for name, each in found.items()
+        f"untyped: {name} has {layer_counts[kind]} × {kind}, {known.get(name, Counter())[kind]} recorded"
+        for name, layer_counts in counts.items()
         for kind in KINDS
-        if known and each[kind] > known.get(name, Counter())[kind]
+        if known and layer_counts[kind] > known.get(name, Counter())[kind]
     ]
     for line in more:
         print(line)
     if not more and "--record" in sys.argv:
-        RECORD.write_text(HEAD + table(found), encoding="utf-8")
+        RECORD.write_text(HEAD + table(counts), encoding="utf-8")
     return 1 if more else 0
 
 

@@ -1,7 +1,7 @@
-"""Fails when a lower layer holds something of a higher one that it could call. import-linter sees only imports.
+"""Fail when an object of a lower layer holds a callable of a higher layer. import-linter sees only imports.
 
-Twice: in the source, no class below `api` stores a callable that it was given, but those of GIVEN; and at run time, nothing that
-can be reached from the context of a verb is a function or method of a layer above the object that holds it.
+There are two checks. In the source, no class below `api` stores a callable that it was given, except those in GIVEN. At run time,
+no object that can be reached from the context of a verb holds a function or method of a layer above its own.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ GIVEN = {
 
 
 # in the source --------------------------------------------------------------------------------------------------------
-def stored(source: Path) -> set[str]:
-    """Every attribute of a class below `api` that is a callable which its maker was given, as module.Class.attribute."""
+def stored_callables(source: Path) -> set[str]:
+    """Return every attribute of a class below `api` that keeps a callable given to it, as module.Class.attribute."""
     trees = {
         path.relative_to(source).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text("utf-8"))
         for layer, rank in RANKS.items()
@@ -63,7 +63,7 @@ def stored(source: Path) -> set[str]:
 
 
 def _aliases(tree: ast.Module) -> Iterator[str]:
-    """Names that stand for a kind of callable."""
+    """Yield the names that stand for a type of callable."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Assign)
@@ -74,30 +74,33 @@ def _aliases(tree: ast.Module) -> Iterator[str]:
 
 
 def _callables(made: ast.ClassDef, names: set[str]) -> Iterator[str]:
+    """Yield the attributes of a class that keep a given callable: annotated fields and stored parameters."""
     for node in made.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _speaks_of(node.annotation, names):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _mentions(node.annotation, names):
             yield node.target.id
         if isinstance(node, ast.FunctionDef):
             args = [*node.args.args, *node.args.kwonlyargs]
-            given = {arg.arg for arg in args if arg.annotation is not None and _speaks_of(arg.annotation, names)}
-            yield from _kept(node, given)
+            given = {arg.arg for arg in args if arg.annotation is not None and _mentions(arg.annotation, names)}
+            yield from _stored_parameters(node, given)
 
 
-def _kept(function: ast.FunctionDef, given: set[str]) -> Iterator[str]:
+def _stored_parameters(function: ast.FunctionDef, given: set[str]) -> Iterator[str]:
+    """Yield the attributes to which a method assigns one of the given parameters."""
     for node in ast.walk(function):
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name) or node.value.id not in given:
             continue
         yield from (target.attr for target in node.targets if isinstance(target, ast.Attribute))
 
 
-def _speaks_of(annotation: ast.expr, names: set[str]) -> bool:
+def _mentions(annotation: ast.expr, names: set[str]) -> bool:
+    """Whether an annotation contains one of the names."""
     return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(annotation))
 
 
 # at run time ----------------------------------------------------------------------------------------------------------
 def upcalls(root: object) -> list[str]:
-    """What can be reached from an object and is a function or method of a higher layer than the object that holds it."""
-    found: list[str] = []
+    """Return a line for each callable, reachable from an object, whose layer is above the layer of its holder."""
+    faults: list[str] = []
     seen: set[int] = set()
     waiting: list[tuple[str, int, object]] = [(type(root).__name__, _rank(type(root)), root)]
     while waiting:
@@ -106,14 +109,14 @@ def upcalls(root: object) -> list[str]:
             continue
         seen.add(id(each))
         above = (owner for owner in _owners(each) if _rank(owner) > rank)
-        found += [f"{name} is {owner.__module__}.{owner.__qualname__}" for owner in above]
-        inner = _rank(type(each)) if _is_ours(type(each)) else rank
-        waiting += [(f"{name}.{key}", inner, value) for key, value in _held(each)]
-    return found
+        faults += [f"{name} is {owner.__module__}.{owner.__qualname__}" for owner in above]
+        inner = _rank(type(each)) if _is_of_fleet(type(each)) else rank
+        waiting += [(f"{name}.{key}", inner, value) for key, value in _values_held(each)]
+    return faults
 
 
 def _owners(each: object) -> Iterator[type | types.FunctionType]:
-    """What a callable is of: its function, and the class of the object that it is bound to."""
+    """Yield the function of a callable, and the class of the object that it is bound to."""
     if isinstance(each, functools.partial):
         yield from _owners(each.func)
     if isinstance(each, types.MethodType):
@@ -123,7 +126,8 @@ def _owners(each: object) -> Iterator[type | types.FunctionType]:
         yield each
 
 
-def _held(each: object) -> Iterator[tuple[str, object]]:
+def _values_held(each: object) -> Iterator[tuple[str, object]]:
+    """Yield the values that an object holds, by name: items, attributes, closure cells."""
     if isinstance(each, dict):
         yield from ((str(key), value) for key, value in each.items())
     elif isinstance(each, (list, tuple, set, frozenset)):
@@ -135,10 +139,13 @@ def _held(each: object) -> Iterator[tuple[str, object]]:
         )
     elif isinstance(each, types.MethodType):
         yield "self", each.__self__
-    elif _is_ours(type(each)):
-        # What is made when it is first asked for is made now, and found among the rest.
+    elif _is_of_fleet(type(each)):
+        # Compute the attributes that are made at first use, so that they are among the values.
         for name in [
-            name for kind in type(each).__mro__ for name, it in vars(kind).items() if isinstance(it, made_once)
+            name
+            for kind in type(each).__mro__
+            for name, attribute in vars(kind).items()
+            if isinstance(attribute, made_once)
         ]:
             getattr(each, name)
         yield from vars(each).items() if hasattr(each, "__dict__") else ()
@@ -146,30 +153,32 @@ def _held(each: object) -> Iterator[tuple[str, object]]:
         yield from ((slot, getattr(each, slot)) for slot in slots if hasattr(each, slot))
 
 
-def _is_ours(kind: type) -> bool:
+def _is_of_fleet(kind: type) -> bool:
+    """Whether a class belongs to fleet."""
     return kind.__module__.startswith("fleet.")
 
 
 def _rank(of: type | types.FunctionType) -> int:
+    """Return the rank of the layer that defines a class or function; 0 outside fleet."""
     parts = (of.__module__ or "").split(".")
     return RANKS.get(parts[1], 0) if parts[0] == "fleet" and len(parts) > 1 else 0
 
 
 def main() -> int:
-    """Both; prints what is wrong."""
-    given = stored(SOURCE)
-    found = [
-        f"{name} stores a callable that it was given; pass a value, or say in GIVEN why not"
+    """Check the source and a running Fleet, print the faults, and return the exit code."""
+    given = stored_callables(SOURCE)
+    faults = [
+        f"{name} stores a callable that it was given; pass a value, or add the reason to GIVEN"
         for name in given - set(GIVEN)
     ]
-    found += [f"GIVEN speaks of {name}, which is not there" for name in set(GIVEN) - given]
+    faults += [f"GIVEN names {name}, which does not exist" for name in set(GIVEN) - given]
     for name in [name for name in os.environ if name.startswith("FLEET_")]:
-        del os.environ[name]  # it may run inside an agent of a real fleet, and must not know
+        del os.environ[name]  # the check may run inside an agent of a real fleet, and must not use its home
     with tempfile.TemporaryDirectory(prefix="fleet-upcalls-") as home, Fleet.open(home, actor="check") as fleet:
-        found += upcalls(fleet.context)
-    print(*sorted(found), sep="\n", end="\n" if found else "")
-    print(f"upcalls: {len(given)} callables stored, {len(found)} faults")
-    return 1 if found else 0
+        faults += upcalls(fleet.context)
+    print(*sorted(faults), sep="\n", end="\n" if faults else "")
+    print(f"upcalls: {len(given)} callables stored, {len(faults)} faults")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Compiles the named queries of store/sql/*.sql, with the types of what they take and return, into store/queries/*.py."""
+"""Compile the named queries of store/sql/*.sql, with the types of their parameters and rows, into store/queries/*.py."""

@@ -1,4 +1,4 @@
-"""The text of the generated modules."""
+"""Write the text of the generated modules."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _READS = {"?": ("select_one", "{row} | None"), "*": ("select_all", "list[{row}]"
 
 
 def for_postgres(statement: str) -> str:
-    """The same statement with psycopg's placeholders."""
+    """Return the statement with psycopg's placeholders."""
     return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 def generated(queries: list[Query], tables: frozenset[str]) -> dict[str, str]:
-    """The text of each module by its name."""
+    """Return the text of each generated module by its name."""
     shapes = _shapes(queries)
-    homes = {row: _home(row, queries, tables) for row in shapes}
+    homes = {row: _defining_module(row, queries, tables) for row in shapes}
     modules = sorted({query.module for query in queries} | set(homes.values()))
     _refuse_cycles(queries, homes)
-    texts = {name: _module(name, queries, shapes, homes) for name in modules}
-    return {"__init__": _index(modules, queries, homes), **texts}
+    texts = {name: _module_text(name, queries, shapes, homes) for name in modules}
+    return {"__init__": _package_text(modules, queries, homes), **texts}
 
 
 def _shapes(queries: list[Query]) -> dict[str, Shape]:
-    """The shape of each row class; queries that name the same class must have the same shape."""
+    """Return the columns of each row class. Raise Unclear when two queries of one class return different columns."""
     found: dict[str, tuple[Query, Shape]] = {}
     for query in queries:
         if not query.row:
@@ -77,25 +77,28 @@ def _shapes(queries: list[Query]) -> dict[str, Shape]:
     return {row: shape for row, (_, shape) in found.items()}
 
 
-def _home(row: str, queries: list[Query], tables: frozenset[str]) -> str:
-    """The module that defines a row class: that of its table, the only one that returns it, or the shared one."""
+def _defining_module(row: str, queries: list[Query], tables: frozenset[str]) -> str:
+    """Return the module that defines a row class: that of its table, of the only user, or the shared one."""
     users = {query.module for query in queries if query.row == row}
     named = [module for module in sorted(users & tables) if _singular(module) == row]
     return named[0] if named else users.pop() if len(users) == 1 else SHARED
 
 
 def _singular(table: str) -> str:
+    """Return the name of a table's row class."""
     return re.sub(r"(?<=ch)es$|s$", "", table).title()
 
 
 def _refuse_cycles(queries: list[Query], homes: dict[str, str]) -> None:
+    """Raise Unclear when two modules need each other's row classes."""
     needs = {(query.module, homes[query.row]) for query in queries if query.row and homes[query.row] != query.module}
     for one, other in sorted(needs):
         if (other, one) in needs:
             raise Unclear(f"{one}.sql and {other}.sql each return a row of the other: move one of the queries")
 
 
-def _module(name: str, queries: list[Query], shapes: dict[str, Shape], homes: dict[str, str]) -> str:
+def _module_text(name: str, queries: list[Query], shapes: dict[str, Shape], homes: dict[str, str]) -> str:
+    """Return the text of one generated module."""
     mine = [query for query in queries if query.module == name]
     own = [row for row in shapes if homes[row] == name]
     foreign = sorted({query.row for query in mine if query.row} - set(own))
@@ -108,20 +111,22 @@ def _module(name: str, queries: list[Query], shapes: dict[str, Shape], homes: di
     about = f"The queries of sql/{name}.sql" if mine else "Rows that queries of several files return"
     head = _HEAD.format(
         about=about,
-        imports=_imports([(f"store.{module}", each) for module, each in imports]),
-        types=_imports(types, indent="    ") or "    pass\n",
+        imports=_import_lines([(f"store.{module}", each) for module, each in imports]),
+        types=_import_lines(types, indent="    ") or "    pass\n",
     )
-    return "\n\n".join([head, *[_row(row, shapes[row]) for row in own], *map(_functions, mine)])
+    return "\n\n".join([head, *[_row_text(row, shapes[row]) for row in own], *map(_query_text, mine)])
 
 
-def _imports(wanted: list[tuple[str, str]], indent: str = "") -> str:
+def _import_lines(wanted: list[tuple[str, str]], indent: str = "") -> str:
+    """Return the import lines for pairs of module and name."""
     modules: dict[str, list[str]] = {}
     for module, name in sorted(wanted):
         modules.setdefault(module, []).append(name)
     return "".join(f"{indent}from fleet.{module} import {', '.join(names)}\n" for module, names in modules.items())
 
 
-def _row(name: str, shape: Shape) -> str:
+def _row_text(name: str, shape: Shape) -> str:
+    """Return the text of a row class."""
     slots = "".join(f"        {column!r},\n" for column in shape)
     given = "".join(f"        {column}: {known},\n" for column, known in shape.items())
     kept = "".join(f"        self.{column} = {column}\n" for column in shape)
@@ -131,12 +136,17 @@ def _row(name: str, shape: Shape) -> str:
     )
 
 
-def _functions(query: Query) -> str:
+def _query_text(query: Query) -> str:
+    """Return the text of a query: its constant and its function."""
     constant = query.name.upper()
     row = query.row or "None"
     texts = f"    {query.name!r},\n    {query.statement!r},\n    {for_postgres(query.statement)!r},\n    {row},\n"
     given = ", ".join(
-        ["tx: Tx, /" if not query.row else "rows: Rows, /", *(["*"] if query.takes else []), *_given(query)]
+        [
+            "tx: Tx, /" if not query.row else "rows: Rows, /",
+            *(["*"] if query.takes else []),
+            *_annotated_parameters(query),
+        ]
     )
     values = ", ".join(f"{name!r}: {name}" for name in query.takes)
     if query.row:
@@ -149,7 +159,8 @@ def _functions(query: Query) -> str:
     return f"{constant} = Query(\n{texts})\n\n\ndef {query.name}({given}) -> {result}:\n{doc}    return {body}\n"
 
 
-def _given(query: Query) -> list[str]:
+def _annotated_parameters(query: Query) -> list[str]:
+    """Return the query's parameters with their annotations."""
     return [f"{name}: {known}" for name, known in query.takes.items()]
 
 
@@ -157,7 +168,8 @@ def _docstring(text: str) -> str:
     return f'r"""{text} """' if text.endswith('"') else f'"""{text}"""'
 
 
-def _index(modules: list[str], queries: list[Query], homes: dict[str, str]) -> str:
+def _package_text(modules: list[str], queries: list[Query], homes: dict[str, str]) -> str:
+    """Return the text of the package's __init__, which imports a module when one of its names is used."""
     types = "".join(f"    from fleet.store.queries.{module} import *\n" for module in modules)
     table = ""
     for module in modules:

@@ -1,4 +1,4 @@
-"""The type of an expression, as far as it can be told from the schema."""
+"""Find the type of an SQL expression, as far as the schema determines it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLAUSES = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
 
 
 class Scope:
-    """The tables that a part of a statement can name; columns of a table behind LEFT JOIN may be missing."""
+    """The tables that a part of a statement can name. Columns of a table behind LEFT JOIN may be NULL."""
 
     def __init__(self, every: dict[str, Table], outer: Scope | None = None) -> None:
         self.every = every
@@ -25,14 +25,14 @@ class Scope:
         self._outer = outer
 
     def add(self, table: str, alias: str, *, missing: bool = False) -> None:
-        """Bring a table into scope."""
+        """Add a table under its alias; with `missing` all its columns may be NULL."""
         if table not in self.every:
             raise Unclear(f"there is no table {table!r}")
         columns = self.every[table]
         self.tables[alias] = {n: Type(t.base, nullable=True) for n, t in columns.items()} if missing else columns
 
     def column(self, name: str, alias: str | None = None) -> Type | None:
-        """The type of a column, looked for in the inner scope first."""
+        """Return the type of a column, from the inner scope first; None when no table in scope has the column."""
         for each, columns in self.tables.items():
             if name in columns and alias in {None, each}:
                 return columns[name]
@@ -40,7 +40,7 @@ class Scope:
 
 
 def scope_of_select(nodes: list[Node], outer: Scope) -> Scope:
-    """The scope inside a SELECT, from its FROM."""
+    """Return the scope inside a SELECT: the tables of its FROM."""
     scope = Scope(outer.every, outer)
     missing = False
     words = between(nodes, "FROM", *_CLAUSES)
@@ -57,7 +57,7 @@ def scope_of_select(nodes: list[Node], outer: Scope) -> Scope:
 
 
 def scope_of_with(nodes: list[Node], outer: Scope) -> tuple[list[Node], Scope]:
-    """The statement behind WITH, and a scope that knows the table that WITH names."""
+    """Return the statement behind WITH, and a scope that includes the table that WITH defines."""
     start = 2 if nodes[1] == "RECURSIVE" else 1
     name, columns, _as, body = nodes[start : start + 4]
     if not (isinstance(name, str) and isinstance(columns, list) and isinstance(body, list)):
@@ -69,43 +69,45 @@ def scope_of_with(nodes: list[Node], outer: Scope) -> tuple[list[Node], Scope]:
 
 
 def items_of(select: list[Node]) -> list[list[Node]]:
-    """What a SELECT selects."""
+    """Return the expressions that a SELECT selects."""
     return split(between(select, "SELECT", "FROM", *_CLAUSES), ",")
 
 
 def item_type(item: list[Node], scope: Scope) -> Type | None:
-    """The type of one selected item."""
+    """Return the type of one selected expression; None when it cannot be determined."""
     return type_of(item[: item.index("AS")] if "AS" in item else item, scope)
 
 
 def is_one_row(select: list[Node]) -> bool:
-    """Whether a SELECT has exactly one row whatever the tables hold: it has no FROM, or is an aggregate of everything."""
-    aggregate = all(any(node in _AGGREGATES for node in _flat(item)) for item in items_of(select))
+    """Whether a SELECT always returns exactly one row: it has no FROM, or only aggregates without GROUP BY."""
+    aggregate = all(any(node in _AGGREGATES for node in _flatten(item)) for item in items_of(select))
     return "FROM" not in select or (aggregate and "GROUP" not in select)
 
 
-def _flat(nodes: list[Node]) -> list[str]:
-    return [word for node in nodes for word in (_flat(node) if isinstance(node, list) else [node])]
+def _flatten(nodes: list[Node]) -> list[str]:
+    """Return the words of nested lists as one list."""
+    return [word for node in nodes for word in (_flatten(node) if isinstance(node, list) else [node])]
 
 
 def type_of(nodes: list[Node], scope: Scope) -> Type | None:
-    """The type of an expression; None when it is not plain."""
+    """Return the type of an expression; None when it cannot be determined."""
     match nodes:
         case [list() as group]:
-            return _scalar(group, scope)
+            return _type_of_group(group, scope)
         case [str() as word]:
-            return _of_word(word, scope)
+            return _type_of_word(word, scope)
         case [str() as alias, ".", str() as name]:
             return scope.column(name, alias)
         case [str() as function, list() as given]:
-            return _of_function(function, given, scope)
+            return _type_of_function(function, given, scope)
         case ["CASE", *_, "END"]:
-            return _either(results(nodes), scope, missing="ELSE" not in nodes)
+            return _common_type(results(nodes), scope, missing="ELSE" not in nodes)
         case _:
-            return _of_operators(nodes, scope)
+            return _type_of_operators(nodes, scope)
 
 
-def _of_operators(nodes: list[Node], scope: Scope) -> Type | None:
+def _type_of_operators(nodes: list[Node], scope: Scope) -> Type | None:
+    """Return the type of a sum or a concatenation; None for other operators."""
     for operators, made in ((("+", "-"), _INT), (("||",), _STR)):
         if any(node in operators for node in nodes):
             parts = [type_of(part, scope) for part in split(nodes, *operators)]
@@ -113,13 +115,15 @@ def _of_operators(nodes: list[Node], scope: Scope) -> Type | None:
     return None
 
 
-def _of_word(word: str, scope: Scope) -> Type | None:
+def _type_of_word(word: str, scope: Scope) -> Type | None:
+    """Return the type of a number, a text or a column."""
     if word.isdigit():
         return _INT
     return _STR if word.startswith("'") else scope.column(word)
 
 
-def _scalar(select: list[Node], scope: Scope) -> Type | None:
+def _type_of_group(select: list[Node], scope: Scope) -> Type | None:
+    """Return the type of a group in parentheses: a subquery or an expression."""
     if select[0] != "SELECT":
         return type_of(select, scope)
     known = item_type(items_of(select)[0], scope_of_select(select, scope))
@@ -129,7 +133,8 @@ def _scalar(select: list[Node], scope: Scope) -> Type | None:
 _ALWAYS = {"COUNT": _INT, "EXISTS": _INT, "LENGTH": _INT, "LOWER": _STR, "SUBSTR": _STR}
 
 
-def _of_function(function: str, given: list[Node], scope: Scope) -> Type | None:
+def _type_of_function(function: str, given: list[Node], scope: Scope) -> Type | None:
+    """Return the type of a function call; None for unknown functions."""
     match function:
         case "SUM" | "MIN" | "MAX":
             known = type_of(given, scope)
@@ -140,32 +145,34 @@ def _of_function(function: str, given: list[Node], scope: Scope) -> Type | None:
         case "COALESCE":
             parts = [type_of(part, scope) for part in split(given, ",")]
             last, sure = parts[-1], [part for part in parts if part]
-            return Type(_common(sure), last is None or last.nullable) if sure else None
+            return Type(_common_base(sure), last is None or last.nullable) if sure else None
         case _:
             return _ALWAYS.get(function)
 
 
-def _either(parts: list[list[Node]], scope: Scope, *, missing: bool) -> Type | None:
+def _common_type(parts: list[list[Node]], scope: Scope, *, missing: bool) -> Type | None:
+    """Return the common type of several alternatives; None when one of them cannot be determined."""
     known = [type_of(part, scope) for part in parts]
     sure = [each for each in known if each]
     if len(sure) != len(known):
         return None
-    return Type(_common(sure), missing or any(each.nullable for each in sure))
+    return Type(_common_base(sure), missing or any(each.nullable for each in sure))
 
 
-def _common(types: list[Type]) -> str:
+def _common_base(types: list[Type]) -> str:
+    """Return the base type that all types share; `str` when they differ."""
     bases = {each.base for each in types}
     return bases.pop() if len(bases) == 1 else "str"
 
 
 def results(nodes: list[Node]) -> list[list[Node]]:
-    """The parts of an expression that its value comes from: the arms of a CASE, the parts of COALESCE and of a sum."""
+    """Return the parts that an expression's value comes from: arms of CASE, parts of COALESCE and of sums."""
     match nodes:
         case ["CASE", *arms, "END"]:
             ends = ("WHEN", "ELSE", "END")
-            said = [between(arms[number:], "THEN", *ends) for number, node in enumerate(arms) if node == "THEN"]
+            arms_results = [between(arms[number:], "THEN", *ends) for number, node in enumerate(arms) if node == "THEN"]
             last = between(arms, "ELSE")
-            return [leaf for part in [*said, last] if part for leaf in results(part)]
+            return [leaf for part in [*arms_results, last] if part for leaf in results(part)]
         case ["COALESCE", list() as given]:
             return [leaf for part in split(given, ",") for leaf in results(part)]
         case _:

@@ -1,4 +1,4 @@
-"""The named queries of the .sql files, with what each takes and returns."""
+"""Read the named queries of the .sql files, with the types of their parameters and rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlcompiler.expressions import Scope, is_one_row, item_type, items_of, scope_of_select, scope_of_with
 from sqlcompiler.schema import Type
-from sqlcompiler.taken import taken
+from sqlcompiler.taken import parameter_types
 from sqlcompiler.words import Unclear, nested, parameters
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Shape = dict[str, Type]
 _RETURNS = re.compile(r"([A-Z][A-Za-z]+)([?*!])")
-_SAID = re.compile(r"([a-z_]+) (\w+)( \| None)?")
+_DECLARED = re.compile(r"([a-z_]+) (\w+)( \| None)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One query: where it is written, its text, and its types. `many` is ?, * or !; without `row` it writes."""
+    """One query: its file, its text and its types. `many` is ?, * or !; an empty `row` means that the query writes."""
 
     module: str
     name: str
@@ -38,7 +38,7 @@ class Query:
 
 
 class Reader:
-    """Reads .sql files with a migrated database at hand."""
+    """Reads .sql files and checks them against a migrated database."""
 
     def __init__(self, db: sqlite3.Connection, tables: dict[str, Table], states: frozenset[str]) -> None:
         self._db = db
@@ -46,25 +46,27 @@ class Reader:
         self._types = states | {"int", "str"}
 
     def read(self, file: Path) -> list[Query]:
-        """The queries of a file, in their order."""
+        """Return the queries of a file, in their order."""
         blocks = re.split(r"^-- name: ", file.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
         return [self._query(file, block) for block in blocks]
 
     def _query(self, file: Path, block: str) -> Query:
+        """Return the query of a block; name file and query in the message of Unclear."""
         name, *lines = block.splitlines()
         try:
-            return self._typed(file.stem, name.strip(), lines)
+            return self._typed_query(file.stem, name.strip(), lines)
         except Unclear as why:
             raise Unclear(f"{file.name}: {name.strip()}: {why}") from None
 
-    def _typed(self, module: str, name: str, lines: list[str]) -> Query:
+    def _typed_query(self, module: str, name: str, lines: list[str]) -> Query:
+        """Return a query with the types of its parameters and its row."""
         comments = [line[3:] for line in lines if line.startswith("-- ")]
         text = " ".join(line.strip() for line in lines if not line.startswith("--"))
         statement = re.sub(r"\s+", " ", text.strip().rstrip(";"))
         nodes = nested(statement)
-        columns, takes = self._said(comments, "column"), self._said(comments, "takes")
+        columns, takes = self._declared_types(comments, "column"), self._declared_types(comments, "takes")
         if extra := takes.keys() - set(parameters(nodes)):
-            raise Unclear(f"it says `takes` of {', '.join(extra)}, which it does not take")
+            raise Unclear(f"it declares `takes` for {', '.join(extra)}, which are not its parameters")
         row, many = self._returns(comments, reads=nodes[0] in {"SELECT", "WITH"})
         self._db.execute(f"EXPLAIN {statement}", dict.fromkeys(parameters(nodes), 0))
         return Query(
@@ -72,38 +74,41 @@ class Reader:
             name=name,
             description=" ".join(line for line in comments if not re.match(r"(returns|column|takes): ", line)),
             statement=statement,
-            takes=taken(nodes, self._tables, takes),
+            takes=parameter_types(nodes, self._tables, takes),
             row=row,
             many=many,
             shape=self._shape(statement, nodes, many, columns) if row else {},
         )
 
-    def _said(self, comments: list[str], word: str) -> Shape:
-        found = {}
+    def _declared_types(self, comments: list[str], word: str) -> Shape:
+        """Return the types that comments like `-- takes: name int` declare, by name."""
+        types = {}
         for line in comments:
             if line.startswith(f"{word}: "):
-                said = _SAID.fullmatch(line.removeprefix(f"{word}: "))
-                if said is None or said[2] not in self._types:
+                declared = _DECLARED.fullmatch(line.removeprefix(f"{word}: "))
+                if declared is None or declared[2] not in self._types:
                     raise Unclear(
                         f"`{line}` is not understood: write `{word}: name int`, `str` or a Literal, ` | None`"
                     )
-                found[said[1]] = Type(said[2], bool(said[3]))
-        return found
+                types[declared[1]] = Type(declared[2], bool(declared[3]))
+        return types
 
     @staticmethod
     def _returns(comments: list[str], *, reads: bool) -> tuple[str, str]:
-        said = [line.removeprefix("returns: ") for line in comments if line.startswith("returns: ")]
-        if not reads and not said:
+        """Return the row class and the cardinality that `-- returns:` declares; empty texts for a query that writes."""
+        declared = [line.removeprefix("returns: ") for line in comments if line.startswith("returns: ")]
+        if not reads and not declared:
             return "", ""
-        found = _RETURNS.fullmatch(said[0]) if said else None
-        if found is None or not reads:
+        match = _RETURNS.fullmatch(declared[0]) if declared else None
+        if match is None or not reads:
             raise Unclear(
                 "what it returns is not understood: a SELECT says `-- returns: Name?` (at most one), `Name*` (many) or "
                 "`Name!` (exactly one), anything else says nothing"
             )
-        return found[1], found[2]
+        return match[1], match[2]
 
     def _shape(self, statement: str, nodes: list[Node], many: str, columns: Shape) -> Shape:
+        """Return the columns of a SELECT with their types."""
         cursor = self._db.execute(statement, dict.fromkeys(parameters(nodes), 0))
         names = [column[0] for column in cursor.description]
         outer = Scope(self._tables)
@@ -111,28 +116,30 @@ class Reader:
             nodes, outer = scope_of_with(nodes, outer)
         if many == "!" and not is_one_row(nodes):
             raise Unclear("it may have no row: only a SELECT without FROM, or of aggregates alone, has exactly one")
-        known = _selected(nodes, scope_of_select(nodes, outer))
+        known = _selected_types(nodes, scope_of_select(nodes, outer))
         if len(set(names)) != len(names) or len(known) != len(names):
-            raise Unclear(f"its columns are not told apart: {', '.join(names)}")
+            raise Unclear(f"two of its columns have the same name, or a column is not recognised: {', '.join(names)}")
         if extra := columns.keys() - set(names):
-            raise Unclear(f"it says `column` of {', '.join(extra)}, which it does not return")
-        return {name: columns.get(name) or _sure(name, each) for name, each in zip(names, known, strict=True)}
+            raise Unclear(f"it declares `column` for {', '.join(extra)}, which it does not return")
+        return {name: columns.get(name) or _require_type(name, each) for name, each in zip(names, known, strict=True)}
 
 
-def _selected(nodes: list[Node], scope: Scope) -> list[Type | None]:
-    found: list[Type | None] = []
+def _selected_types(nodes: list[Node], scope: Scope) -> list[Type | None]:
+    """Return the type of each selected column, with * expanded; None where it cannot be determined."""
+    types: list[Type | None] = []
     for item in items_of(nodes):
         match item:
             case ["*"]:
-                found += [each for table in scope.tables.values() for each in table.values()]
+                types += [each for table in scope.tables.values() for each in table.values()]
             case [str() as alias, ".", "*"]:
-                found += scope.tables[alias].values()
+                types += scope.tables[alias].values()
             case _:
-                found.append(item_type(item, scope))
-    return found
+                types.append(item_type(item, scope))
+    return types
 
 
-def _sure(name: str, known: Type | None) -> Type:
+def _require_type(name: str, known: Type | None) -> Type:
+    """Return the type of a column. Raise Unclear when it is not known."""
     if known is None:
         raise Unclear(f"the type of the column {name} cannot be told: write `-- column: {name} int` or `… str | None`")
     return known

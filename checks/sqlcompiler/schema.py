@@ -1,4 +1,4 @@
-"""The types of all columns, from the migrated schema and the Literals of model/states.py."""
+"""Read the types of all columns from the migrated schema and the Literals of model/states.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Type(NamedTuple):
     nullable: bool = False
 
     def __str__(self) -> str:
-        """As an annotation."""
+        """Return the type as an annotation."""
         return f"{self.base} | None" if self.nullable else self.base
 
 
@@ -32,14 +32,14 @@ Table = dict[str, Type]
 
 
 def plain(declared: str) -> str:
-    """The Python type of a type of SQL."""
+    """Return the Python type of an SQL type. Raise Unclear for an unknown one."""
     if declared not in _PLAIN:
-        raise Unclear(f"the type {declared} is none of {', '.join(_PLAIN)}")
+        raise Unclear(f"the type {declared} is not one of {', '.join(_PLAIN)}")
     return _PLAIN[declared]
 
 
 def migrated() -> sqlite3.Connection:
-    """An empty database of the newest schema."""
+    """Return an empty database with the newest schema."""
     db = sqlite3.connect(":memory:")
     for migration in MIGRATIONS:
         for statement in migration.statements():
@@ -48,7 +48,7 @@ def migrated() -> sqlite3.Connection:
 
 
 def literals(file: Path) -> dict[str, frozenset[str]]:
-    """The Literals of strings that a module defines."""
+    """Return the Literals of strings that a module defines, by name."""
     found = {}
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if (
@@ -62,12 +62,13 @@ def literals(file: Path) -> dict[str, frozenset[str]]:
 
 
 def tables(db: sqlite3.Connection, states: dict[str, frozenset[str]]) -> dict[str, Table]:
-    """Every table with the types of its columns."""
+    """Return every table with the types of its columns."""
     texts = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
     return {name: _columns(db, name, _checks(name, text, states)) for name, text in texts}
 
 
 def _columns(db: sqlite3.Connection, table: str, named: dict[str, str]) -> Table:
+    """Return the columns of a table with their types."""
     rows = db.execute(f"PRAGMA table_info({table})").fetchall()
     return {
         name: Type(named.get(name) or plain(declared), not (required or key))
@@ -76,7 +77,7 @@ def _columns(db: sqlite3.Connection, table: str, named: dict[str, str]) -> Table
 
 
 def _checks(table: str, text: str, states: dict[str, frozenset[str]]) -> dict[str, str]:
-    """The Literal of each column whose values a CHECK lists."""
+    """Return the Literal of each column whose values a CHECK lists. Raise Unclear when no single Literal fits."""
     found = {}
     for column, listed in _CHECK.findall(text):
         values = frozenset(re.findall(r"'([^']*)'", listed))

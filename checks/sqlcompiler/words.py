@@ -1,4 +1,4 @@
-"""A statement as words, with everything between parentheses as a list of its own."""
+"""Split a statement into words; what stands between parentheses becomes a nested list."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ENDS_OPERAND = frozenset({*_KEYWORDS, ",", "=", "<>", "<", ">", "<=", ">="})
 
 
 class Unclear(Exception):
-    """The compiler cannot tell something of a query; the text says what to write."""
+    """The compiler cannot determine something about a query; the message says what to write."""
 
 
 def nested(statement: str) -> list[Node]:
-    """The words of a statement; keywords in upper case as they are written."""
+    """Return the words of a statement, with parentheses as nested lists."""
     stack: list[list[Node]] = [[]]
     for word in _WORD.findall(statement):
         if word == "(":
@@ -34,7 +34,7 @@ def nested(statement: str) -> list[Node]:
 
 
 def split(nodes: list[Node], *separators: str) -> list[list[Node]]:
-    """The parts between the separators, at this level."""
+    """Return the parts between the separators, at this level of nesting."""
     parts: list[list[Node]] = [[]]
     for node in nodes:
         if node in separators:
@@ -45,7 +45,7 @@ def split(nodes: list[Node], *separators: str) -> list[list[Node]]:
 
 
 def between(nodes: list[Node], begin: str, *ends: str) -> list[Node]:
-    """What stands behind a keyword, up to one of the others; nothing when the keyword is missing."""
+    """Return the words after a keyword, up to the first of the ends; empty when the keyword is missing."""
     if begin not in nodes:
         return []
     rest = nodes[nodes.index(begin) + 1 :]
@@ -54,7 +54,7 @@ def between(nodes: list[Node], begin: str, *ends: str) -> list[Node]:
 
 
 def operands(nodes: list[Node], at: int) -> tuple[list[Node], list[Node]]:
-    """What stands to the left and to the right of an operator."""
+    """Return the words to the left and to the right of the operator at this position."""
     left, right = at, at + 1
     while left > 0 and not _ends(nodes[left - 1]):
         left -= 1
@@ -64,15 +64,16 @@ def operands(nodes: list[Node], at: int) -> tuple[list[Node], list[Node]]:
 
 
 def _ends(node: Node) -> bool:
+    """Whether a word ends an operand."""
     return isinstance(node, str) and node in _ENDS_OPERAND
 
 
 def parameters(nodes: list[Node]) -> list[str]:
-    """The names of all parameters, in the order in which they are met first."""
-    found: dict[str, None] = {}
+    """Return the names of all parameters, in the order of their first use."""
+    names: dict[str, None] = {}
     for node in nodes:
         if isinstance(node, list):
-            found |= dict.fromkeys(parameters(node))
+            names |= dict.fromkeys(parameters(node))
         elif node.startswith(":"):
-            found[node[1:]] = None
-    return list(found)
+            names[node[1:]] = None
+    return list(names)

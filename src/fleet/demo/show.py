@@ -134,8 +134,8 @@ class Play:
 
     def _record_results(self) -> None:
         """Record what happened, keep uncommitted work in refs, sweep, and list what leaked."""
-        every = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
-        self.result.done = sum(task.status == "done" for task in every)
+        tasks = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
+        self.result.done = sum(task.status == "done" for task in tasks)
         for tree in self._fleet.sweep.kept_trees():
             self.result.refused.append(f"{tree.task}: its worktree had uncommitted work, and was not removed")
             kept = self._fleet.sweep.keep(project=PROJECT, slug=tree.task)
@@ -168,8 +168,8 @@ class _KillAtEffect:
 
 def leftovers(fleet: Fleet) -> list[str]:
     """Return sessions, claims, prompts and worktrees that still exist although nothing needs them."""
-    found = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
-    found += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
-    found += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]
-    found += [f"worktree {name}" for name in fleet.files.names(paths.project_folder(PROJECT, paths.WORKTREES))]
-    return found
+    leaked = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
+    leaked += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
+    leaked += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]
+    leaked += [f"worktree {name}" for name in fleet.files.names(paths.project_folder(PROJECT, paths.WORKTREES))]
+    return leaked

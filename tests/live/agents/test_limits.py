@@ -34,9 +34,7 @@ def test_a_limit_parks_its_agent_and_refuses_new_ones_until_the_reset(either):
         assert (one.kind, one.trial, one.until > one.since) == ("limit", None, True)
         with pytest.raises(EngineHeld, match="session limit"):
             start(fleet, "other")
-        assert fleet.tasks.show(project="p", slug="other").status == "open", (
-            "and it is not counted as a failed start"
-        )
+        assert fleet.tasks.show(project="p", slug="other").status == "open", "and it is not counted as a failed start"
         said = either.program("dispatch", "other", "-p", "p", "--engine", "scripted")
         assert (said.code, one.until in said.err) == (14, True), said
         assert either.dispatch(fleet, "third", "sleep", "1000"), "another engine is free"

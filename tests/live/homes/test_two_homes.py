@@ -1,6 +1,5 @@
 """Two homes of one machine on one PostgreSQL: each judges, ends and releases only what is its own."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator

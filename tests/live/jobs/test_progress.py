@@ -65,11 +65,11 @@ def test_programs_get_an_object_a_line_with_counts_rate_and_time_left(scene):
 def test_one_line_says_how_far_it_is_and_how_long_it_may_take():
     event = JobProgress(job="0a0b0c0d", **COUNTS, rate=0.5, eta=90)
     assert (
-        job_progress.progress(event)
+        job_progress.progress_line(event)
         == f"{'█' * 15}{'░' * 15} 5/10  4 done  2 running  3 waiting  1 dead  30.0/min  1m left"
     )
     empty = event.replaced(total=0, rate=0.0, eta=None, done=0, dead=0)
-    assert job_progress.progress(empty).startswith("░" * 30)
+    assert job_progress.progress_line(empty).startswith("░" * 30)
 
 
 @pytest.mark.req("JOB-6")

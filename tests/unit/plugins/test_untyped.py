@@ -16,7 +16,7 @@ import untyped
     ],
 )
 def test_each_kind_is_counted(text, expected):
-    assert +untyped.counted(text) == expected
+    assert +untyped.count_module(text) == expected
 
 
 def test_a_count_that_rises_fails_and_is_not_recorded(monkeypatch, tmp_path, capsys):
@@ -33,4 +33,4 @@ def test_a_count_that_rises_fails_and_is_not_recorded(monkeypatch, tmp_path, cap
     assert "untyped: verbs has 2 × subscript, 1 recorded" in capsys.readouterr().out
     module.write_text("y = x.key\n")
     assert untyped.main() == 0
-    assert untyped.recorded()["verbs"]["subscript"] == 0
+    assert untyped.read_record()["verbs"]["subscript"] == 0

@@ -138,12 +138,12 @@ def test_a_parameter_that_some_use_forbids_to_be_missing_is_required(takes):
         ("-- returns: Some*\nDELETE FROM cats", "what it returns is not understood"),
         ("-- returns: Some!\nSELECT id FROM cats", "it may have no row"),
         ("-- returns: Some*\nSELECT HEX(id) AS made FROM cats", "write `-- column: made int`"),
-        ("-- returns: Some*\n-- column: x int\nSELECT id FROM cats", "it says `column` of x"),
+        ("-- returns: Some*\n-- column: x int\nSELECT id FROM cats", "it declares `column` for x"),
         ("-- returns: Some*\n-- column: id float\nSELECT id FROM cats", "`column: id float` is not understood"),
         ("-- returns: Some*\nSELECT id FROM cats WHERE HEX(id) = :x", "write `-- takes: x int`"),
         ("UPDATE cats SET age = :x WHERE colour = :x", "it is used as Colour and int"),
-        ("-- takes: y int\nDELETE FROM cats", "it says `takes` of y"),
-        ("-- returns: Some*\nSELECT c.id, d.id FROM cats c JOIN cats d ON d.id = c.owner", "not told apart: id, id"),
+        ("-- takes: y int\nDELETE FROM cats", "it declares `takes` for y"),
+        ("-- returns: Some*\nSELECT c.id, d.id FROM cats c JOIN cats d ON d.id = c.owner", "not recognised: id, id"),
     ],
 )
 def test_what_cannot_be_told_is_refused_with_what_to_write(read, text, says):

@@ -47,4 +47,4 @@ def test_a_class_that_keeps_a_callable_it_was_given_is_found(tmp_path):
         "class A:\n    def __init__(self, told: Tell, n: int) -> None:\n        self.told = told\n        self.n = n\n"
         "class B:\n    ask: Callable[[int], str]\n    n: int\n"
     )
-    assert upcalls.stored(tmp_path) == {"world.x.A.told", "world.x.B.ask"}
+    assert upcalls.stored_callables(tmp_path) == {"world.x.A.told", "world.x.B.ask"}

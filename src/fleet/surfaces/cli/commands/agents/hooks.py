@@ -88,7 +88,7 @@ def status(*, json: bool) -> None:
     if json:
         terminal.say_json(engines)
         return
-    rows = [(each.engine, "given to each agent", _where_installed(each)) for each in engines]
+    rows = [(engine.engine, "given to each agent", _where_installed(engine)) for engine in engines]
     for line in terminal.table(("ENGINE", "BY FLEET", "YOUR OWN SETTINGS"), rows):
         terminal.say(line)
 

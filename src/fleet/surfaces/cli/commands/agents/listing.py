@@ -27,7 +27,7 @@ def list_agents(*, project: str | None, json: bool) -> None:
     if not agents:
         terminal.say("no agents are running: `fleet dispatch SLUG` starts one")
         return
-    rows = [_row(each, fleet.clock.now()) for each in agents]
+    rows = [_row(agent, fleet.clock.now()) for agent in agents]
     shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
     for line in terminal.table(_select(_HEADS, shown), [_select(row, shown) for row in rows]):
         terminal.say(line)

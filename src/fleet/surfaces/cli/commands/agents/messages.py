@@ -51,10 +51,10 @@ def message(words: tuple[str, ...], *, everybody: bool, project: str | None, **g
         return
     if not sent:
         terminal.say("no agents are running")
-    for each in sent:
-        on = f"{each.project}/{each.task or ''}".rstrip("/")
-        how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
-        terminal.say(f"message {each.id} to {each.agent} on {on}: {how}")
+    for message in sent:
+        on = f"{message.project}/{message.task or ''}".rstrip("/")
+        how = f"delivered ({message.how})" if message.delivered else f"waiting: {message.how}"
+        terminal.say(f"message {message.id} to {message.agent} on {on}: {how}")
 
 
 @click.command("inbox")
@@ -72,13 +72,13 @@ def inbox(*, json: bool) -> None:
         if json:
             terminal.say_json(received)
         else:
-            for each in received:
-                terminal.say(f"[fleet message {each.id}] from {each.sender}: {each.text}")
+            for message in received:
+                terminal.say(f"[fleet message {message.id}] from {message.sender}: {message.text}")
             if not received:
                 terminal.say("no messages wait for you")
         sys.stdout.flush()  # acknowledge only messages that were printed
         if received:
-            fleet.messages.acknowledge([each.id for each in received])
+            fleet.messages.acknowledge([message.id for message in received])
 
 
 @click.command("questions")
@@ -98,8 +98,8 @@ def questions(*, json: bool) -> None:
         return
     if not open_questions:
         terminal.say("no open questions")
-    for each in open_questions:
-        _print_question(each)
+    for question in open_questions:
+        _print_question(question)
 
 
 @click.command("answer")

@@ -53,11 +53,11 @@ def _say_ticked(ticked: Ticked) -> None:
         terminal.say(f"- trouble: {line}")
     briefing = ticked.next
     for name, items in (
-        ("working", ", ".join(f"{each.task} ({each.kind} {each.id})" for each in briefing.working)),
+        ("working", ", ".join(f"{attempt.task} ({attempt.kind} {attempt.id})" for attempt in briefing.working)),
         ("ready", ", ".join(briefing.ready)),
         ("to review", ", ".join(briefing.to_review)),
         ("to merge", ", ".join(briefing.to_merge)),
-        ("trouble", "; ".join(f"{each.task} is {each.status}: {each.reason}" for each in briefing.trouble)),
+        ("trouble", "; ".join(f"{task.task} is {task.status}: {task.reason}" for task in briefing.trouble)),
     ):
         if items:
             terminal.say(f"{name}: {items}")

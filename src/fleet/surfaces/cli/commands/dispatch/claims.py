@@ -50,7 +50,7 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
     if given["json"]:
         terminal.say_json(held)
         return
-    rows = [(each.class_, each.kind, each.state, _owner(each), each.name) for each in held]
+    rows = [(claim.class_, claim.kind, claim.state, _owner(claim), claim.name) for claim in held]
     if not rows:
         terminal.say("no claims")
         return

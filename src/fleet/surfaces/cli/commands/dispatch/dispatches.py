@@ -84,9 +84,11 @@ def _print_journal(journal: Journal) -> None:
     for name, value in journal.as_json().items():
         if name not in {"claims", "adoptions"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
-    for each in journal.adoptions:
-        until = f" to {each.released_at}" if each.released_at else ""
-        terminal.say(f"  {'adoption':<15} {each.generation}: {each.dispatch} ({each.kind}), {each.adopted_at}{until}")
+    for adoption in journal.adoptions:
+        until = f" to {adoption.released_at}" if adoption.released_at else ""
+        terminal.say(
+            f"  {'adoption':<15} {adoption.generation}: {adoption.dispatch} ({adoption.kind}), {adoption.adopted_at}{until}"
+        )
     for claim in journal.claims:
         named = claim.data.get("name") or claim.data.get("session") or ""
         terminal.say(f"  {claim.class_:<10} {claim.kind:<20} {claim.state:<18} {named}")

@@ -87,8 +87,8 @@ def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
     if as_json:
         terminal.say_json(many)
         return
-    for each in many.resumed:
-        terminal.say(_sentence(each))
+    for resumed in many.resumed:
+        terminal.say(_sentence(resumed))
     for left in many.waiting:
         terminal.say(f"{left.id} ({_work(left)}) waits: {left.why}")
     for job in many.jobs:

@@ -104,14 +104,14 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 def _print_findings(findings: list[Swept]) -> None:
     """Print the findings of a sweep: first those it can act on, then the standing ones."""
-    moving = [each for each in findings if not each.standing]
-    standing = [each for each in findings if each.standing]
-    for each in moving:
-        terminal.say(f"{each.what}: {each.why} ({each.proof}) → {each.action}")
+    moving = [finding for finding in findings if not finding.standing]
+    standing = [finding for finding in findings if finding.standing]
+    for finding in moving:
+        terminal.say(f"{finding.what}: {finding.why} ({finding.proof}) → {finding.action}")
     if standing:
         terminal.say(terminal.paint("Standing:", "bold"))
-    for each in standing:
-        terminal.say(f"  {each.what}: {each.why} ({each.proof}) → {each.action}")
+    for finding in standing:
+        terminal.say(f"  {finding.what}: {finding.why} ({finding.proof}) → {finding.action}")
     if not findings:
         terminal.say("nothing leaked")
 
@@ -130,7 +130,7 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
         findings = fleet.sweep.run(kill=False)
-        moving = [each for each in findings if not each.standing]
+        moving = [finding for finding in findings if not finding.standing]
         if moving and asking and not _is_confirmed(findings, len(moving)):
             terminal.say("nothing was cleaned up")
             return

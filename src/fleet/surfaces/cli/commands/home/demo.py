@@ -119,7 +119,7 @@ def _print_night(result: night.NightResult) -> None:
         ("coordinator replaced", result.replaced),
         ("handed off", result.handed_off),
         ("waited for a limit", result.paused),
-        ("mended", result.mended),
+        ("fixed", result.mended),
     ):
         rows += [(name, "", what) for what in each]
     rows += [("wrong", str(len(result.faults)), "; ".join(result.faults))]
@@ -134,8 +134,8 @@ def _print_night(result: night.NightResult) -> None:
 def _print_show(result: Show, scene: str, *, keep: bool) -> None:
     """Print the result of the demonstration."""
     rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
-    rows += [("recovered", "", each) for each in result.recovered]
-    rows += [("refused", "", each) for each in result.refused]
+    rows += [("recovered", "", line) for line in result.recovered]
+    rows += [("refused", "", line) for line in result.refused]
     rows += [("leaked", str(len(result.leaked)), "; ".join(result.leaked)), ("seconds", f"{result.seconds:.1f}", "")]
     terminal.say()
     for line in terminal.table(("WHAT", "HOW MANY", ""), rows):

@@ -43,7 +43,7 @@ def list_(ident: str, *, json: bool) -> None:
     if not dead:
         terminal.say("the queue is empty")
         return
-    rows = [(each.id, each.label, each.state, str(each.attempts), each.reason or "") for each in dead]
+    rows = [(item.id, item.label, item.state, str(item.attempts), item.reason or "") for item in dead]
     for line in terminal.table(("ITEM", "LABEL", "STATE", "ATTEMPTS", "REASON"), rows):
         terminal.say(line)
 
@@ -65,11 +65,11 @@ def show(ident: str, item: str, *, json: bool) -> None:
         terminal.say_json(details)
         return
     terminal.say(f"{details.id}  {details.label}  {details.state}")
-    for each in details.history:
+    for attempt in details.history:
         terminal.say(
-            f"  attempt {each.attempt} ended {each.ended_at} ({each.where}), dispatch {each.dispatch or 'none'}"
+            f"  attempt {attempt.attempt} ended {attempt.ended_at} ({attempt.where}), dispatch {attempt.dispatch or 'none'}"
         )
-        for line in (each.reason or "").splitlines():
+        for line in (attempt.reason or "").splitlines():
             terminal.say(f"    {line}")
     terminal.say(f"  what it printed: fleet job logs {details.job} {details.id}")
 
@@ -115,5 +115,5 @@ def drop(ident: str, items: tuple[str, ...], *, everything: bool, json: bool, **
         terminal.say_json(dropped)
         return
     terminal.say(f"{len(dropped.items)} item(s) of job {dropped.job} are dropped")
-    for each in dropped.left:
-        terminal.say(f"  left: {each}")
+    for line in dropped.left:
+        terminal.say(f"  left: {line}")

@@ -68,7 +68,7 @@ def run(
       fleet job run modernise.yml --id 3f2a9c01 --json
     """
     with Fleet.open(actor=given["as"]) as fleet, progress.KeepRunning() as keep_running:
-        variables = dict(_parse_pair(each) for each in pairs)
+        variables = dict(_parse_pair(pair) for pair in pairs)
         asked = Asked(project=fleet.project_here(project), file=file, id=ident, variables=variables)
         if dry_run:
             return _print_plan(fleet.jobs.plan(asked), as_json=json)
@@ -150,8 +150,8 @@ def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
     terminal.say(_sentence(cancelled))
     if cancelled.runner:
         terminal.say(f"  its runner ({cancelled.runner}) is ending it")
-    for each in cancelled.left:
-        terminal.say(f"  left: {each}")
+    for line in cancelled.left:
+        terminal.say(f"  left: {line}")
 
 
 @job.command("validate")

@@ -39,7 +39,7 @@ def list_(*, project: str | None, json: bool) -> None:
     if not jobs:
         terminal.say("no jobs yet: `fleet job run FILE` runs one")
         return
-    for line in terminal.table(_HEADS, [_row(each) for each in jobs]):
+    for line in terminal.table(_HEADS, [_row(job) for job in jobs]):
         terminal.say(line)
 
 
@@ -82,8 +82,8 @@ def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
         terminal.say_json_list(items)
         return
     rows = [
-        (each.id, each.label, each.state, str(each.attempts), (each.commit or "")[:12], each.reason or "")
-        for each in items
+        (item.id, item.label, item.state, str(item.attempts), (item.commit or "")[:12], item.reason or "")
+        for item in items
     ]
     for line in terminal.table(_ITEM_HEADS, rows):
         terminal.say(line)

@@ -48,7 +48,7 @@ def list_(**given: Any) -> None:
     if not recorded:
         terminal.say("nothing was merged yet")
         return
-    rows = [(each.task, each.made[:12], each.at[:16].replace("T", " "), _state(each)) for each in recorded]
+    rows = [(merge.task, merge.made[:12], merge.at[:16].replace("T", " "), _state(merge)) for merge in recorded]
     for line in terminal.table(("TASK", "COMMIT", "SINCE (UTC)", "STATE"), rows):
         terminal.say(line)
 

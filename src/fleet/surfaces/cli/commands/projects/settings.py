@@ -50,7 +50,7 @@ def show(project: str | None, *, json: bool) -> None:
     if json:
         terminal.say_json(settings)
         return
-    rows = [(each.name, _value_text(each.value), _source_text(each), each.help) for each in settings]
+    rows = [(setting.name, _value_text(setting.value), _source_text(setting), setting.help) for setting in settings]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
 

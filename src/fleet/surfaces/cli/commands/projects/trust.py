@@ -42,7 +42,7 @@ def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
         if waiting.changes and not given["json"]:
             _print_untrusted(waiting)
         if waiting.changes and not yes and not _is_confirmed(as_json=given["json"]):
-            raise errors.NotTrusted(project=project, settings=", ".join(each.name for each in waiting.changes))
+            raise errors.NotTrusted(project=project, settings=", ".join(change.name for change in waiting.changes))
         trusted = fleet.settings.trust(project, waiting.values).replaced(changes=waiting.changes)
     if given["json"]:
         terminal.say_json(trusted)
@@ -76,8 +76,8 @@ def _is_confirmed(*, as_json: bool) -> bool:
 def _print_untrusted(waiting: Untrusted) -> None:
     """Print the untrusted settings as a diff."""
     terminal.say(f"{waiting.file} has settings that nobody has trusted yet:")
-    for each in waiting.changes:
-        for line, colour in _diff_lines(each):
+    for change in waiting.changes:
+        for line, colour in _diff_lines(change):
             terminal.say(f"  {terminal.paint(line, colour)}")
 
 

@@ -122,8 +122,8 @@ def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (yes or (asked and click.confirm("Resume them?", default=True))):
         resumed = fleet.dispatches.resume_all(project)
-        return [each.id for each in resumed.resumed], [each.id for each in resumed.waiting]
-    return [], [each.id for each in left]
+        return [dispatch.id for dispatch in resumed.resumed], [dispatch.id for dispatch in resumed.waiting]
+    return [], [dispatch.id for dispatch in left]
 
 
 def _print_begun(begun: Begun) -> None:
@@ -138,8 +138,8 @@ def _print_begun(begun: Begun) -> None:
         terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
     if begun.left:
         terminal.say(f"  interrupted, and not resumed: {', '.join(begun.left)} — `fleet resume --list` shows why")
-    for each in begun.warnings:
-        terminal.say(terminal.paint(f"  warning: {each}", "yellow"))
+    for warning in begun.warnings:
+        terminal.say(terminal.paint(f"  warning: {warning}", "yellow"))
     if not (begun.new or begun.written or begun.started or begun.resumed):
         terminal.say("nothing was changed")
     terminal.say('next: fleet add "TITLE OF A TASK"   then: fleet status, fleet review')

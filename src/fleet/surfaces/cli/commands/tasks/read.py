@@ -31,8 +31,8 @@ def _print_task(task: TaskDetails) -> None:
     if task.description:
         terminal.say()
         terminal.say_text(task.description, indent="  ")
-    _print_entries("artifacts", [(each.at, each.actor, each.path) for each in task.artifacts])
-    _print_entries("log", [(each.at, each.actor, each.message) for each in task.log])
+    _print_entries("artifacts", [(artifact.at, artifact.actor, artifact.path) for artifact in task.artifacts])
+    _print_entries("log", [(entry.at, entry.actor, entry.message) for entry in task.log])
 
 
 def _fields(task: TaskDetails) -> dict[str, object]:

@@ -121,7 +121,7 @@ def _print_waiting(waiting: list[Waiting], *, as_json: bool) -> None:
     if not waiting:
         terminal.say("nothing waits for your review")
         return
-    rows = [(f"{each.project}/{each.slug}", each.changed_at[:16].replace("T", " "), each.title) for each in waiting]
+    rows = [(f"{task.project}/{task.slug}", task.changed_at[:16].replace("T", " "), task.title) for task in waiting]
     for line in terminal.table(("TASK", "SINCE (UTC)", "TITLE"), rows):
         terminal.say(line)
 

@@ -17,7 +17,7 @@ def explain_task(slug: str, *, project: str | None, json: bool) -> None:
         terminal.say_json(why)
         return
     terminal.say(why.sentences[0])
-    for each in why.chain:
-        terminal.say(f"{'  ' * (min(each.depth, _DEEPEST) + 1)}{each.sentence}")
+    for blocker in why.chain:
+        terminal.say(f"{'  ' * (min(blocker.depth, _DEEPEST) + 1)}{blocker.sentence}")
     if len(why.chain) == MOST:
         terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {why.chain[-1].needs}` shows more")

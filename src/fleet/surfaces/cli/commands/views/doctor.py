@@ -26,11 +26,11 @@ def doctor(**given: Any) -> int:
     if given["json"]:
         terminal.say_json(findings)
     else:
-        for each in findings:
-            mark = terminal.paint("✓", "green") if each.ok else terminal.paint("✗", "red")
-            advice = f" — {each.advice}" if each.advice and not each.ok else ""
-            terminal.say(f"{mark} {each.about}: {each.says}{advice}")
-    return 0 if all(each.ok for each in findings) else 1
+        for finding in findings:
+            mark = terminal.paint("✓", "green") if finding.ok else terminal.paint("✗", "red")
+            advice = f" — {finding.advice}" if finding.advice and not finding.ok else ""
+            terminal.say(f"{mark} {finding.about}: {finding.says}{advice}")
+    return 0 if all(finding.ok for finding in findings) else 1
 
 
 COMMANDS = {"doctor": doctor}

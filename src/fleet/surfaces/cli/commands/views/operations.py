@@ -96,8 +96,8 @@ def watch(task: str | None, **given: Any) -> None:
 
 def _print_operations(operations: Iterable[OperationView], *, as_json: bool) -> None:
     """Print operations one by one, as soon as each arrives."""
-    for each in operations:
-        terminal.say(jsontext.dumps(each) if as_json else _line(each))
+    for operation in operations:
+        terminal.say(jsontext.dumps(operation) if as_json else _line(operation))
         sys.stdout.flush()
 
 

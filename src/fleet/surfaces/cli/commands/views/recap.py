@@ -41,15 +41,17 @@ def recap(since: str, project: str | None, **given: Any) -> None:
 def _print_recap(page: Recap) -> None:
     """Print the recap."""
     terminal.say(terminal.paint(f"Since {page.since[:16].replace('T', ' ')} UTC", "bold"))
-    _print_section("merged", "green", [f"{_place(each)}  {each.title}" for each in page.merged])
-    _print_section("waits for your review", "yellow", [f"{_place(each)}  {each.title}" for each in page.review])
+    _print_section("merged", "green", [f"{_place(task)}  {task.title}" for task in page.merged])
+    _print_section("waits for your review", "yellow", [f"{_place(task)}  {task.title}" for task in page.review])
     _print_section(
-        "waits for your answer", "yellow", [f"{_place(each)}  {_one_line(each.text)}" for each in page.asked]
+        "waits for your answer",
+        "yellow",
+        [f"{_place(question)}  {_one_line(question.text)}" for question in page.asked],
     )
-    merged = {_place(each) for each in page.merged}
-    _print_section("failed", "red", [_with_reason(each, merged) for each in page.failed])
-    _print_section("blocked", "yellow", [_with_reason(each, merged) for each in page.blocked])
-    _print_section("interrupted", "yellow", [_with_reason(each, merged) for each in page.interrupted])
+    merged = {_place(task) for task in page.merged}
+    _print_section("failed", "red", [_with_reason(settled, merged) for settled in page.failed])
+    _print_section("blocked", "yellow", [_with_reason(settled, merged) for settled in page.blocked])
+    _print_section("interrupted", "yellow", [_with_reason(settled, merged) for settled in page.interrupted])
     spent = page.spent
     cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "not reported"
     terminal.say(f"  spent: {cost}")

@@ -41,20 +41,22 @@ def show_status(**given: Any) -> None:
 
 def _print_page(page: Overview, now: int) -> None:
     """Print the sections of the page, then the projects."""
-    _print_section("Needs you", "yellow", (_need_entry(each, now) for each in page.needs_you))
-    _print_section("In the way", "red", (_wrap(f"{each.project}: {each.text}") for each in page.in_the_way))
+    _print_section("Needs you", "yellow", (_need_entry(need, now) for need in page.needs_you))
+    _print_section("In the way", "red", (_wrap(f"{obstacle.project}: {obstacle.text}") for obstacle in page.in_the_way))
     _print_section(
-        "To review", "yellow", (_review_entry(each, now) for each in page.review), "`fleet review` walks you through"
+        "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
     )
     _print_section("Failed", "red", map(_failure_entry, page.failed), _AGAIN)
     _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
     _print_section("Held back", "red", map(_hold_entry, page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
-    over = [each for each in page.working if each.state in _ENDED]
+    over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
-        "Ended", "red", (_agent_entry(each, now) for each in over), "the coordinator or `fleet clean` settles it"
+        "Ended", "red", (_agent_entry(attempt, now) for attempt in over), "the coordinator or `fleet clean` settles it"
     )
-    _print_section("Working", "cyan", (_agent_entry(each, now) for each in page.working if each.state not in _ENDED))
+    _print_section(
+        "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
+    )
     _print_projects(page.projects)
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
@@ -125,7 +127,7 @@ def _agent_entry(attempt: Attempt, now: int) -> str:
 
 def _print_projects(projects: list[ProjectView]) -> None:
     """Print a row for each project; in a narrow terminal its dispatch counts stand on a second line."""
-    rows, counts = [_row(each) for each in projects], [_dispatch_counts(each) for each in projects]
+    rows, counts = [_row(project) for project in projects], [_dispatch_counts(project) for project in projects]
     whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, counts, strict=True)]))
     if not any("…" in line for line in whole):
         for line in whole:
