@@ -134,7 +134,7 @@ def test_an_agent_reads_its_inbox_and_has_then_read_it(either):
         assert one["delivered"] is False
         env = either.around(FLEET_DISPATCH_ID=ident, FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("inbox", env=env).out == f"[fleet message {one['id']}] from tester: read me\n"
-        assert either.program("inbox", env=env).out == "nothing waits for you\n"
+        assert either.program("inbox", env=env).out == "no messages wait for you\n"
         assert messages_of(fleet, ident) == []
         assert either.program("inbox").code == 14
 
@@ -175,7 +175,7 @@ def test_what_an_agent_has_not_acknowledged_waits_for_the_one_that_resumes_it_on
         assert messages_of(fleet, old) == []
         env = either.around(FLEET_DISPATCH_ID=new, FLEET_TASK="t", FLEET_PROJECT="p")
         assert either.program("inbox", env=env).out == f"[fleet message {one['id']}] from tester: read me\n"
-        assert either.program("inbox", env=env).out == "nothing waits for you\n"
+        assert either.program("inbox", env=env).out == "no messages wait for you\n"
         either.launched(fleet, new)
         fleet.dispatches.stop(new)
         assert messages_of(fleet, fleet.dispatches.resume(new)["id"]) == [], "it was read"

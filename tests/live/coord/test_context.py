@@ -15,8 +15,7 @@ SLEEP = ("sleep", "1000")
 
 def reminders(fleet, ident: str) -> list[str]:
     return [
-        row["text"]
-        for row in asked(fleet, f"SELECT text FROM messages WHERE dispatch = '{ident}' AND sender = 'fleet'")
+        row.text for row in asked(fleet, f"SELECT text FROM messages WHERE dispatch = '{ident}' AND sender = 'fleet'")
     ]
 
 
@@ -49,10 +48,10 @@ def test_an_agent_is_asked_once_and_then_handed_off(either, below, ask, force):
         assert "fleet handoff" in text
         assert fleet.coord.handoffs("p") == []
         raw(fleet, f"UPDATE agents SET {force} WHERE dispatch = '{worker}'")
-        until(lambda: ticked(either, ident) and [each["state"] for each in fleet.coord.handoffs("p")] == ["done"])
+        until(lambda: ticked(either, ident) and [each.state for each in fleet.coord.handoffs("p")] == ["done"])
         [entry] = fleet.coord.handoffs("p")
-        assert (entry["dispatch"], entry["asked_by"], entry["reason"].startswith("context")) == (worker, "fleet", True)
-        assert fleet.tasks.show(**TASK)["assignee"] == entry["successor"]
+        assert (entry.dispatch, entry.asked_by, entry.reason.startswith("context")) == (worker, "fleet", True)
+        assert fleet.tasks.show(**TASK).assignee == entry.successor
 
 
 @pytest.mark.req("HAND-7")

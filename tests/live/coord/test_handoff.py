@@ -291,7 +291,7 @@ def test_what_the_old_one_was_not_told_yet_waits_for_its_successor_once(either):
         fleet.coord.hand_off(old, reason="full")
         new = drained(fleet).successor
         assert speaking(either, new, "inbox").out == f"[fleet message {one.id}] from tester: use the new name\n"
-        assert speaking(either, new, "inbox").out == "nothing waits for you\n"
+        assert speaking(either, new, "inbox").out == "no messages wait for you\n"
         fleet.coord.hand_off(new, reason="full again")
         third = drained(fleet).successor
-        assert speaking(either, third, "inbox").out == "nothing waits for you\n", "it was read"
+        assert speaking(either, third, "inbox").out == "no messages wait for you\n", "it was read"

@@ -270,7 +270,7 @@ def test_tending_opens_follows_and_asks_at_most_once_a_minute(either, monkeypatc
         assert len(forge.asked()) == calls, "nobody is asked twice within a minute"
         forge.says("merged")
         forge.merges()
-        monkeypatch.setattr(pull_requests, "AGAIN", 0)
+        monkeypatch.setattr(pull_requests, "CHECK_INTERVAL", 0)
         assert [each.state for each in fleet.merge.tend_pulls(project="p")] == ["merged"]
         assert fleet.merge.tend_pulls(project="p") == []
 
@@ -298,7 +298,7 @@ def test_what_has_a_pull_request_is_not_merged_by_the_coordinator_too(either):
 def test_a_merged_task_that_is_tried_again_gets_a_request_of_its_own_and_is_not_merged_by_the_old_one(
     either, monkeypatch
 ):
-    monkeypatch.setattr(pull_requests, "AGAIN", 0)
+    monkeypatch.setattr(pull_requests, "CHECK_INTERVAL", 0)
     second = ADDRESS.replace("/1", "/2")
     with either.fleet() as fleet:
         forge = Forge(either)

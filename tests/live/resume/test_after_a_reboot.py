@@ -145,7 +145,7 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
         reboot(narrow, fleet, third)
     said = narrow.program("resume", "--all")
     assert said.code == 0, said
-    assert all(f"where {ident} stopped" in said.out for ident in first)
+    assert all(f"after {ident}, " in said.out for ident in first)
     assert f"{third} (p/c) waits: too many agents at work" in said.out
     with narrow.fleet() as fleet:
         for agent in fleet.agents.list():

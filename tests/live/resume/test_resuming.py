@@ -72,7 +72,7 @@ def test_the_successor_is_told_what_happened(either):
         new = fleet.dispatches.resume(old).id
         told = prompt_of(either, new)
         tidied(either, fleet, new, "b.txt")
-    for words in (old, "stopped", "Add a", "?? b.txt", "you begin anew", "Add a and b."):
+    for words in (old, "stopped", "Add a", "?? b.txt", "you start anew", "Add a and b."):
         assert words in told
     log = Path(either.home, "logs", f"{old}.log")
     assert str(log) in told
