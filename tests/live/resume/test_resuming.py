@@ -250,7 +250,7 @@ def test_the_command_line_tells_what_goes_on_where(scene):
     assert "stopped" in listed.out
     said = scene.program("resume", "t", "-p", "p")
     assert said.code == 0, said
-    assert f"where {old} stopped" in said.out
+    assert f"after {old}, " in said.out
     assert scene.program("resume", "--list").out == "nothing can be resumed\n"
     again = scene.program("resume", "t", "-p", "p")
     assert (again.code, "fleet attach" in again.err) == (14, True)
