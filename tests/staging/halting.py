@@ -52,7 +52,7 @@ class Halt:
 
 VERBS = {
     "dispatch": lambda f, slug: f.dispatches.start(Wanted(project="p", slug=slug, engine="shell", command=SLEEP)).id,
-    "coord": lambda f: f.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP))["id"],
+    "coord": lambda f: f.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP)).id,
     "repair": lambda f: f.homes.repair()["path"],
     "sweep": lambda f: f.sweep.run(kill=True),
     "kill": lambda f, ident: f.dispatches.kill(ident, "halted"),

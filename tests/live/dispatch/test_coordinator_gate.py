@@ -32,7 +32,7 @@ def seat(fleet, project: str = "p") -> dict:
 
 
 def coordinators(fleet) -> list[str]:
-    return [agent["id"] for agent in fleet.agents.list() if agent["kind"] == "coord"]
+    return [agent.id for agent in fleet.agents.list() if agent.kind == "coord"]
 
 
 @pytest.mark.req("GATE-1", "GATE-2", "GATE-6", "GATE-9")
@@ -46,9 +46,9 @@ def test_sixteen_racing_coord_spawns_give_one_coordinator_and_fifteen_clean_refu
     with either.fleet() as fleet:
         (ident,) = coordinators(fleet)
         either.launched(fleet, ident)
-        assert seat(fleet)["holder"] == ident
+        assert seat(fleet).holder == ident
         assert [pane.session for pane in fleet.world.tmux.listing().panes] == [f"fleet-{ident}"]
-        assert [each["id"] for each in fleet.dispatches.list()] == [ident], "one record"
+        assert [each.id for each in fleet.dispatches.list()] == [ident], "one record"
         assert fleet.files.names("dispatches/archive") == [], "and none that came and went"
 
 
@@ -75,13 +75,13 @@ def test_garbled_holder_text_reads_unknown_process_and_decides_nothing(scene):
 def test_a_pending_coordinator_whose_spawner_was_killed_is_recovered_by_the_next_spawn(either):
     child = either.halted("before", "tmux new-session", "coord")
     with either.fleet() as fleet:
-        pending = seat(fleet)["holder"]
+        pending = seat(fleet).holder
         assert pending is not None, "durable before anything of it is made"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
-        new = fleet.coord.start(COORD)["id"]
+        new = fleet.coord.start(COORD).id
         assert new != pending
-        assert seat(fleet)["holder"] == new
+        assert seat(fleet).holder == new
         assert coordinators(fleet) == [new]
         either.launched(fleet, new)
 
@@ -91,20 +91,20 @@ def test_between_spawn_and_first_sign_of_life_a_second_spawn_is_refused_and_a_sw
     program, let_go = slow_fleet
     ident = either.dispatch_and_leave(verb="coord", TEST_FLEET_PROGRAM=program)
     with either.fleet() as fleet:
-        assert fleet.context.dispatch(ident)["exec_state"] == "pending"
+        assert fleet.context.dispatch(ident).exec_state == "pending"
         with pytest.raises(CoordinatorLives):
             fleet.coord.start(COORD)
         fleet.sweep.run(kill=True)
         assert coordinators(fleet) == [ident]
         let_go()
         either.launched(fleet, ident)
-        assert seat(fleet)["holder"] == ident
+        assert seat(fleet).holder == ident
 
 
 @pytest.mark.req("GATE-7")
 def test_a_living_coordinator_vetoes_and_says_where_it_lives_and_how_to_attach(either):
     with either.fleet() as fleet:
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         either.launched(fleet, ident)
         said = answer(either.start(*SPAWN))
         assert said.code == 14
@@ -117,25 +117,25 @@ def test_a_living_coordinator_vetoes_and_says_where_it_lives_and_how_to_attach(e
 def test_a_coordinator_proven_dead_is_settled_and_replaced_and_the_seat_is_never_swept(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
-        old = fleet.coord.start(replace(COORD, command=("sleep", "1000")))["id"]
+        old = fleet.coord.start(replace(COORD, command=("sleep", "1000"))).id
         os.kill(either.launched(fleet, old).pid, signal.SIGKILL)
         either.exited(fleet, old)
-        epoch = seat(fleet)["epoch"]
-        new = fleet.coord.start(COORD)["id"]
-        assert (seat(fleet)["holder"], seat(fleet)["epoch"]) == (new, epoch + 1)
-        assert fleet.dispatches.show(old)["exec_state"] == "failed"
+        epoch = seat(fleet).epoch
+        new = fleet.coord.start(COORD).id
+        assert (seat(fleet).holder, seat(fleet).epoch) == (new, epoch + 1)
+        assert fleet.dispatches.show(old).exec_state == "failed"
         os.kill(either.launched(fleet, new).pid, signal.SIGKILL)
         either.exited(fleet, new)
         either.swept(fleet)
-        assert seat(fleet)["holder"] == new, "released only by coord stop, moved only by Replace"
-        third = fleet.coord.start(COORD)["id"]
-        assert seat(fleet)["holder"] == third
+        assert seat(fleet).holder == new, "released only by coord stop, moved only by Replace"
+        third = fleet.coord.start(COORD).id
+        assert seat(fleet).holder == third
 
 
 @pytest.mark.req("GATE-7", "GATE-12")
 def test_a_coordinator_behind_a_stopped_server_vetoes(scene, monkeypatch):
     with scene.fleet() as fleet:
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         who, server = scene.launched(fleet, ident), scene.server(fleet)
         monkeypatch.setattr(tmux_module, "LIMIT", 1.0)
         os.kill(server, signal.SIGSTOP)
@@ -152,7 +152,7 @@ def test_a_coordinator_behind_a_stopped_server_vetoes(scene, monkeypatch):
 @pytest.mark.req("GATE-7", "EXC-10")
 def test_a_coordinator_of_another_host_is_unknown_and_vetoes(either, monkeypatch):
     with either.fleet() as fleet:
-        ident = fleet.coord.start(COORD)["id"]
+        ident = fleet.coord.start(COORD).id
         either.launched(fleet, ident)
     with monkeypatch.context() as patch:
         patch.setattr(Host, "id", property(lambda _host: "elsewhere"))
@@ -181,8 +181,8 @@ def test_projects_do_not_block_each_other(either):
         either.halted("before", "publish inbox/", "coord")
         ident = fleet.coord.start(
             Wanted(project="q", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
-        )["id"]
-        assert seat(fleet, "q")["holder"] == ident
+        ).id
+        assert seat(fleet, "q").holder == ident
 
 
 @pytest.mark.req("GATE-5")
@@ -214,14 +214,14 @@ def test_a_coordinator_whose_spawner_died_is_not_called_starting_for_ever(either
     child = either.halted("before", "tmux new-session", "coord")
     with either.fleet() as fleet:
         (one,) = fleet.agents.list()
-        assert (fleet.coord.show("p")["state"], one["state"]) == ("starting", "starting")
+        assert (fleet.coord.show("p").state, one.state) == ("starting", "starting")
         child.kill()
         child.wait()
         (one,) = fleet.agents.list()
-        assert (fleet.coord.show("p")["state"], one["state"]) == ("dead before it started", "exited")
+        assert (fleet.coord.show("p").state, one.state) == ("dead before it started", "exited")
         assert "dead before it started: `fleet coord start -p p`" in either.program("coord", "status").ok().out
         assert "dead before it started: `fleet coord start -p p`" in either.program("ps").ok().out
         assert "dead before it started" in either.program("status").ok().out
-        again = fleet.coord.start(COORD)["id"]
+        again = fleet.coord.start(COORD).id
         either.launched(fleet, again)
-        assert fleet.coord.show("p")["state"] == "alive"
+        assert fleet.coord.show("p").state == "alive"
