@@ -15,7 +15,8 @@ SLEEP = ("sleep", "1000")
 
 def reminders(fleet, ident: str) -> list[str]:
     return [
-        row.text for row in asked(fleet, f"SELECT text FROM messages WHERE dispatch = '{ident}' AND sender = 'fleet'")
+        row["text"]
+        for row in asked(fleet, f"SELECT text FROM messages WHERE dispatch = '{ident}' AND sender = 'fleet'")
     ]
 
 
