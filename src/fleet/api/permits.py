@@ -104,7 +104,7 @@ class Permits:
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _is_used_id(self, ident: str) -> bool:
-        """Whether a dispatch had this id. Without a row, that dispatch has ended and is in the archive."""
+        """Whether this dispatch id was ever given out."""
         return self._store.read(lambda rows: q.id_given(rows, id=ident)) is not None
 
     def _job_of_runner(self) -> str | None:

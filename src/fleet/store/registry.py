@@ -60,6 +60,7 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
 
 
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
+    """Open the home's database; create or migrate it if needed. StoreGone when the home had one that is missing."""
     try:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:

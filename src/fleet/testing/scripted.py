@@ -144,6 +144,7 @@ def _do_exit(rest: str) -> None:
 
 
 def _do_stubborn(_rest: str) -> None:
+    """Ignore the signals that ask the agent to exit."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 

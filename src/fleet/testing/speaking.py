@@ -114,7 +114,7 @@ class HookCaller:
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:
-        """Use a tool again and again until a message comes with its result."""
+        """Use a tool again and again until a message comes with its result, or the time limit is over."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until and not self._finish_tool("Bash", {"command": "true"}):
             time.sleep(_LOOK_AGAIN)

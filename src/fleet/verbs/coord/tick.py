@@ -87,6 +87,7 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
 
 
 def _run_steps(context: Context, project: str) -> Steps:
+    """Run the steps of one tick in order. A step that fails is recorded as a trouble, and the next one runs."""
     steps = Steps()
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(

@@ -340,7 +340,7 @@ def claim_view(row: ClaimRow) -> JournalClaim:
 
 
 def _delete_rows(ident: str) -> Change[bool]:
-    """Return the change that deletes an archived dispatch. Committing it returns False when it was deleted before."""
+    """Return the change that archives a dispatch: its rows are deleted. Committing it returns False when that was done before."""
 
     def work(tx: Tx) -> bool:
         tx.dispatch = ident

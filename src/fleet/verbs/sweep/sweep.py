@@ -270,7 +270,7 @@ def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the worktrees and directories of archived tasks that no agent works on."""
+    """Yield a finding for each worktree and directory of archived tasks that no agent uses. With `kill`, release them."""
     lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()

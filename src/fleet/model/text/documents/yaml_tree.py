@@ -31,6 +31,7 @@ def parse(text: str) -> Node:
 
 
 def _unreadable(line: int, column: int, why: str) -> Unreadable:
+    """Return the error for a document that cannot be read, with the place of the fault."""
     return Unreadable(Fault(line=line, column=column, why=why, advice="`fleet job validate --help` shows an example"))
 
 

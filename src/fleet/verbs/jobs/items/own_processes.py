@@ -134,6 +134,7 @@ def _add_intent(claim: Claim) -> Change[None]:
 
 
 def _record_processes(claim: Claim, processes: dict[str, str]) -> Change[None]:
+    """Return the change that records the processes of a job's runner in its claim, by item."""
     data = jsontext.dumps(claim.data | {"processes": processes})
 
     def work(tx: Tx) -> None:

@@ -93,7 +93,7 @@ def _parse_pair(given: str) -> tuple[str, str]:
 
 
 def _print_plan(plan: JobPlan, *, as_json: bool) -> int:
-    """Print what `--dry-run` found; return the exit code."""
+    """Print the plan of a job for `fleet job run --dry-run`; return exit code 0."""
     if as_json:
         terminal.say_json(plan)
         return 0
@@ -106,7 +106,7 @@ def _print_plan(plan: JobPlan, *, as_json: bool) -> int:
 
 
 def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
-    """Print how a job ended and what to do next; return 0 when every item is done or skipped, else 1."""
+    """Print how a job ended and what to do next; return 0 when the job is done and every item is done or skipped, else 1."""
     well = job.state == "done" and job.items.done + job.items.skipped == job.items.total
     if as_json:
         sys.stdout.flush()
