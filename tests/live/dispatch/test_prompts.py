@@ -36,8 +36,8 @@ def test_a_script_of_200_kb_reaches_the_scripted_agent(scene):
     padding = "".join(f"# {number} {'x' * 100}\n" for number in range(2_000))
     with scene.fleet() as fleet:
         scene.dispatch(fleet, "t", engine="scripted", script=f"```script\n{padding}log it arrived\nhang\n```\n")
-        until(lambda: fleet.tasks.show(project="p", slug="t")["log"])
-        assert [line["message"] for line in fleet.tasks.show(project="p", slug="t")["log"]] == ["it arrived"]
+        until(lambda: fleet.tasks.show(project="p", slug="t").log)
+        assert [line.message for line in fleet.tasks.show(project="p", slug="t").log] == ["it arrived"]
 
 
 @pytest.mark.req("ENG-3")
@@ -109,14 +109,14 @@ def test_a_kill_around_the_publishing_of_a_prompt_is_repaired_by_the_next_sweep(
     with either.fleet() as fleet:
         fleet.tasks.add(project="p", title="T", slug="t")
         child = either.halted(where, "publish inbox/", "dispatch", "t")
-        ident = fleet.dispatches.list()[0]["id"]
+        ident = fleet.dispatches.list()[0].id
         assert claim_of(fleet, "coord_prompt_inbox", ident).state == "allocating"
         assert acted(fleet.sweep.run(kill=True)) == [], "its actor lives"
         os.kill(child.pid, signal.SIGKILL)
         child.wait(60)
         either.swept(fleet)
         assert fleet.files.names("inbox") == []
-        assert fleet.tasks.show(project="p", slug="t")["status"] == "open"
+        assert fleet.tasks.show(project="p", slug="t").status == "open"
         fleet.tasks.abandon(project="p", slug="t")
         fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
@@ -135,7 +135,7 @@ def test_an_unknown_kind_in_the_database_is_shown_and_left_alone(scene):
                 (ident, fleet.world.host.id),
             )
         db.close()
-        assert "remote_control_inbox" in {each["kind"] for each in fleet.claims.list()}
+        assert "remote_control_inbox" in {each.kind for each in fleet.claims.list()}
         fleet.dispatches.kill(ident, "a test")
         scene.swept(fleet)
         assert claim_of(fleet, "remote_control_inbox", ident).state == "live"

@@ -20,7 +20,7 @@ def worked(stage, fleet, slug: str) -> str:
     ident = stage.dispatch(fleet, slug, "sh", "-c", "echo work > work; exec sleep 1000")
     stage.launched(fleet, ident)
     until(lambda: os.path.exists(path := stage.tree(slug) / "work") and path.read_text() == "work\n")
-    assert fleet.dispatches.stop(ident)["settled"]
+    assert fleet.dispatches.stop(ident).settled
     subprocess.run(["tmux", "-S", f"{stage.home}/tmux.sock", "kill-server"], check=False, capture_output=True)
     return ident
 
@@ -48,7 +48,7 @@ def test_a_moved_home_judges_nothing_before_it_is_repaired_and_then_goes_on(eith
         ):
             with pytest.raises(HomeMoved, match=before):
                 act()
-        assert [each["slug"] for each in fleet.tasks.list(project=PROJECT)] == ["t"], "it may be looked at"
+        assert [each.slug for each in fleet.tasks.list(project=PROJECT)] == ["t"], "it may be looked at"
     answer = either.program("clean", "--yes")
     assert (answer.code, "fleet home repair" in answer.err) == (14, True)
     answer = either.program("task", "list", "-p", PROJECT)
@@ -63,10 +63,10 @@ def test_a_moved_home_judges_nothing_before_it_is_repaired_and_then_goes_on(eith
         assert (either.tree("t") / "work").read_text() == "work\n"
         assert either.git("status", "--short", cwd=str(either.tree("t"))) == "?? work"
         assert status_of(fleet, "t")[0] == "blocked"
-        successor = fleet.dispatches.resume(ident)["id"]
+        successor = fleet.dispatches.resume(ident).id
         either.launched(fleet, successor)
-        assert fleet.dispatches.kill(successor, "a test")["settled"]
-        assert fleet.homes.show()["path"] == either.home
+        assert fleet.dispatches.kill(successor, "a test").settled
+        assert fleet.homes.show().path == either.home
         with pytest.raises(Refused, match="nothing is to be repaired"):
             fleet.homes.repair()
     (either.tree("t") / "work").unlink()
@@ -105,7 +105,7 @@ def test_nothing_is_repaired_while_an_agent_of_the_old_place_lives(scene):
     scene.home = before
     assert is_alive(who.pid)
     with scene.fleet() as fleet:
-        assert fleet.dispatches.kill(ident, "a test")["settled"]
+        assert fleet.dispatches.kill(ident, "a test").settled
 
 
 @pytest.mark.req("SWEEP-1")

@@ -29,5 +29,5 @@ def test_a_job_whose_runner_found_the_store_busy_is_resumed(either, monkeypatch)
             with pytest.raises(StoreBusy):
                 fleet.jobs.run(either.asked(TEXT), lambda _event: None)
         (job,) = fleet.jobs.list()
-        assert (job["state"], job["reason"]) == ("running", None)
-    assert either.resume(job["id"])["state"] == "done"
+        assert (job.state, job.reason) == ("running", None)
+    assert either.resume(job.id).state == "done"

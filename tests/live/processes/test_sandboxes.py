@@ -64,4 +64,4 @@ def test_from_within_a_sandbox_nobody_outside_is_ended(scene, at_work, sandbox, 
     if looks == "a sweep":
         assert [each["what"] for each in said.json if each["done"]] in ([], ["projects/p/coord-state.json"])
     else:
-        assert "'settled': False" in said.out
+        assert "settled=False" in said.out

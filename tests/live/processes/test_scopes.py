@@ -90,7 +90,7 @@ def test_an_agent_starts_without_its_scope_when_the_manager_cannot_be_asked(scen
         claim = claim_of(fleet, "cgroup", left.ident)
         assert (claim.state, claim.data, os.path.exists(claim.name)) == ("live", {}, False)
         left.die(fleet)
-        assert f"process {left.pid} (sh -c" in fleet.sessions.settle(left.ident)["why"], (
+        assert f"process {left.pid} (sh -c" in fleet.sessions.settle(left.ident).why, (
             "nothing proves that it is a person's"
         )
         left.end()
@@ -192,7 +192,7 @@ def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
         until(lambda: fleet.world.processes.life(agent) == "dead")
         try:
             assert remaining.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
-            assert fleet.sessions.settle(ident)["settled"]
+            assert fleet.sessions.settle(ident).settled
             assert is_alive(server)
         finally:
             os.kill(server, signal.SIGKILL)

@@ -149,8 +149,8 @@ def test_the_command_line_brings_back_and_says_what_waits(narrow):
     assert f"{third} (p/c) waits: too many agents at work" in said.out
     with narrow.fleet() as fleet:
         for agent in fleet.agents.list():
-            narrow.launched(fleet, agent["id"])
-            fleet.dispatches.kill(agent["id"], "enough")
+            narrow.launched(fleet, agent.id)
+            fleet.dispatches.kill(agent.id, "enough")
     assert narrow.program("resume", "--all", "-p", "p").code == 0
     assert narrow.program("resume", "--all").out == "nothing was interrupted\n"
 

@@ -121,10 +121,8 @@ def test_a_launched_agent_is_told_the_real_ones(tmux):
         own.write_text(SANDBOXED, encoding="utf-8")
         with scene.fleet() as fleet:
             fleet.tasks.add(project=PROJECT, title="t", slug="t")
-            tree = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="mine", autonomy="edits"))[
-                "worktree"
-            ]
-            while any(not agent["report"] for agent in fleet.agents.list()):
+            tree = fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="mine", autonomy="edits")).worktree
+            while any(not agent.report for agent in fleet.agents.list()):
                 fleet.clock.wait(0.05)
         flag, home, *dirs, _prompt = Path(tree, "words.txt").read_text(encoding="utf-8").splitlines()
         assert (flag, json.loads(home)) == ("--json", {"home": scene.home})

@@ -23,7 +23,7 @@ _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
-_AGAIN = "`fleet resume SLUG` continues it, `fleet task retry SLUG` opens it again"
+_AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
