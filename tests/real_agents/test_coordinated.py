@@ -23,15 +23,15 @@ def test_a_full_context_is_handed_off_and_the_successor_finishes_and_is_merged(s
     stage.program("coord", "start", "-p", PROJECT).ok()
     with stage.scene.fleet() as fleet:
         until(
-            lambda: [each["state"] for each in fleet.coord.handoffs(PROJECT)] == ["done"],
+            lambda: [each.state for each in fleet.coord.handoffs(PROJECT)] == ["done"],
             lambda: str(fleet.coord.handoffs(PROJECT)),
         )
         (entry,) = fleet.coord.handoffs(PROJECT)
         hold.set()
-        assert (entry["dispatch"], "context 55 %" in entry["reason"]) == (old, True)
-        assert "commit: " in fleet.coord.handoff(old)["text"]
+        assert (entry.dispatch, "context 55 %" in entry.reason) == (old, True)
+        assert "commit: " in fleet.coord.handoff(old).text
         until(lambda: stage.task("t")["archived"], lambda: str(stage.task("t")))
-        assert stage.journal(entry["successor"])["predecessor"] == old
+        assert stage.journal(entry.successor)["predecessor"] == old
         assert any(f"Agent {old} worked on this before you" in body for body in heard)
         assert stage.scene.git("show", "fleet/main:out.txt") == "hello"
         stage.program("coord", "stop", "-p", PROJECT).ok()

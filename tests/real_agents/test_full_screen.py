@@ -26,7 +26,7 @@ def reported_and_swept(stage, ident, slug):
     """Wait for its report, then for the sweep that ends what lives on after it."""
     stage.until_state(ident, "reported done")
     assert committed(stage, slug) == ["Add out"]
-    assert [each["message"] for each in stage.task(slug)["log"]] == ["half-way"]
+    assert [each.message for each in stage.task(slug)["log"]] == ["half-way"]
     with stage.scene.fleet() as fleet:
         swept = []
         until(lambda: swept.extend(fleet.sweep.run(kill=True)) or not fleet.agents.list(), lambda: str(swept))

@@ -71,7 +71,7 @@ def test_killed_in_the_middle_each_goes_on_in_its_own_conversation_and_finishes(
 def test_killed_before_its_first_turn_it_starts_again_and_finishes(others):
     with others.scene.fleet() as fleet:
         old = others.starts("t", FREEDOM[others.engine.name])
-        until(lambda: fleet.context.dispatch(old)["process"])
+        until(lambda: fleet.context.dispatch(old).process)
     killed(others, old, "t")
     done = others.program("resume", old, "--json").ok().json
     assert others.journal(done["id"])["resumes"] == ("conversation" if done["conversation"] else "again")

@@ -139,7 +139,7 @@ class Stage:
     def agent(self, ident: str) -> dict[str, Any]:
         """As `fleet ps` has it; nothing once it has ended."""
         with self.scene.fleet() as fleet:
-            return next((each for each in fleet.agents.list() if each["id"] == ident), {})
+            return next((each.as_json() for each in fleet.agents.list() if each.id == ident), {})
 
     def until_state(self, ident: str, wanted: str) -> dict[str, Any]:
         """Wait for a state; no dialog may come on the way, unless that is what is waited for."""
@@ -159,11 +159,11 @@ class Stage:
 
     def task(self, slug: str) -> dict[str, Any]:
         with self.scene.fleet() as fleet:
-            return fleet.tasks.show(project=PROJECT, slug=slug)
+            return fleet.tasks.show(project=PROJECT, slug=slug).as_json()
 
     def journal(self, ident: str) -> dict[str, Any]:
         with self.scene.fleet() as fleet:
-            return fleet.dispatches.show(ident)
+            return fleet.dispatches.show(ident).as_json()
 
     def until_settled(self, slug: str) -> str:
         """Wait until nobody works on a task any more; what became of it."""
