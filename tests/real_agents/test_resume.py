@@ -89,7 +89,7 @@ def test_killed_before_its_first_turn_it_starts_again_and_finishes(stage):
     stage.play(SAY | {"hold": hold})
     old = stage.full_screen("t", "full")
     with stage.scene.fleet() as fleet:
-        until(lambda: fleet.context.dispatch(old)["process"])
+        until(lambda: fleet.context.dispatch(old).process)
     killed(stage, old, "t")
     hold.set()
     before = transcripts(stage)
