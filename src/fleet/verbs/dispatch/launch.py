@@ -234,6 +234,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
+    was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -243,10 +244,26 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
             tx.about(row.project, row.slug)
             tx.dispatch = row.id
             tx.note(report="failed", reason=why)
+            q.note_setup_failure(tx, project=row.project, why=why, dispatch=row.id, at=tx.at)
             return q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)
 
         context.commit(Change(f"{row.id} could not be set up", work))
         raise
+    if not was_ready:
+        _forget_setup_failure(context, row)
+
+
+def _forget_setup_failure(context: Context, row: Dispatch) -> None:
+    """Record that worktrees of the project can be set up again, if the last setup failed."""
+    if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
+        return
+
+    def work(tx: Tx) -> int:
+        tx.about(row.project)
+        tx.dispatch = row.id
+        return q.forget_setup_failure(tx, project=row.project)
+
+    context.commit(Change(f"worktrees of {row.project} can be set up again", work))
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:

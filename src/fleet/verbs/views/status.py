@@ -31,8 +31,9 @@ def status(context: Context) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
+    merging = {task.project for task in page.merging}
     return page.replaced(
-        in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
+        in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
 
@@ -45,7 +46,11 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
     from fleet.verbs.dispatch.settle import why_worktree_busy
 
     reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
-    return [Obstacle(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
+    return [
+        Obstacle(project=project, kind=type(kept).__name__, text=kept.spoken)
+        for project, kept in reasons
+        if kept is not None
+    ]
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
