@@ -60,6 +60,7 @@
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
     │   ├── NotMergeable               conflict, failed verify, nothing to merge
+    │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch
     │   ├── NotPulled                  no remote, no program, no answer

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet.world.git import worktree_status
-from fleet.world.git.git import git_dir
+from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
