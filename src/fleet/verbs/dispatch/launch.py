@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet import errors
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import role_of
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -185,6 +187,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
+        allow=commands_of(role_of(row.kind, row.engine)),
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
