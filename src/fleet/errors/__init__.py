@@ -67,6 +67,7 @@
     │   │   └── ForeignBranch          the task's branch is somebody else's
     │   ├── SubmoduleMissing           its recorded commit is not to be had
     │   ├── NotMergeable               conflict, failed verify, nothing to merge
+    │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch
     │   ├── NotPulled                  no remote, no program, no answer

@@ -205,6 +205,16 @@ class NotMergeable(Refused):
     hint = "{advice}"
 
 
+class UncommittedWork(Refused):
+    """An agent says that its task is done, and its worktree has uncommitted changes."""
+
+    says = "{project}/{slug} is not reported as done: its worktree has uncommitted changes: {files}"
+    hint = (
+        "commit what belongs to the task, then say `fleet done` again; if these changes are not to be committed, "
+        "say why: `fleet done --leave-uncommitted REASON`"
+    )
+
+
 class WorkMoved(Refused):
     """The branch is not at the commit that was reported or reviewed."""
 

@@ -34,7 +34,7 @@ from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
 from fleet.world.git.nested.populate import populate
-from fleet.world.home import paths
+from fleet.world.home import paths, uncommitted
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -96,6 +96,7 @@ def launch(context: Context, ident: str) -> Launched:
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
         _set_up_or_report(context, row, repository, cwd)
+        _note_untracked_files(context, row, row.slug)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
@@ -285,6 +286,19 @@ def populate_submodules(context: Context, project: str, repository: str, tree: s
     """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
     if context.setting("worktree.submodules", project) != "none":
         populate(context.world.git, repository, tree)
+
+
+def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
+    """Note which files are untracked before the agent begins: `fleet done` does not ask the agent to commit them.
+
+    An agent that goes on with its predecessor's work answers for the files of its predecessor too.
+    """
+    world, note = context.world, paths.untracked_before(row.project, slug)
+    if (row.resumes or row.handoffs) and os.path.exists(f"{world.home}/{note}"):
+        return
+    files = uncommitted.untracked_files(world.home, context.project(row.project), slug, world.funnel)
+    if files is not None:
+        world.files.publish(note, files)
 
 
 def _copy_file(source: str, target: str) -> None:
