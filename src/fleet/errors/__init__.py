@@ -65,7 +65,9 @@
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
     │   │   └── ForeignBranch          the task's branch is somebody else's
+    │   ├── SubmoduleMissing           its recorded commit is not to be had
     │   ├── NotMergeable               conflict, failed verify, nothing to merge
+    │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch
     │   ├── NotPulled                  no remote, no program, no answer

@@ -191,11 +191,28 @@ class ForeignBranch(WorktreeRefused):
     """The branch that a task needs exists, and is not provably of this project's agents."""
 
 
+class SubmoduleMissing(Refused):
+    """A submodule of a new worktree cannot be checked out at the commit that the worktree records."""
+
+    says = "submodule {path} cannot be checked out at {commit}: {why}"
+    hint = "fetch or push that commit, so that your checkout's submodule or its remote has it; or set worktree.submodules = false"
+
+
 class NotMergeable(Refused):
     """The task's work cannot be merged: a conflict, a failed verify command, or no commits."""
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
+
+
+class UncommittedWork(Refused):
+    """An agent says that its task is done, and its worktree has uncommitted changes."""
+
+    says = "{project}/{slug} is not reported as done: its worktree has uncommitted changes: {files}"
+    hint = (
+        "commit what belongs to the task, then say `fleet done` again; if these changes are not to be committed, "
+        "say why: `fleet done --leave-uncommitted REASON`"
+    )
 
 
 class WorkMoved(Refused):

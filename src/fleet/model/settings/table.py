@@ -339,6 +339,13 @@ SETTINGS = (
         help="run once in each new worktree, before its first agent",
     ),
     Setting(
+        name="worktree.submodules",
+        file=PROJECT_FILE,
+        default="checkout",
+        kind=choice("checkout", "none"),
+        help="which submodules a new worktree gets: those that your checkout has, or none",
+    ),
+    Setting(
         name="worktree.teardown",
         file=PROJECT_FILE,
         guard="runs",
