@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.jobs import JobView
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
 from fleet.model.results.value import Value
@@ -23,6 +24,7 @@ class Overview(Value):
     holds: list[HoldView]  # engines on which no agent is started
     merging: list[Merging]
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
+    jobs: list[JobView]  # running, paused and failed ones, newest first
     projects: list[ProjectView]  # by name
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words

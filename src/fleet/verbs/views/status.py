@@ -14,6 +14,7 @@ from fleet.verbs.views.overview import overview, questions
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
+    from fleet.model.results.jobs import JobView
     from fleet.model.results.views import Asked
     from fleet.store.queries import ClaimsElsewhere, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
@@ -33,6 +34,7 @@ def status(context: Context) -> Overview:
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
     merging = {task.project for task in page.merging}
     return page.replaced(
+        jobs=_unfinished_jobs(context),
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
@@ -60,6 +62,15 @@ def agents_at_work(context: Context, project: str | None = None) -> list[AgentVi
     from fleet.verbs.agents.listing import agents
 
     return agents(context, project)
+
+
+def _unfinished_jobs(context: Context) -> list[JobView]:
+    """Return the jobs that are not over. Import what jobs need only when there are some."""
+    if not context.store.read(lambda rows: q.unfinished_jobs(rows, most=1)):
+        return []
+    from fleet.verbs.jobs.listing import unfinished_jobs
+
+    return unfinished_jobs(context)
 
 
 def _processes_of_dead_runners(context: Context) -> list[str]:
@@ -92,6 +103,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
+        jobs=[],
         projects=counts.projects,
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],

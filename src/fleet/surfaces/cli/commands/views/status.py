@@ -9,12 +9,14 @@ from fleet.errors.refused import LimitReached
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.jobs import state_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from fleet.model.results.jobs import JobView
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
@@ -60,6 +62,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section(
         "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
     )
+    _print_section("Jobs", "cyan", map(_job_entry, page.jobs))
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
     for line in page.reclaim:
@@ -125,6 +128,16 @@ def _parked_entry(task: Parked) -> str:
 def _hold_entry(hold: HoldView) -> str:
     until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
     return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+
+
+def _job_entry(job: JobView) -> str:
+    """Return a job's state, what it waits for or why it stopped, and the command that continues it."""
+    state = state_in_words(job)
+    count = f"{job.items.ended} of {job.items.total} items"
+    if job.runs:
+        return f"{job.id} {job.name} ({job.project})  {state}, {count}{f': {job.waits}' if job.waits else ''}"
+    why = f": {_one_line(job.reason)}" if job.reason else ""
+    return f"fleet resume {job.id}  {job.name} ({job.project})  {state}, {count}{why}"
 
 
 def _merge_entry(task: Merging) -> str:
