@@ -28,6 +28,8 @@ def find_obstacle(context: Context, project: str, *, ready: bool) -> str | None:
     seat = seat_status(context, project)
     if seat.state in _DEAD:
         return f"its coordinator {seat.holder} is dead: `fleet up` in the repository starts another"
+    if seat.wake_trouble:
+        return f"its coordinator {seat.holder} cannot be woken: {seat.wake_trouble}"
     if seat.holder is None or not ready:
         return None
     from fleet.verbs.dispatch.plan import Wanted
