@@ -35,6 +35,7 @@ ELSEWHERE = frozenset(
         b"trash.keep",
         b"trash.limit",
         b"trust",
+        b"wake_every",
     )
 )
 _TABLES = frozenset(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)

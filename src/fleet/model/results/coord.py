@@ -25,6 +25,7 @@ class SeatView(Value):
     holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has changed
     state: str  # none, starting, alive, dead, `dead before it started`, unknown or ended
+    wake_trouble: str | None  # why a coordinator that is an agent cannot be woken when there is something to do
     candidate: str | None  # the next coordinator, until it has proved that it works
     deadline: Time | None  # until when the candidate has to prove it
     retiring: list[str]  # former coordinators that have not ended yet

@@ -245,6 +245,13 @@ SETTINGS = (
         help="how often the coordinator ticks when nothing changes",
     ),
     Setting(
+        name="wake_every",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",

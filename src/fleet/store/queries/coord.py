@@ -195,6 +195,33 @@ class AgentContext(Row):
         self.reminded = reminded
 
 
+class Wake(Row):
+    __slots__ = (
+        'project',
+        'dispatch',
+        'told',
+        'at',
+        'message',
+        'trouble',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        dispatch: str,
+        told: str,
+        at: int,
+        message: str | None,
+        trouble: str | None,
+    ) -> None:
+        self.project = project
+        self.dispatch = dispatch
+        self.told = told
+        self.at = at
+        self.message = message
+        self.trouble = trouble
+
+
 ADD_NONCE = Query(
     'add_nonce',
     'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (:dispatch, :project, :hash, :at) ON CONFLICT DO NOTHING',
@@ -549,3 +576,54 @@ TROUBLE_OF = Query(
 def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
     """Tasks of a project that wait for a person: blocked or failed."""
     return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})
+
+
+WAKE_OF = Query(
+    'wake_of',
+    'SELECT * FROM wakes WHERE project = :project',
+    'SELECT * FROM wakes WHERE project = %(project)s',
+    Wake,
+)
+
+
+def wake_of(rows: Rows, /, *, project: str) -> Wake | None:
+    """What the coordinator of a project was told last."""
+    return rows.select_one(WAKE_OF, Wake, {'project': project})
+
+
+TELL_COORDINATOR = Query(
+    'tell_coordinator',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (%(project)s, %(dispatch)s, %(told)s, %(at)s, %(message)s) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
+    None,
+)
+
+
+def tell_coordinator(tx: Tx, /, *, project: str, dispatch: str, told: str, at: int, message: str | None) -> int:
+    """It knows of these things now: it has ticked, or a message that wakes it is on its way."""
+    return tx.write(TELL_COORDINATOR, {'project': project, 'dispatch': dispatch, 'told': told, 'at': at, 'message': message})
+
+
+NOTE_WAKE_TROUBLE = Query(
+    'note_wake_trouble',
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (%(project)s, %(dispatch)s, %(at)s, %(trouble)s) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
+    None,
+)
+
+
+def note_wake_trouble(tx: Tx, /, *, project: str, dispatch: str, at: int, trouble: str | None) -> int:
+    """What keeps a coordinator from being woken; none when it can be woken again."""
+    return tx.write(NOTE_WAKE_TROUBLE, {'project': project, 'dispatch': dispatch, 'at': at, 'trouble': trouble})
+
+
+REMOVE_WAKE = Query(
+    'remove_wake',
+    'DELETE FROM wakes WHERE project = :project',
+    'DELETE FROM wakes WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_wake(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_WAKE, {'project': project})

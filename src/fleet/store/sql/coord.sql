@@ -132,3 +132,22 @@ ORDER BY d.created_at, d.id;
 -- returns: TaskTrouble*
 SELECT slug, status, reason FROM tasks
 WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;
+
+-- name: wake_of
+-- What the coordinator of a project was told last.
+-- returns: Wake?
+SELECT * FROM wakes WHERE project = :project;
+
+-- name: tell_coordinator
+-- It knows of these things now: it has ticked, or a message that wakes it is on its way.
+INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message)
+ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message;
+
+-- name: note_wake_trouble
+-- What keeps a coordinator from being woken; none when it can be woken again.
+INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble)
+ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch,
+  told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END;
+
+-- name: remove_wake
+DELETE FROM wakes WHERE project = :project;

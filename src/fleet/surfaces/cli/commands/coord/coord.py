@@ -10,7 +10,7 @@ import click
 from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.commands.coord.tick import run, tick
+from fleet.surfaces.cli.commands.coord.tick import run, tick, watch
 from fleet.surfaces.cli.options import F, acting, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -125,6 +125,8 @@ def status(project: str | None, *, json: bool) -> None:
     else:
         again = f": `fleet coord start -p {seat.project}`" if seat.state.startswith("dead") else ""
         terminal.say(f"{seat.project}: {seat.holder} is {seat.state}{again} (epoch {seat.epoch})")
+    if seat.wake_trouble:
+        terminal.say(f"  it cannot be woken: {seat.wake_trouble}")
     if seat.candidate:
         terminal.say(f"  next: {seat.candidate} has to prove itself by {seat.deadline}")
     for ident in seat.retiring:
@@ -176,4 +178,5 @@ def stop(reason: str, **given: Unpack[Acting]) -> int:
 
 coord.add_command(tick)
 coord.add_command(run)
+coord.add_command(watch)
 COMMANDS = {"coord": coord}
