@@ -41,7 +41,8 @@ class Tasks(Part):
         """Return everything about a task."""
         from fleet.verbs.tasks import show
 
-        return self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+        task = self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+        return show.with_attempt(self._by.view, task) if task.status == "in_progress" else task
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
         """Return the tasks of a project that fit the filters."""

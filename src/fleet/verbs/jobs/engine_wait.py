@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fleet.model.jobs.workflow import read
-from fleet.model.text.times import iso, utc
+from fleet.model.text.times import clock
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
 
@@ -29,7 +29,7 @@ def _describe_hold(row: EngineHold, now: int) -> str:
         return f"{row.engine} is held back until somebody logs in ({row.reason})"
     if row.until <= now:
         return f"{row.engine} is tried again by one item, after its limit"
-    return f"{row.engine} is held back until {utc(iso(row.until))} ({row.reason})"
+    return f"{row.engine} is held back until {clock(row.until)} ({row.reason})"
 
 
 class EngineWait:

@@ -97,7 +97,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         review=review.waiting(rows),
         failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=MOST)],
         parked=[
-            Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
+            Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=MOST)
         ],
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
@@ -108,6 +108,11 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )
+
+
+def _future(at: int | None, now: int) -> int | None:
+    """Return a time that has not passed; None for one that has."""
+    return at if at is not None and at > now else None
 
 
 def _question_need(asked: Asked) -> NeedView:

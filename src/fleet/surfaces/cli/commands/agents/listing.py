@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.api.fleet import Fleet
-from fleet.model.text.times import age
+from fleet.model.text.times import age, utc
 from fleet.surfaces.cli.ui import terminal
 
 TYPE_CHECKING = False
@@ -46,4 +46,4 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, agent.engine or "", agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, agent.started_at[11:19], detail)
+    return (*who, agent.state, agent.source, since, context, utc(agent.started_at), detail)

@@ -7,9 +7,10 @@ from datetime import datetime
 from fleet.api.fleet import Fleet
 from fleet.errors.refused import LimitReached
 from fleet.model.text import escapes
-from fleet.model.text.times import SECOND, age
+from fleet.model.text.times import SECOND, age, utc
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.jobs import state_in_words
+from fleet.surfaces.cli.ui.when import held_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _print_page(page: Overview, now: int) -> None:
     )
     _print_section("Failed", "red", map(_failure_entry, page.failed), _AGAIN)
     _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
-    _print_section("Held back", "red", map(_hold_entry, page.holds))
+    _print_section("Held back", "red", (_hold_entry(hold, now) for hold in page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
@@ -121,13 +122,12 @@ def _failure_entry(task: Failure) -> str:
 
 def _parked_entry(task: Parked) -> str:
     until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
-    until = f"until {_local_time(task.not_before)}  " if task.not_before else until
+    until = f"until {utc(task.not_before)}  " if task.not_before else until
     return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}"
 
 
-def _hold_entry(hold: HoldView) -> str:
-    until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+def _hold_entry(hold: HoldView, now: int) -> str:
+    return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}: {_one_line(hold.reason)}"
 
 
 def _job_entry(job: JobView) -> str:
@@ -197,8 +197,3 @@ def _one_line(text: str) -> str:
 
 def _age(at: str, now: int) -> str:
     return age(now - round(datetime.fromisoformat(at).timestamp() * SECOND))
-
-
-def _local_time(at: str) -> str:
-    """Return a time in the local time zone."""
-    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
