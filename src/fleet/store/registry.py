@@ -23,6 +23,7 @@ ELSEWHERE = frozenset(
         b"handoff.ask_tokens",
         b"handoff.force_percent",
         b"handoff.force_tokens",
+        b"handoff.without_progress",
         b"keep_operations",
         b"limits.agents",
         b"limits.failed_spawns",
