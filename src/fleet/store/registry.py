@@ -28,6 +28,8 @@ ELSEWHERE = frozenset(
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
+        b"ports.block",
+        b"ports.first",
         b"report_grace",
         b"spawn_cooldown",
         b"tick_every",

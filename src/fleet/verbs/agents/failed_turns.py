@@ -6,7 +6,7 @@ dispatch is let through as a trial; the others follow when its model has answere
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
@@ -19,7 +19,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Hold, LivingAgent
+    from fleet.store.queries import Dispatch, Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
@@ -35,43 +35,81 @@ RESET = "The usage limit has been reset. Go on where you were."
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
     """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
+    refusal = why_held(tx, engine, at=tx.at, quota_percent=quota_percent)
+    if refusal is not None:
+        raise refusal
     held = q.hold_of(tx, engine=engine)
+    if held is not None:
+        _admit_trial(tx, held, dispatch)
+
+
+def why_held(rows: Rows, engine: str, *, at: int, quota_percent: int = 100) -> errors.EngineHeld | None:
+    """Return why no agent starts on an engine now; None when one may start, as the trial after a reset too."""
+    held = q.hold_of(rows, engine=engine)
     if held is None:
-        _refuse_used_up(tx, engine, quota_percent)
-        return
+        return _why_used_up(rows, engine, at, quota_percent)
     if held.kind == "login":
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
-        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    if held.until is not None and held.until > tx.at:
-        raise errors.EngineHeld(
-            engine=engine, reason=held.reason, advice=f"fleet tries the engine again at {iso(held.until)}"
-        )
-    _admit_trial(tx, held, dispatch)
+        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
+    if held.until is not None and held.until > at:
+        advice = f"fleet tries the engine again at {iso(held.until)}"
+        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
+    trying = _running_trial(rows, held)
+    if trying is not None and (trying.launched_at is None or at - max(trying.launched_at, held.tried_at or 0) < TRIAL):
+        advice = f"{trying.id} tries whether it is over; the others follow when its model has answered"
+        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
+    return None
 
 
-def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
-    """Raise EngineHeld when a quota window of the engine is used up to `quota_percent` and not reset yet."""
-    for row in q.quotas_of(tx, engine=engine):
-        if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
+class Held(NamedTuple):
+    """An engine that is held back, and why."""
+
+    engine: str
+    reason: str
+
+
+def choose_engine(
+    rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
+) -> tuple[str, Held | None]:
+    """Return the first engine that is not held back, and the first choice when another one takes its place.
+
+    When all are held back, return the first choice: starting an agent on it says until when.
+    """
+    first, *_others = choices
+    for name in choices:
+        if why_held(rows, name, at=at, quota_percent=quota_percent) is None:
+            break
+    else:
+        return first, None
+    refusal = why_held(rows, first, at=at, quota_percent=quota_percent)
+    return name, None if refusal is None else Held(first, str(refusal))
+
+
+def _why_used_up(rows: Rows, engine: str, at: int, quota_percent: int) -> errors.EngineHeld | None:
+    """Return the error for a quota window that is used up to `quota_percent` and not reset yet; None without one."""
+    for row in q.quotas_of(rows, engine=engine):
+        if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > at:
             reason = f"{row.percent} % of its window {row.span} is used"
             reset = f"the window is reset at {iso(row.resets_at)}"
             advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
-            raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
+            return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
+    return None
+
+
+def _running_trial(rows: Rows, held: Hold) -> Dispatch | None:
+    """Return the unfinished dispatch that tries whether a limit is over; None when there is none."""
+    trying = q.dispatch_by_id(rows, id=held.trial or "")
+    return trying if trying is not None and is_unfinished(trying) else None
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works, else EngineHeld."""
-    engine, trial = held.engine, held.trial
-    trying = q.dispatch_by_id(tx, id=trial or "")
-    if trying is not None and is_unfinished(trying):
-        if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at or 0) < TRIAL:
-            advice = f"{trial} tries whether it is over; the others follow when its model has answered"
-            raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-        q.lift_hold(tx, engine=engine)
-        tx.note(lifted=engine)
+    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
+    if _running_trial(tx, held) is not None:
+        q.lift_hold(tx, engine=held.engine)
+        tx.note(lifted=held.engine)
         return
-    q.try_engine(tx, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
-    tx.note(trial_of=engine)
+    q.try_engine(tx, engine=held.engine, dispatch=dispatch, was=held.trial, at=tx.at)
+    tx.note(trial_of=held.engine)
 
 
 def limits(rows: Rows) -> Limits:

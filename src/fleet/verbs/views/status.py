@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
     from fleet.model.results.views import Asked
-    from fleet.store.queries import ClaimsElsewhere, TaskOnHand, UnmergedTask
+    from fleet.store.queries import ClaimsElsewhere, EngineHold, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.world import World
@@ -81,7 +81,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=MOST)
         ],
-        holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
+        holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
@@ -112,6 +112,12 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
         for agent in agents
         if agent.state in _WAITING_STATES and agent.id not in asked
     ]
+
+
+def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
+    """Return the entry of an engine that is held back, with the engines that take its place."""
+    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
+    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
 
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:

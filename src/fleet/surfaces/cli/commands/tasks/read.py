@@ -43,6 +43,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "attempts": task.attempts,
         "reason": task.reason,
         "engine": task.engine,
+        "model": task.model,
         "verify": task.verify,
         "not before": task.not_before,
         "added": task.added_at,
