@@ -31,6 +31,7 @@ ELSEWHERE = frozenset(
         b"ports.block",
         b"ports.first",
         b"report_grace",
+        b"silent_after",
         b"spawn_cooldown",
         b"tick_every",
         b"trash.keep",

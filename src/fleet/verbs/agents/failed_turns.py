@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.model.dispatch.may_start import why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
@@ -19,7 +20,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch, Hold, LivingAgent
+    from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
@@ -35,30 +36,32 @@ RESET = "The usage limit has been reset. Go on where you were."
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
     """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
-    refusal = why_held(tx, engine, at=tx.at, quota_percent=quota_percent)
-    if refusal is not None:
-        raise refusal
+    why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
+    if why is not None:
+        raise why
     held = q.hold_of(tx, engine=engine)
     if held is not None:
         _admit_trial(tx, held, dispatch)
 
 
-def why_held(rows: Rows, engine: str, *, at: int, quota_percent: int = 100) -> errors.EngineHeld | None:
-    """Return why no agent starts on an engine now; None when one may start, as the trial after a reset too."""
+def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
+    """Return why no agent is started on an engine; None when one may start, as the trial after a limit perhaps."""
     held = q.hold_of(rows, engine=engine)
     if held is None:
-        return _why_used_up(rows, engine, at, quota_percent)
-    if held.kind == "login":
-        advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
-        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    if held.until is not None and held.until > at:
-        advice = f"fleet tries the engine again at {iso(held.until)}"
-        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    trying = _running_trial(rows, held)
-    if trying is not None and (trying.launched_at is None or at - max(trying.launched_at, held.tried_at or 0) < TRIAL):
-        advice = f"{trying.id} tries whether it is over; the others follow when its model has answered"
-        return errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    return None
+        return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
+    why = why_held(engine, held.kind, held.reason, held.until, now)
+    return why or _why_on_trial(rows, held, now)
+
+
+def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
+    """Return the refusal while a trial of the engine has neither succeeded nor ended; None when there is no such trial."""
+    trying = q.dispatch_by_id(rows, id=held.trial or "")
+    if trying is None or not is_unfinished(trying):
+        return None
+    if trying.launched_at is not None and now - max(trying.launched_at, held.tried_at or 0) >= TRIAL:
+        return None
+    advice = f"{held.trial} tries whether it is over; the others follow when its model has answered"
+    return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
 
 
 class Held(NamedTuple):
@@ -77,39 +80,24 @@ def choose_engine(
     """
     first, *_others = choices
     for name in choices:
-        if why_held(rows, name, at=at, quota_percent=quota_percent) is None:
+        if why_engine_held(rows, name, at, quota_percent=quota_percent) is None:
             break
     else:
         return first, None
-    refusal = why_held(rows, first, at=at, quota_percent=quota_percent)
+    refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
     return name, None if refusal is None else Held(first, str(refusal))
-
-
-def _why_used_up(rows: Rows, engine: str, at: int, quota_percent: int) -> errors.EngineHeld | None:
-    """Return the error for a quota window that is used up to `quota_percent` and not reset yet; None without one."""
-    for row in q.quotas_of(rows, engine=engine):
-        if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > at:
-            reason = f"{row.percent} % of its window {row.span} is used"
-            reset = f"the window is reset at {iso(row.resets_at)}"
-            advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
-            return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
-    return None
-
-
-def _running_trial(rows: Rows, held: Hold) -> Dispatch | None:
-    """Return the unfinished dispatch that tries whether a limit is over; None when there is none."""
-    trying = q.dispatch_by_id(rows, id=held.trial or "")
-    return trying if trying is not None and is_unfinished(trying) else None
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
     """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
-    if _running_trial(tx, held) is not None:
-        q.lift_hold(tx, engine=held.engine)
-        tx.note(lifted=held.engine)
+    engine, trial = held.engine, held.trial
+    trying = q.dispatch_by_id(tx, id=trial or "")
+    if trying is not None and is_unfinished(trying):
+        q.lift_hold(tx, engine=engine)
+        tx.note(lifted=engine)
         return
-    q.try_engine(tx, engine=held.engine, dispatch=dispatch, was=held.trial, at=tx.at)
-    tx.note(trial_of=held.engine)
+    q.try_engine(tx, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
+    tx.note(trial_of=engine)
 
 
 def limits(rows: Rows) -> Limits:

@@ -32,6 +32,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
         slug=slug,
         status=row.status,
         ready=clause == "is ready",
+        obstacles=[],
         sentences=[f"{slug} {clause}", *_engine_sentences(rows, project, slug), *(each.sentence for each in chain)],
         chain=chain,
     )
