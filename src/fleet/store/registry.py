@@ -29,6 +29,8 @@ ELSEWHERE = frozenset(
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
+        b"ports.block",
+        b"ports.first",
         b"report_grace",
         b"silent_after",
         b"spawn_cooldown",

@@ -80,6 +80,7 @@ class HoldView(Value):
     reason: str
     since: Time
     until: Time | None  # null: until somebody solves it
+    instead: list[str]  # the engines that agents run on now because this one is held back
 
 
 class Merging(Value):

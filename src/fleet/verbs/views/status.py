@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
     from fleet.model.results.views import Asked
-    from fleet.store.queries import ClaimsElsewhere, ParkedByHandoffs, TaskOnHand, UnmergedTask
+    from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.world import World
@@ -93,7 +93,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
             for row in q.parked_tasks(rows, now=now, most=MOST)
             if (row.project, row.slug) not in needed
         ],
-        holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
+        holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
@@ -142,6 +142,12 @@ def _handoff_need(row: ParkedByHandoffs) -> NeedView:
         since=iso(row.parked_at),
         source="store",
     )
+
+
+def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
+    """Return the entry of an engine that is held back, with the engines that take its place."""
+    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
+    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
 
 
 def _need_text(agent: AgentView) -> str:

@@ -44,6 +44,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "handoffs": task.handoffs,
         "reason": task.reason,
         "engine": task.engine,
+        "model": task.model,
         "verify": task.verify,
         "not before": task.not_before,
         "added": task.added_at,

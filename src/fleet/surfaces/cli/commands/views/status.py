@@ -130,7 +130,8 @@ def _parked_entry(task: Parked) -> str:
 
 def _hold_entry(hold: HoldView) -> str:
     until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind})  {until}{instead}: {_one_line(hold.reason)}"
 
 
 def _merge_entry(task: Merging) -> str:
