@@ -8,7 +8,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.surfaces.cli.commands.jobs import progress, show
 from fleet.surfaces.cli.commands.views import status
-from fleet.surfaces.cli.ui.jobs import state_in_words
+from fleet.surfaces.cli.ui.wording import state_in_words
 from fleet.testing.simulated.scene import SimulatedScene
 from fleet.verbs.jobs import records
 

@@ -60,6 +60,7 @@
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
+    │   ├── NoPortsLeft                every block of ports belongs to a worktree
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown

@@ -25,8 +25,8 @@ from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
+from fleet.store import bundles, seats
 from fleet.store import queries as q
-from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
 from fleet.verbs.homes.ownership import refuse_foreign
@@ -218,6 +218,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
         "PATH": f"{_ensure_bin_folder(context)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row.slug} if row.slug else {}),
         **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
+        **context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug)),
     }
 
 
@@ -358,7 +359,10 @@ def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     if not words:
         return
     log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    result = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
+    result = context.world.programs.record(
+        setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd, env={**os.environ, **ports}
+    )
     if not result.ok:
         output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
         raise errors.FleetError(what=f"{setting} failed ({result.status}): {output}")

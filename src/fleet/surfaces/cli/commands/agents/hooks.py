@@ -10,7 +10,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import held_in_words
+from fleet.surfaces.cli.ui.wording import held_in_words
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -68,6 +68,11 @@ def _describe(entry: HandoffView) -> str:
     match entry.state:
         case "done":
             return f"{what} was handed off to {entry.successor}"
+        case "dropped" if entry.parked_at is not None:
+            return (
+                f"{what} has ended, and its task is parked: {entry.fruitless} handoffs in a row brought no commit, artifact or "
+                f"changed plan; `fleet resume {entry.dispatch}` starts a new agent"
+            )
         case "dropped":
             return (
                 f"{what} has ended, and was not handed off: `fleet dispatches show {entry.dispatch}` shows how it ended"

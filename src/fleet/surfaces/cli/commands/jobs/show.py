@@ -12,7 +12,7 @@ from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.jobs.progress import STATES
 from fleet.surfaces.cli.options import json_option, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.jobs import state_in_words
+from fleet.surfaces.cli.ui.wording import state_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

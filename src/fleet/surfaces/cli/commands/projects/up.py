@@ -10,6 +10,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
@@ -85,6 +86,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
     """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
+    chosen.engine = ",".join(engine_choices(chosen.engine))
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not is_interactive:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
@@ -95,7 +97,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
         "Which engine do agents run on?", _offered_engines(fleet.engines.all())
     )
     if not chosen.autonomy:
-        can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
+        can = fleet.engines.show(engine_choices(chosen.engine)[0]).autonomy or _AUTONOMY
         offered = {name: text for name, text in _AUTONOMY.items() if name in can}
         chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)

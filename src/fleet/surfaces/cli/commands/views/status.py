@@ -9,8 +9,7 @@ from fleet.errors.refused import LimitReached
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age, utc
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.jobs import state_in_words
-from fleet.surfaces.cli.ui.when import held_in_words
+from fleet.surfaces.cli.ui.wording import held_in_words, state_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,13 @@ _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
-_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -127,7 +132,8 @@ def _parked_entry(task: Parked) -> str:
 
 
 def _hold_entry(hold: HoldView, now: int) -> str:
-    return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}: {_one_line(hold.reason)}"
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}{instead}: {_one_line(hold.reason)}"
 
 
 def _job_entry(job: JobView) -> str:
@@ -146,7 +152,8 @@ def _merge_entry(task: Merging) -> str:
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 
