@@ -142,11 +142,7 @@ class Git:
 
     def followed(self, repository: str) -> str:
         """Return the branch that the integration branch is based on; empty when none is stored."""
-        try:
-            with open(f"{git_dir(repository)}/{FOLLOWED_REF}", encoding="utf-8") as file:
-                return branch_in(file.read().removeprefix("ref: ").strip())
-        except (OSError, UnicodeDecodeError):
-            return ""
+        return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Create a ref. False when it exists."""
