@@ -19,7 +19,7 @@ SEAT, CLAIMS = "holder and candidate of the seat, the subject of the file", "sta
 DISPLAY = "shows the state to a person, decides nothing"
 ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/looking.py": (5, "gathers the facts of the decision"),
-    "dispatch/settle.py": (4, "what the task becomes after an attempt"),
+    "dispatch/settle.py": (5, "what the task becomes after an attempt"),
     "dispatch/acquire.py": (6, CLAIMS),
     "dispatch/dispatch.py": (3, CLAIMS),
     "agents/prompts.py": (5, CLAIMS),
@@ -32,7 +32,6 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "coord/seat.py": (2, SEAT),
     "coord/tick.py": (2, SEAT),
     "dispatch/launch.py": (1, SEAT),
-    "views/obstacles.py": (1, DISPLAY),
     "views/recap.py": (2, DISPLAY),
 }
 

@@ -133,7 +133,7 @@ class Projects(Part):
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
-        warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
+        warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
         return Begun(
             project=project,

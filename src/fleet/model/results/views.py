@@ -37,7 +37,11 @@ class ToLand(Value):
 
 
 class Obstacle(Value):
+    """One reason why no agent starts on a ready task, or why finished work is not merged."""
+
     project: str
+    slug: str | None = None  # the task; null for a reason that concerns all tasks of the project
+    kind: str  # the name of the error that a start would raise, for example NoCommit, EngineHeld or LimitReached
     text: str  # the obstacle, and what to do about it
 
 

@@ -182,6 +182,13 @@ SETTINGS = (
         help="how long an agent may take to exit when it is asked to",
     ),
     Setting(
+        name="silent_after",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how long a busy agent may give no sign of life before it is called silent",
+    ),
+    Setting(
         name="git_limit",
         file=HOME_FILE,
         default="10m",

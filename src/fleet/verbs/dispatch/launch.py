@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet import errors
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import role_of
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -32,7 +34,7 @@ from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
 from fleet.world.git.nested.populate import populate
-from fleet.world.home import paths
+from fleet.world.home import paths, uncommitted
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -94,6 +96,7 @@ def launch(context: Context, ident: str) -> Launched:
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
         _set_up_or_report(context, row, repository, cwd)
+        _note_untracked_files(context, row, row.slug)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
 
@@ -185,6 +188,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
+        allow=commands_of(role_of(row.kind, row.engine)),
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
@@ -231,6 +235,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
+    was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -240,10 +245,26 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
             tx.about(row.project, row.slug)
             tx.dispatch = row.id
             tx.note(report="failed", reason=why)
+            q.note_setup_failure(tx, project=row.project, why=why, dispatch=row.id, at=tx.at)
             return q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)
 
         context.commit(Change(f"{row.id} could not be set up", work))
         raise
+    if not was_ready:
+        _forget_setup_failure(context, row)
+
+
+def _forget_setup_failure(context: Context, row: Dispatch) -> None:
+    """Record that worktrees of the project can be set up again, if the last setup failed."""
+    if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
+        return
+
+    def work(tx: Tx) -> int:
+        tx.about(row.project)
+        tx.dispatch = row.id
+        return q.forget_setup_failure(tx, project=row.project)
+
+    context.commit(Change(f"worktrees of {row.project} can be set up again", work))
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
@@ -265,6 +286,19 @@ def populate_submodules(context: Context, project: str, repository: str, tree: s
     """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
     if context.setting("worktree.submodules", project) != "none":
         populate(context.world.git, repository, tree)
+
+
+def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
+    """Note which files are untracked before the agent begins: `fleet done` does not ask the agent to commit them.
+
+    An agent that goes on with its predecessor's work answers for the files of its predecessor too.
+    """
+    world, note = context.world, paths.untracked_before(row.project, slug)
+    if (row.resumes or row.handoffs) and os.path.exists(f"{world.home}/{note}"):
+        return
+    files = uncommitted.untracked_files(world.home, context.project(row.project), slug, world.funnel)
+    if files is not None:
+        world.files.publish(note, files)
 
 
 def _copy_file(source: str, target: str) -> None:

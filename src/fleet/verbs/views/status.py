@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fleet import errors
+from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -23,16 +24,19 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
-# The states in which an agent waits for a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"})
+# The states in which an agent may never go on by itself.
+_STUCK_STATES = frozenset({"silent", "stopped"})
+# The states in which an agent needs a person, besides a question that it asked through its hook.
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
 
 
 def status(context: Context) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
+    merging = {task.project for task in page.merging}
     return page.replaced(
-        in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
+        in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
@@ -46,7 +50,11 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
     from fleet.verbs.dispatch.settle import why_worktree_busy
 
     reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
-    return [Obstacle(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
+    return [
+        Obstacle(project=project, kind=type(kept).__name__, text=kept.spoken)
+        for project, kept in reasons
+        if kept is not None
+    ]
 
 
 def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
@@ -127,7 +135,7 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
             slug=agent.task,
             dispatch=agent.id,
             kind=agent.state,
-            text=agent.detail or f"it is {agent.state}",
+            text=_need_text(agent),
             command=None,
             question=None,
             since=agent.state_at or now,
@@ -136,6 +144,14 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
         for agent in agents
         if agent.state in _WAITING_STATES and agent.id not in asked
     ]
+
+
+def _need_text(agent: AgentView) -> str:
+    """Return what is known of an agent that needs a person; for one that may be stuck also what can be done."""
+    text = agent.detail or f"it is {agent.state}"
+    if agent.state not in _STUCK_STATES:
+        return text
+    return f"{text}; {ways_out(agent.id, coordinates=agent.project if agent.kind == 'coord' else None)}"
 
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:

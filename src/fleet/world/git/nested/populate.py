@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.world.git import leftovers
-from fleet.world.git.git import git_dir, said
+from fleet.world.git.git import said
 from fleet.world.git.nested.submodules import WITHOUT_FILES, recorded
+from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -81,8 +82,8 @@ def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str,
     rules = _FROM_PATH if source else _FROM_CHECKOUTS_ADDRESS
     if os.path.isdir(own) and not _with_commit(git, (own,), sub.commit):
         flags = (*WITHOUT_FILES, *(word for rule in rules for word in ("-c", rule)))
-        words = ("fetch", "--quiet", "--no-tags", source or url, sub.commit)
-        done = git.run("fetch", own, *flags, *words, limit=_LONG)
+        fetch = ("fetch", "--quiet", "--no-tags", source or url, sub.commit)
+        done = git.run("fetch", own, *flags, *fetch, limit=_LONG)
         if not done.ok:
             return done
     words = ("update", "--quiet", "--checkout", "--force", "--", f":(literal){sub.path}")

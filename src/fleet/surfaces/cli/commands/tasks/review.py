@@ -221,6 +221,8 @@ def _print_head(work: Work) -> None:
     if work.moved and work.reported and work.commit:
         moved = f"the branch moved since it was reported: {work.reported[:12]} then, {work.commit[:12]} now"
         terminal.say(terminal.paint(moved, "red"))
+    if work.left_uncommitted:
+        terminal.say_text(terminal.paint(f"left uncommitted on purpose: {work.left_uncommitted}", "yellow"))
     if work.since:
         terminal.say()
         terminal.say(f"new since {work.since.commit[:12]}:")
