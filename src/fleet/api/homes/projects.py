@@ -19,6 +19,7 @@ from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import wake
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.merge import branches
 from fleet.verbs.projects import configure, register, remote_control, trust
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -29,7 +30,7 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed
+    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -117,8 +118,12 @@ class Projects(Part):
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
+    def targets(self, project: str) -> TargetChoice:
+        """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
+        return branches.target_choice(self._by.context, project)
+
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
+        """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
         self._by.may("projects.begin")
         engines = engine_choices(chosen.engine)
         for name in engines:
@@ -128,6 +133,7 @@ class Projects(Part):
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
+        target = branches.keep_target(context, project, chosen.target)
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
@@ -137,6 +143,7 @@ class Projects(Part):
             project=project,
             path=context.project(project).path,
             settings=chosen,
+            target=target,
             written=written,
             coordinator=ident,
             started=started,

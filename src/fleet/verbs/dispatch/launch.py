@@ -18,6 +18,7 @@ from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.own_commands import commands_of
 from fleet.model.agents.roles import role_of
+from fleet.model.branches import task_branch
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -95,6 +96,8 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
+        # The agent before may have been killed while its git wrote: this one's git would refuse to write.
+        context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
         _note_untracked_files(context, row, row.slug)
     if row.kind == "coord":

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
-    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
+    from fleet.model.results.views import (
+        Attempt,
+        Failure,
+        HoldView,
+        Merging,
+        NeedView,
+        Obstacle,
+        Overview,
+        Parked,
+        ToLand,
+    )
 
 _SHOWN = 20
 _LINES = 4
@@ -59,6 +69,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
     _print_section("Held back", "red", map(_hold_entry, page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
+    _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
         "Ended", "red", (_agent_entry(attempt, now) for attempt in over), "the coordinator or `fleet clean` settles it"
@@ -136,6 +147,10 @@ def _hold_entry(hold: HoldView) -> str:
 
 def _merge_entry(task: Merging) -> str:
     return f"{_place(task)}  {task.pull_request or task.title}"
+
+
+def _landing_entry(waiting: ToLand) -> str:
+    return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
 
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
