@@ -17,7 +17,7 @@ from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
-from fleet.verbs.coord import wake
+from fleet.verbs.coord import seat, wake
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge import branches
 from fleet.verbs.projects import configure, register, remote_control, trust
@@ -139,6 +139,7 @@ class Projects(Part):
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
+        seat.restart_dead_loops(context, besides=project)
         return Begun(
             project=project,
             path=context.project(project).path,
@@ -155,10 +156,10 @@ class Projects(Part):
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
         """Start fleet's own coordinator unless one lives. Returns its id, whether it was started, and warnings."""
         coord = Coord(self._by)
-        seat = coord.show(project)
-        if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+        now = coord.show(project)
+        if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
             wake.start_watch(self._by.context, project)
-            return seat.holder, False, []
+            return now.holder, False, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except errors.CoordinatorLives as error:  # another process was faster
