@@ -159,6 +159,10 @@ class NotMergeable(Refused):
     hint = "{advice}"
 
 
+class NotVerified(NotMergeable):
+    """The merged files could not be set up, or the verify command failed on them or changed them."""
+
+
 class WorkMoved(Refused):
     """The branch is not at the commit that was reported or reviewed."""
 
