@@ -5,14 +5,17 @@ It belongs to the project. Whoever holds the project's merge gate uses it; git r
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from typing import TYPE_CHECKING
 
+from fleet.model.dispatch.worktree_verdict import is_disposable
 from fleet.resources.merge_tree import MergeTree
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fleet.resources.kind import Order
     from fleet.world.world import World
@@ -49,6 +52,16 @@ def untracked(world: World, path: str) -> list[str]:
     """Return the files of a tree that git neither tracks nor ignores."""
     done = world.git.run_in("ls-files", path, "ls-files", "-z", "--others", "--exclude-standard")
     return [name for name in done.out.split("\0") if name and os.path.lexists(f"{path}/{name}")] if done.ok else []
+
+
+def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequence[str]) -> str:
+    """Return a digest of the setup command and of the contents of the files that it depends on.
+
+    `files` has each file with a text that changes with its content; `patterns` choose those that count.
+    """
+    counted = sorted((name, what) for name, what in files.items() if is_disposable(name, patterns))
+    text = json.dumps([command or "", counted], ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _escaped(name: str) -> str:

@@ -16,6 +16,7 @@ from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
+from fleet.verbs.coord import wake
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.projects import configure, register, remote_control, trust
 from fleet.verbs.sweep import warm_trees
@@ -138,7 +139,7 @@ class Projects(Part):
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
-        warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
+        warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
         return Begun(
             project=project,
@@ -157,6 +158,7 @@ class Projects(Part):
         coord = Coord(self._by)
         seat = coord.show(project)
         if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+            wake.start_watch(self._by.context, project)
             return seat.holder, False, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))

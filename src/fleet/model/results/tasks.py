@@ -8,6 +8,7 @@ from fleet.model.results.value import OfTask, Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.results.views import Obstacle
     from fleet.model.states import ShownStatus, TaskStatus
 
 
@@ -44,6 +45,7 @@ class TaskDetails(TaskView):
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
+    handoffs: int  # how many agents of the task were handed off
 
 
 class LogEntry(Value):
@@ -64,7 +66,8 @@ class Explanation(Value):
     project: str
     slug: str
     status: TaskStatus
-    ready: bool  # the task could be started now
+    ready: bool  # the task waits for no other task and no time
+    obstacles: list[Obstacle]  # what keeps a ready task from starting all the same
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
 

@@ -188,6 +188,13 @@ SETTINGS = (
         help="how long an agent may take to exit when it is asked to",
     ),
     Setting(
+        name="silent_after",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how long a busy agent may give no sign of life before it is called silent",
+    ),
+    Setting(
         name="git_limit",
         file=HOME_FILE,
         default="10m",
@@ -237,11 +244,25 @@ SETTINGS = (
         help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
+        name="handoff.without_progress",
+        file=HOME_FILE,
+        default=2,
+        kind=count(0, 1000),
+        help="how many handoffs of a task in a row may bring no commit, artifact or changed plan before the task is parked",
+    ),
+    Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
         kind=duration_like('"10s"'),
         help="how often the coordinator ticks when nothing changes",
+    ),
+    Setting(
+        name="wake_every",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
         name="trust",
@@ -350,6 +371,13 @@ SETTINGS = (
         default=list(SETUP_FILES),
         kind=_PATTERNS,
         help="what the setup command depends on: when one of these files changed, the merge tree is set up again",
+    ),
+    Setting(
+        name="worktree.submodules",
+        file=PROJECT_FILE,
+        default="checkout",
+        kind=choice("checkout", "none"),
+        help="which submodules a new worktree gets: those that your checkout has, or none",
     ),
     Setting(
         name="worktree.teardown",

@@ -45,6 +45,10 @@ def run(words: list[str]) -> int:
         _refuse_invalid_utf8(words)
         return _run(words)
     except errors.FleetError as error:
+        if isinstance(error, errors.Absent):
+            from fleet.surfaces.cli.ui.suggesting import suggest
+
+            suggest(error)
         print_error(error, as_json="--json" in words)
         return error.code
 
@@ -72,9 +76,13 @@ def _run(words: list[str]) -> int:
             return fast.perform(command, values, short=short)
     if called is None and "_FLEET_COMPLETE" not in os.environ and _run_read_command(words):
         return 0
+    from fleet import bundle
     from fleet.surfaces.cli.app import run_click
 
-    return run_click(words)
+    try:
+        return run_click(words)
+    finally:
+        bundle.renew()
 
 
 def _run_read_command(words: list[str]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
+from fleet.model.dispatch.may_start import why_no_room
 from fleet.model.dispatch.steps import is_in_flight, owner
 from fleet.model.results.dispatches import Dispatched
 from fleet.model.tables import target
@@ -223,13 +224,10 @@ def _restore_worktree(context: Context, claim: Claim) -> None:
 def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
     """Assign the task to the dispatch within the limits of agents, or raise the reason why not."""
     project = order.project
-    count = q.count_unfinished(tx, project=project)
-    for now, name, what in (
-        (count.everywhere, "agents", "agents at work"),
-        (count.here, "project_agents", f"agents at work in {project}"),
-    ):
-        if now >= limits[name]:
-            raise errors.LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
+    most, most_here = (limits[name] for name in ("agents", "project_agents"))
+    full = why_no_room(project, q.count_unfinished(tx, project=project), agents=most, project_agents=most_here)
+    if full is not None:
+        raise full
     if _assign_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)

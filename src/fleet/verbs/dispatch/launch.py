@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet import errors
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import role_of
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -30,7 +32,8 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
-from fleet.world.home import paths
+from fleet.world.git.nested.populate import populate
+from fleet.world.home import paths, uncommitted
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -90,8 +93,17 @@ def launch(context: Context, ident: str) -> Launched:
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
         _set_up_or_report(context, row, repository, cwd)
+        _note_untracked_files(context, row, row.slug)
+    if row.kind == "coord":
+        _start_watch(context, row)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
+
+
+def _start_watch(context: Context, row: Dispatch) -> None:
+    """Start the process that wakes a coordinator after its turns, if its engine has turns. There is never a second one."""
+    if read_engine(context.world.home, row.engine or "").interactive:
+        context.world.start_fleet("coord", "watch", "-p", row.project)
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
@@ -181,6 +193,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
+        allow=commands_of(role_of(row.kind, row.engine)),
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
@@ -227,6 +240,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
+    was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -236,17 +250,34 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
             tx.about(row.project, row.slug)
             tx.dispatch = row.id
             tx.note(report="failed", reason=why)
+            q.note_setup_failure(tx, project=row.project, why=why, dispatch=row.id, at=tx.at)
             return q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)
 
         context.commit(Change(f"{row.id} could not be set up", work))
         raise
+    if not was_ready:
+        _forget_setup_failure(context, row)
+
+
+def _forget_setup_failure(context: Context, row: Dispatch) -> None:
+    """Record that worktrees of the project can be set up again, if the last setup failed."""
+    if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
+        return
+
+    def work(tx: Tx) -> int:
+        tx.about(row.project)
+        tx.dispatch = row.id
+        return q.forget_setup_failure(tx, project=row.project)
+
+    context.commit(Change(f"worktrees of {row.project} can be set up again", work))
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Set a worktree up, once: copy the files that .worktreeinclude names, and run `worktree.setup`."""
+    """Set a worktree up, once: its submodules, the files that .worktreeinclude names, and `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
+    populate_submodules(context, row.project, repository, cwd)
     included = files_to_include(context.world, repository)
     names = [name for name in included if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
@@ -259,6 +290,25 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
     )
     prepare(context.world, wanted)
     context.world.files.publish(marker, b"done\n")
+
+
+def populate_submodules(context: Context, project: str, repository: str, tree: str) -> None:
+    """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
+    if context.setting("worktree.submodules", project) != "none":
+        populate(context.world.git, repository, tree)
+
+
+def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
+    """Note which files are untracked before the agent begins: `fleet done` does not ask the agent to commit them.
+
+    An agent that goes on with its predecessor's work answers for the files of its predecessor too.
+    """
+    world, note = context.world, paths.untracked_before(row.project, slug)
+    if (row.resumes or row.handoffs) and os.path.exists(f"{world.home}/{note}"):
+        return
+    files = uncommitted.untracked_files(world.home, context.project(row.project), slug, world.funnel)
+    if files is not None:
+        world.files.publish(note, files)
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:

@@ -20,9 +20,12 @@ from fleet.model.text import times
 from fleet.model.text.times import SECOND, duration
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
+from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_of_project
+from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.verbs.dispatch.tmux_server import choose_server
 from fleet.verbs.merge import branches
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -72,6 +75,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _with_kind_of_stage(wanted, task)
     integration, base, there = _branches(context, wanted, project.path)
+    if there and wanted.slug is not None:
+        refuse_foreign_branch(context, project, wanted.slug)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
     wanted = replace(wanted, autonomy=autonomy if engine.autonomy else None, conversation=conversation)
@@ -143,6 +148,16 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
     if wanted.slug is None:
         return "", None, False
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
+
+
+def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
+    """Raise ForeignBranch when the task's branch exists, and neither a mark nor a claim proves that it is the task's."""
+    world, branch = context.world, task_branch(slug)
+    claims = context.store.read(lambda rows: bundles.current(rows, project.name, slug))
+    mark = mark_of(world.tmux.home_id, project, branch)
+    if any(claim.kind == "worktree" for claim in claims) or is_branch_of_project(project.path, branch, mark, world):
+        return
+    raise foreign_branch(f"{world.home}/{paths.worktree(project.name, slug)}", branch, project.path)
 
 
 def _order(

@@ -8,6 +8,7 @@ or sweep asks git for each finisher how far it came, as for a single merge.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.merge.finisher import begin_finisher, end_finisher, is_unchanged, record_merge
 from fleet.verbs.merge.tree.attempt import merge_and_verify
 from fleet.verbs.merge.tree.verify import own_verify
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import Merged
@@ -108,8 +110,17 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
         _refuse(context, group[0], error, results)
         return []
     for entry, each in _pairs(group, made):
+        _point_to_output(context, group[0], entry)
         results.merged[entry.slug] = _record(context, entry, each)
     return [[entry for entry in group if entry.slug not in results.merged]]
+
+
+def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
+    """Say, in the log of a finisher that was verified with others, which finisher has the output of verify."""
+    log = f"{context.world.home}/{paths.log(first.order.dispatch, 'verify')}"
+    if entry.slug != first.slug and os.path.exists(log):
+        text = f"verified together with {first.slug}: `fleet logs {first.order.dispatch}` has the output\n"
+        context.world.files.publish(paths.log(entry.order.dispatch, "verify"), text.encode())
 
 
 def _split(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:

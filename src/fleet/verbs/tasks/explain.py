@@ -32,6 +32,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
         slug=slug,
         status=row.status,
         ready=clause == "is ready",
+        obstacles=[],
         sentences=[f"{slug} {clause}", *(each.sentence for each in chain)],
         chain=chain,
     )

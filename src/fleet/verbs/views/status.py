@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -14,22 +15,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
     from fleet.model.results.views import Asked
-    from fleet.store.queries import ClaimsElsewhere, TaskOnHand, UnmergedTask
+    from fleet.store.queries import ClaimsElsewhere, ParkedByHandoffs, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.world import World
 
 MOST = 200
-# The states in which an agent waits for a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"})
+# The states in which an agent may never go on by itself.
+_STUCK_STATES = frozenset({"silent", "stopped"})
+# The states in which an agent needs a person, besides a question that it asked through its hook.
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
 
 
 def status(context: Context) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
+    merging = {task.project for task in page.merging}
     return page.replaced(
-        in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
+        in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
 
@@ -42,7 +46,11 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
     from fleet.verbs.dispatch.settle import why_worktree_busy
 
     reasons = ((agent.project, why_worktree_busy(context, agent.id)) for agent in dead)
-    return [Obstacle(project=project, text=kept.spoken) for project, kept in reasons if kept is not None]
+    return [
+        Obstacle(project=project, kind=type(kept).__name__, text=kept.spoken)
+        for project, kept in reasons
+        if kept is not None
+    ]
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
@@ -66,6 +74,8 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
     now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    fruitless = q.tasks_parked_by_handoffs(rows)
+    needed = {(row.project, row.slug) for row in fruitless}
     counts = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
@@ -73,6 +83,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         needs_you=[
             *map(_question_need, asked),
             *_needs_without_question(agents, {each.dispatch for each in asked}, iso(now)),
+            *map(_handoff_need, fruitless),
         ],
         in_the_way=[],
         review=review.waiting(rows),
@@ -80,6 +91,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         parked=[
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=MOST)
+            if (row.project, row.slug) not in needed
         ],
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
@@ -103,7 +115,7 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
             slug=agent.task,
             dispatch=agent.id,
             kind=agent.state,
-            text=agent.detail or f"it is {agent.state}",
+            text=_need_text(agent),
             command=None,
             question=None,
             since=agent.state_at or now,
@@ -112,6 +124,32 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
         for agent in agents
         if agent.state in _WAITING_STATES and agent.id not in asked
     ]
+
+
+def _handoff_need(row: ParkedByHandoffs) -> NeedView:
+    """Return the entry "needs you" for a task that was parked because handoffs brought nothing."""
+    ways = (
+        f"`fleet handoffs show {row.dispatch}` shows what it left; make the task smaller (`fleet task edit {row.slug}`)"
+    )
+    return NeedView(
+        project=row.project,
+        slug=row.slug,
+        dispatch=row.dispatch,
+        kind="handoffs",
+        text=f"{row.reason}; {ways}, then `fleet resume {row.dispatch}` starts a new agent",
+        command=None,
+        question=None,
+        since=iso(row.parked_at),
+        source="store",
+    )
+
+
+def _need_text(agent: AgentView) -> str:
+    """Return what is known of an agent that needs a person; for one that may be stuck also what can be done."""
+    text = agent.detail or f"it is {agent.state}"
+    if agent.state not in _STUCK_STATES:
+        return text
+    return f"{text}; {ways_out(agent.id, coordinates=agent.project if agent.kind == 'coord' else None)}"
 
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
@@ -147,7 +185,15 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
     """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
-        row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
+        row,
+        who=row.assignee,
+        kind=None,
+        state="claimed",
+        source="store",
+        detail="",
+        since=since,
+        started_at=since,
+        handoffs=0,
     )
 
 

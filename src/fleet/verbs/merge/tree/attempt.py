@@ -16,7 +16,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, release
 from fleet.verbs.merge.tree.merging import merge_in_turn
 from fleet.verbs.merge.tree.prepare import prepare_bare, prepare_warm, wanted_preparation
-from fleet.verbs.merge.tree.verify import verify_command, verify_merge
+from fleet.verbs.merge.tree.verify import check_out_submodules, verify_command, verify_merge
 from fleet.verbs.merge.tree.warm import renew, take_warm
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
     if warm.used and not _is_reset(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
     made = _merge(context, attempt, warm.claim)
+    check_out_submodules(context, attempt.first, warm.claim.name)
     if attempt.wanted is not None:
         wanted = replace(attempt.wanted, path=warm.claim.name)
         prepare_warm(context, attempt.first, warm, wanted, made[-1].commit)
@@ -97,6 +98,8 @@ def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
     acquire(context, [claim], first)
     try:
         made = _merge(context, attempt, claim)
+        if attempt.command:
+            check_out_submodules(context, first, claim.name)
         if attempt.wanted is not None:
             prepare_bare(context, first, replace(attempt.wanted, path=claim.name), made[-1].commit)
         _verify(context, attempt, claim, made)

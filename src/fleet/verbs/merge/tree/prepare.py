@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.dispatch.preparation import fingerprint
-from fleet.resources.warm_tree import untracked
+from fleet.resources.warm_tree import fingerprint, untracked
 from fleet.resources.worktree.prepare import (
     Preparation,
     copy_files,

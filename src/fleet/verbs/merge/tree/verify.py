@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
+from fleet.verbs.dispatch.launch import populate_submodules
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ def verify_merge(context: Context, order: Order, path: str, merge_commit: str, c
         _refuse_changed_tree(context, order, path, merge_commit, before)
     finally:
         processes.kill_all(processes.marked(order.dispatch))
+
+
+def check_out_submodules(context: Context, order: Order, path: str) -> None:
+    """Check out the submodules of the merged files. Raise NotMergeable when a commit of one is nowhere to be had."""
+    try:
+        populate_submodules(context, order.project, order.repository, path)
+    except errors.SubmoduleMissing as error:
+        advice = f"{error.hint}; then `fleet task retry {order.slug}`"
+        raise errors.NotMergeable(
+            project=order.project, slug=order.slug, why=str(error), advice=advice, stage="finisher"
+        ) from None
 
 
 def _project_verify_command(context: Context, order: Order) -> str | None:

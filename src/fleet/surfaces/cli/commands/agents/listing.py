@@ -12,9 +12,22 @@ if TYPE_CHECKING:
 
     from fleet.model.results.agents import AgentView
 
-_HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
+_HEADS = (
+    "AGENT",
+    "KIND",
+    "TASK",
+    "ENGINE",
+    "AUTONOMY",
+    "STATE",
+    "LEARNT FROM",
+    "AGE",
+    "CONTEXT",
+    "HANDOFFS",
+    "STARTED",
+    "",
+)
 # The columns in a narrow terminal: agent, task, state, age, context and detail.
-_NARROW = (0, 2, 5, 7, 8, 10)
+_NARROW = (0, 2, 5, 7, 8, 11)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
@@ -46,4 +59,4 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, agent.engine or "", agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, agent.started_at[11:19], detail)
+    return (*who, agent.state, agent.source, since, context, str(agent.handoffs or ""), agent.started_at[11:19], detail)

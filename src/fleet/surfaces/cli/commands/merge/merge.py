@@ -10,6 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import Slug, acting
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import Merged, MergedTogether
@@ -36,12 +37,14 @@ def merge(slugs: tuple[str, ...], **given: Any) -> int:
         ahead = fleet.merge.ahead(project=project)
         if ahead:
             terminal.warn(f"waiting for the merge of {ahead} …")
-        terminal.note(f"merging {', '.join(slugs)}, and running the verify command if there is one …")
+        what = f"merging {', '.join(slugs)}, and running the verify command if there is one"
         if len(slugs) == 1:
-            merged = fleet.merge.task(project=project, slug=slugs[0])
+            with waiting(what):
+                merged = fleet.merge.task(project=project, slug=slugs[0])
             terminal.say_json(merged) if as_json else _print_merged(merged)
             return 0
-        together = fleet.merge.together(project=project, slugs=list(slugs))
+        with waiting(what):
+            together = fleet.merge.together(project=project, slugs=list(slugs))
     terminal.say_json(together) if as_json else _print_together(together)
     return errors.Refused.code if together.refused else 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleet.api.fleet import Fleet
+from fleet.errors.refused import LimitReached
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
-    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Overview, Parked
+    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 
 _SHOWN = 20
 _LINES = 4
@@ -24,6 +25,13 @@ _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -42,7 +50,8 @@ def show_status(**given: Any) -> None:
 def _print_page(page: Overview, now: int) -> None:
     """Print the sections of the page, then the projects."""
     _print_section("Needs you", "yellow", (_need_entry(need, now) for need in page.needs_you))
-    _print_section("In the way", "red", (_wrap(f"{obstacle.project}: {obstacle.text}") for obstacle in page.in_the_way))
+    in_the_way, no_room = _obstacle_entries(page.in_the_way)
+    _print_section("In the way", "red", in_the_way)
     _print_section(
         "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
     )
@@ -57,6 +66,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section(
         "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
     )
+    _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
@@ -83,13 +93,22 @@ def _place(each: NeedView | Waiting | Failure | Parked | Merging | Attempt) -> s
     return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
 
 
+def _obstacle_entries(obstacles: list[Obstacle]) -> tuple[list[str], list[str]]:
+    """Return the entries for what a person has to mend, and those for what passes when an agent ends."""
+    entries: tuple[list[str], list[str]] = ([], [])
+    for each in obstacles:
+        place = f"{each.project}/{each.slug}" if each.slug else each.project
+        entries[each.kind == LimitReached.__name__].append(_wrap(f"{place}: {each.text}"))
+    return entries
+
+
 def _need_entry(need: NeedView, now: int) -> str:
     """Return the command that answers, and the question, on a second line where both do not fit on one."""
     text, command = _one_line(need.text), _one_line(need.command or "")
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
-    word = {"permission": "approve", "question": "answer"}.get(need.kind, "attach")
+    word = _NEED_COMMANDS.get(need.kind, "attach")
     who = f"fleet {word} {need.question or need.dispatch}  {_place(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
     return f"{who}: {asked}" if fits else f"{who}\n    {_wrap(asked, more='fleet questions')}"
@@ -120,7 +139,8 @@ def _merge_entry(task: Merging) -> str:
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 

@@ -7,8 +7,7 @@ import pytest
 
 from fleet.errors.refused import NotMergeable, NotVerified, ProjectInUse
 from fleet.errors.tools import SetupFailed
-from fleet.model.dispatch.preparation import fingerprint
-from fleet.resources.warm_tree import reset
+from fleet.resources.warm_tree import fingerprint, reset
 from fleet.testing.simulated.scene import PROJECT
 from fleet.world.home import paths
 
