@@ -21,6 +21,7 @@ from fleet.verbs.coord import seat, wake
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge import branches
 from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
 from fleet.verbs.views import operations as log
@@ -88,9 +89,19 @@ class Projects(Part):
         """Remove a project from fleet. With `with_tasks`, its tasks are exported into the home and removed too."""
         self._by.may("projects.remove")
         names.project(name)
+        self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+
+    def _release_trees(self, name: str) -> None:
+        """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
+        if not self._by.store.read(lambda rows: q.claims_of_project(rows, project=name)):
+            return
+        outcome = warm_trees.release_tree(self._by.context, name)
+        if outcome.failure or outcome.left:
+            why = outcome.failure or "; ".join(outcome.left)
+            raise errors.ProjectInUse(project=name, tasks=f"its merge tree: {why}", advice="try again when it is free")
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""
