@@ -97,6 +97,14 @@ def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own."""
-    kept = {name: value for name, value in given.items() if not any(fnmatch.fnmatchcase(name, p) for p in engine.unset)}
+    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own.
+
+    A variable that the engine's file passes on by its full name is kept, even if a pattern of `unset` holds for it.
+    """
+    named = engine.passes or ()
+    kept = {name: value for name, value in given.items() if name in named or not _is_unset(engine, name)}
     return kept | engine.env | dict(mine)
+
+
+def _is_unset(engine: Engine, name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in engine.unset)

@@ -104,6 +104,10 @@ class Engine:
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
     unset: tuple[str, ...] = ()
+    # The variables, names or patterns, that an agent gets from whoever asked for it; None: all of them. And those that it
+    # cannot do without.
+    passes: tuple[str, ...] | None = None
+    require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
     sandbox: str = ""
@@ -152,7 +156,10 @@ TABLE = Table(
         **dict.fromkeys(("summary", "program"), Key(TEXT, required=True)),
         **dict.fromkeys(("install", "long_prompt", "sandbox"), Key(TEXT)),
         "start": Key(SOME_WORDS, required=True),
-        **dict.fromkeys(("resume", "headless", "session", "transcript", "model", "unset", "remote"), Key(WORDS)),
+        **dict.fromkeys(
+            ("resume", "headless", "session", "transcript", "model", "unset", "pass", "remote"), Key(WORDS)
+        ),
+        "require": Key(WORDS),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
         "limit": Key(_PATTERN),
         "proof_timeout": Key(Kind("a number of seconds", lambda value: is_number(value) and value > 0)),
@@ -176,6 +183,11 @@ def all_engines(home: str) -> dict[str, Engine]:
         for path in sorted(folder.glob("*.toml")):
             engines[path.stem] = read(path)
     return engines
+
+
+def is_built_in(engine: Engine) -> bool:
+    """Whether an engine's file is fleet's own and not the user's."""
+    return Path(engine.source).parent == BUILT_IN
 
 
 def engine(home: str, name: str) -> Engine:
@@ -223,7 +235,8 @@ def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.Ba
 def _engine(path: Path, given: dict[str, Any]) -> Engine:
     """Return the engine that a checked file describes."""
     fields: dict[str, Any] = {
-        key: _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value) for key, value in given.items()
+        _FIELDS.get(key, key): _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value)
+        for key, value in given.items()
     }
     autonomy = {name: tuple(words) for name, words in given.get("autonomy", {}).items() if name in AUTONOMIES}
     root = str(given.get("autonomy", {}).get("root_sandbox", ""))
@@ -252,6 +265,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
 
 
+# Keys of the file that are words of Python, and their fields of Engine.
+_FIELDS = {"pass": "passes"}
 # Convert values of the file to fields of Engine; values of other keys are used as written.
 _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "limit": _pattern,

@@ -17,6 +17,7 @@ from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.homes import environment
 from fleet.verbs.projects import configure, register, remote_control, trust
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -124,6 +125,7 @@ class Projects(Part):
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
+        environment.keep(context)
         agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []

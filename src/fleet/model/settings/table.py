@@ -99,6 +99,11 @@ def _is_patterns(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
+def _is_variables(value: object) -> bool:
+    """Whether a value is a list of names or patterns of variables."""
+    return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
 _SECONDS = Kind(
     f"seconds, more than 0 and at most {_LONGEST_WAIT}",
@@ -236,6 +241,20 @@ SETTINGS = (
         default="10s",
         kind=duration_like('"10s"'),
         help="how often the coordinator ticks when nothing changes",
+    ),
+    Setting(
+        name="environment.file",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind("the path of a file", _is_line),
+        help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
+    ),
+    Setting(
+        name="environment.pass",
+        file=HOME_FILE,
+        default=[],
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
     ),
     Setting(
         name="trust",

@@ -27,6 +27,7 @@ from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
+from fleet.verbs.homes import environment
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
@@ -89,6 +90,7 @@ def launch(context: Context, ident: str) -> Launched:
         raise errors.Superseded(
             who=f"session fleet-{ident}", project=row.project, slug=row.slug or "", now=f"its dispatch is {now}"
         )
+    environment.take_over(context, row.id, read_engine(context.world.home, row.engine or ""))
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
@@ -169,7 +171,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
-    # Check again in the agent's real environment, which comes from the tmux server.
+    # Check again in the agent's real environment, which this process has now.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()

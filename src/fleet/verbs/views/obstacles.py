@@ -28,22 +28,51 @@ def find_obstacle(context: Context, project: str, *, ready: bool) -> str | None:
     seat = seat_status(context, project)
     if seat.state in _DEAD:
         return f"its coordinator {seat.holder} is dead: `fleet up` in the repository starts another"
-    if seat.holder is None or not ready:
+    if seat.holder is None:
         return None
+    if not ready:
+        return _lacking_variables(context, project)
     from fleet.verbs.dispatch.plan import Wanted
 
-    return unstartable(context, Wanted(project=project, slug=""))
+    return unstartable(context, Wanted(project=project, slug=""), ticks=True)
 
 
-def unstartable(context: Context, wanted: Wanted) -> str | None:
-    """Return why the wanted agent could not be started now; None when it could be started."""
+def unstartable(context: Context, wanted: Wanted, *, ticks: bool = False) -> str | None:
+    """Return why the wanted agent could not be started now, or what its environment would lack; None when all is well.
+
+    With `ticks`, a tick is to start it, with the environment that ticks pass on.
+    """
     from fleet.verbs.dispatch.plan import check_start
+    from fleet.verbs.homes.environment import missing
 
     try:
-        check_start(context, wanted)
+        _project, engine, _autonomy = check_start(context, wanted, ticks=ticks)
     except errors.FleetError as error:
         return error.spoken
-    return None
+    lacking = missing(context, engine)
+    return describe_lacking(lacking) if lacking else None
+
+
+def _lacking_variables(context: Context, project: str) -> str | None:
+    """Say which variables the agents of a project would lack; None when the project's engine needs none of them."""
+    name = context.setting("engine", project)
+    if not name:
+        return None
+    from fleet.engines.reader import engine
+    from fleet.verbs.homes.environment import missing
+
+    try:
+        lacking = missing(context, engine(context.home, name))
+    except errors.FleetError as error:
+        return error.spoken
+    return describe_lacking(lacking) if lacking else None
+
+
+def describe_lacking(names: list[str]) -> str:
+    """Say which variables agents do not get, by name only, and how to give them."""
+    are = "is" if len(names) == 1 else "are"
+    way = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
+    return f"agents lack {', '.join(names)}: {are} not set where fleet takes their environment from; {way}"
 
 
 def find_obstacles(context: Context, projects: list[ProjectView]) -> list[Obstacle]:

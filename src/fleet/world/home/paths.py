@@ -10,6 +10,7 @@ TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
 FLEET_LINK = "bin/fleet"
 LAST_HOOK_ERROR = "hooks/last-error"
+KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` last
 
 PROJECTS = "projects"
 INBOX = "inbox"
@@ -93,6 +94,11 @@ def effect_lock(claim: str) -> str:
 def prompt(dispatch: str) -> str:
     """Return the file of an agent's prompt."""
     return f"inbox/{dispatch}.md"
+
+
+def agent_environment(dispatch: str) -> str:
+    """Return the file of the variables that wait for an agent's launch."""
+    return f"environments/{dispatch}.json"
 
 
 def log(dispatch: str, about: str = "") -> str:
