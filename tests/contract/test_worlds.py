@@ -152,6 +152,16 @@ def test_a_census_knows_sessions_descendants_and_ages(stand, processes):
     assert len(processes.census().in_session(leader)) == 1
 
 
+def test_a_census_knows_who_is_stopped_and_who_came_last(stand, processes):
+    leader = stand.start(children=1)
+    (child,) = set(processes.census().with_descendants([leader.pid])) - {leader.pid}
+    assert (processes.census().stopped_in(leader), processes.census().newest_below(leader)) == ([], child)
+    assert processes.census().newest_below(stand.identity(child)) is None
+    stand.stop(stand.identity(child))
+    stand.becomes(lambda: processes.census().stopped_in(leader) == [child])
+    assert processes.census().stopped_in(changed(leader, start="7")) == []
+
+
 # tmux -----------------------------------------------------------------------------------------------------------------
 def test_without_a_server_the_listing_says_why_and_nothing_else(sessions):
     said = sessions.listing()
@@ -178,6 +188,7 @@ def test_a_session_is_listed_with_its_stamp_and_its_process(stand, sessions, pro
         True,
     )
     assert (pane.dead, pane.status, pane.attached) == (False, None, False)
+    assert stand.world.clock.now() - 60_000 < pane.active_at <= stand.world.clock.now()
     assert processes.life(stand.identity(pane.pid)) == "alive"
     stand.becomes(lambda: processes.marked("0000000a") == [stand.identity(pane.pid)])
     assert sessions.listing().pane("fleet-0000000a") == pane

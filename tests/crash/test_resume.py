@@ -3,7 +3,7 @@
 import pytest
 from crash import deaths
 
-EVERY = {"sqlite": 5, "postgres": 13}
+EVERY = {"sqlite": 9, "postgres": 23}
 
 
 @pytest.mark.timeout(deaths.TIME)

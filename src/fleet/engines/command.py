@@ -31,6 +31,8 @@ class Filling:
     fleet_home: str = ""
     git_dirs: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
+    # Commands that the agent may run without a question, by their first words.
+    allow: tuple[str, ...] = ()
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
@@ -54,7 +56,7 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
     several: dict[str, Iterable[str]] = {
         "{command}": filling.command,
         "{hooks}": filling.hooks,
-        "{autonomy}": [filled for part in freedom for filled in _fill_autonomy_word(part, filling)],
+        "{autonomy}": [filled for part in freedom for filled in _fill_autonomy_word(engine, part, filling)],
         "{remote}": engine.remote if filling.remote else (),
         "{session}": [part.replace("{conversation}", name) for part in engine.session if name],
         "{model}": [part.replace("{model}", model) for part in engine.model if model],
@@ -67,8 +69,15 @@ def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
-def _fill_autonomy_word(word: str, filling: Filling) -> list[str]:
-    """Return an autonomy word with its placeholders filled in; a word with {git_dir} once for each git directory."""
+def allow_words(engine: Engine, commands: Iterable[str]) -> list[str]:
+    """Return the words that let the engine run these commands without a question; none for an engine without such words."""
+    return [part.replace("{command}", name) for name in commands for part in engine.allow]
+
+
+def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str]:
+    """Return an autonomy word with its placeholders filled in: {allow} for all allowed commands, {git_dir} one word each."""
+    if word == "{allow}":
+        return allow_words(engine, filling.allow)
     directories = filling.git_dirs if "{git_dir}" in word else ("",)
     return [
         _fill_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": directory})

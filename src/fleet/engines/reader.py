@@ -113,6 +113,8 @@ class Engine:
     sandbox: str = ""
     autonomy: dict[str, tuple[str, ...]] = field(default_factory=dict)
     root_sandbox: str = ""
+    # The words that let it run one command without a question, where a word of [autonomy] is {allow}.
+    allow: tuple[str, ...] = ()
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
@@ -157,9 +159,9 @@ TABLE = Table(
         **dict.fromkeys(("install", "long_prompt", "sandbox"), Key(TEXT)),
         "start": Key(SOME_WORDS, required=True),
         **dict.fromkeys(
-            ("resume", "headless", "session", "transcript", "model", "unset", "pass", "remote"), Key(WORDS)
+            ("resume", "headless", "session", "transcript", "model", "unset", "pass", "require", "remote", "allow"),
+            Key(WORDS),
         ),
-        "require": Key(WORDS),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
         "limit": Key(_PATTERN),
         "proof_timeout": Key(Kind("a number of seconds", lambda value: is_number(value) and value > 0)),

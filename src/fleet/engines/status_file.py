@@ -43,11 +43,15 @@ TABLE = Table(
 )
 
 
+def path_of(table: StatusFile, who: Identity) -> str:
+    """Return the path of the status file of a process."""
+    return os.path.expanduser(table.file.replace("{pid}", str(who.pid)))
+
+
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
     """Return state, detail and time from a status file; `unknown` when it is missing or names another process."""
-    path = os.path.expanduser(table.file.replace("{pid}", str(who.pid)))
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path_of(table, who), encoding="utf-8") as file:
             content = json.load(file)
     except (OSError, ValueError):
         return "unknown", "", None

@@ -59,6 +59,7 @@
     │   ├── CoordinatorLives           the coordinator is alive or unknown
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
+    │   ├── SubmoduleMissing           its recorded commit is not to be had
     │   ├── NotMergeable               conflict, failed verify, nothing to merge
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch

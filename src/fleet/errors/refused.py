@@ -152,6 +152,13 @@ class WorktreeRefused(Refused):
     hint = "{advice}"
 
 
+class SubmoduleMissing(Refused):
+    """A submodule of a new worktree cannot be checked out at the commit that the worktree records."""
+
+    says = "submodule {path} cannot be checked out at {commit}: {why}"
+    hint = "fetch or push that commit, so that your checkout's submodule or its remote has it; or set worktree.submodules = false"
+
+
 class NotMergeable(Refused):
     """The task's work cannot be merged: a conflict, a failed verify command, or no commits."""
 

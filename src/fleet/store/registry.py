@@ -31,6 +31,7 @@ ELSEWHERE = frozenset(
         b"limits.project_agents",
         b"limits.quota_percent",
         b"report_grace",
+        b"silent_after",
         b"spawn_cooldown",
         b"tick_every",
         b"trash.keep",

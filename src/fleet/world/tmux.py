@@ -6,10 +6,11 @@ import os
 import re
 import secrets
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model.text.times import SECOND
 from fleet.world.home import paths
 from fleet.world.home.tmux_socket import socket_of
 
@@ -40,6 +41,7 @@ _COLUMNS = (
     "#{@fleet_pane}",
     "#{session_attached}",
     "#{pane_id}",
+    "#{window_activity}",
     "#{pane_title}",
 )
 # What a sign has to become that the shell, the quotes around a hook or tmux itself would take for their own.
@@ -92,6 +94,8 @@ class Pane:
     # Whether the stamps are the pane's own. An older fleet stamped the session, and so every pane in it.
     stamped: bool
     attached: bool
+    # When something last appeared in the pane's window, also what a person typed; in milliseconds.
+    active_at: int = field(compare=False)
     title: str
 
 
@@ -281,7 +285,7 @@ def _is_scrubbed(name: str) -> bool:
 
 
 def _pane(line: str) -> Pane:
-    name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, title = line.split(
+    name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, active, title = line.split(
         "\t", len(_COLUMNS) - 1
     )
     ended = int(status) if status.isdigit() else (128 + int(signal) if signal.isdigit() else None)
@@ -296,5 +300,6 @@ def _pane(line: str) -> Pane:
         home=home,
         stamped=stamp == number,
         attached=attached not in {"", "0"},
+        active_at=int(active) * SECOND if active.isdigit() else 0,
         title=title,
     )

@@ -10,7 +10,7 @@ from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting
 from fleet.model.agents import questions
 from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
-from fleet.model.agents.hook_events import BEAT, SILENCE, STATES, HookReport, agent_after_report, is_silent
+from fleet.model.agents.hook_events import BEAT, STATES, HookReport, agent_after_report
 from fleet.model.agents.limit_resets import reset_time
 from fleet.model.identity import Identity
 from fleet.model.results.reports import Received
@@ -92,13 +92,6 @@ def test_failed_turns_are_counted_until_one_goes_well_and_sent_back_ones_until_s
 def test_compacting_is_over_with_the_next_state():
     after = agent_after_report(known(), HookReport(NOW + 1, state="compacting"))
     assert (after.compacting, agent_after_report(after, HookReport(NOW + 2, state="working")).compacting) == (1, 0)
-
-
-@pytest.mark.req("AGENT-3")
-@pytest.mark.parametrize(("state", "silent"), [("working", True), ("stopped", False), ("asks", False), ("idle", False)])
-def test_only_one_that_should_be_heard_of_is_silent(state, silent):
-    assert is_silent(state, NOW, NOW + SILENCE + 1) is silent
-    assert is_silent(state, NOW, NOW + SILENCE) is False
 
 
 @pytest.mark.req("LIMIT-1")

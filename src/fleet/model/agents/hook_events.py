@@ -7,7 +7,7 @@ state changes nothing, and facts that a report does not mention stay as they are
 from __future__ import annotations
 
 from fleet.model.states import assert_never
-from fleet.model.text.times import MINUTE, SECOND
+from fleet.model.text.times import SECOND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ STATES = ("working", "asks", "idle", "failed_turn", "limit", "stopped", "compact
 QUIET = frozenset({"idle", "stopped", "failed_turn", "limit"})
 # How often an unchanged state is recorded.
 BEAT = 15 * SECOND
-# How long the hooks of a working agent may report nothing before the agent is called silent.
-SILENCE = 10 * MINUTE
 MOST_FAILED_TURNS = 5
 _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
@@ -91,8 +89,3 @@ def _state_changes(known: LivingAgent, report: HookReport) -> dict[str, object]:
         case _:
             assert_never(report.turn)
     return changes
-
-
-def is_silent(state: str, heard_at: int | None, now: int) -> bool:
-    """Whether no hook of a working agent has reported for ten minutes. A silent agent is not a dead one."""
-    return state in {"working", "compacting"} and heard_at is not None and now - heard_at > SILENCE

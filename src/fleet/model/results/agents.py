@@ -17,8 +17,8 @@ class AgentView(Value):
     task: str | None  # the task's slug; null for a coordinator or a job
     engine: str | None
     autonomy: str | None  # what the agent may do without asking
-    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session has ended), silent, retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
-    source: str  # where the state comes from: store, process, report, hook, session file or screen
+    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
+    source: str  # where the state comes from: store, process, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
     session: str  # the tmux session

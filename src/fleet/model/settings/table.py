@@ -187,6 +187,13 @@ SETTINGS = (
         help="how long an agent may take to exit when it is asked to",
     ),
     Setting(
+        name="silent_after",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how long a busy agent may give no sign of life before it is called silent",
+    ),
+    Setting(
         name="git_limit",
         file=HOME_FILE,
         default="10m",
@@ -349,6 +356,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.submodules",
+        file=PROJECT_FILE,
+        default="checkout",
+        kind=choice("checkout", "none"),
+        help="which submodules a new worktree gets: those that your checkout has, or none",
     ),
     Setting(
         name="worktree.teardown",

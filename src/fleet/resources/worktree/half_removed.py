@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet.world.git import leftovers
 from fleet.world.git.git import git_dir
+from fleet.world.git.nested import remove
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
@@ -32,6 +33,7 @@ def restore(claim: Claim, world: World) -> None:
         return
     repoint(claim, world)
     world.git.restore_missing(claim.name)
+    remove.restore(world.git, claim.name)
 
 
 def repoint(claim: Claim, world: World) -> None:

@@ -24,6 +24,7 @@ from fleet.resources.worktree.branch_ownership import (
 from fleet.resources.worktree.half_made import UNMADE, lock_prefix
 from fleet.resources.worktree.verdict import may_go
 from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.nested.remove import take_out
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class Worktree:
                 _refuse_losing_work(claim, world)
                 if owner:
                     mark_unmarked_branch(claim, owner, world)
+                take_out(world.git, claim.name)
                 reason = f"{lock_prefix(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):

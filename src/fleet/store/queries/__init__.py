@@ -506,7 +506,9 @@ _MODULES = {
     'operations': (
         'COUNT_OPERATIONS',
         'FORGET_OPERATIONS',
+        'LAST_ACT',
         'LAST_OPERATION',
+        'LastAct',
         'LastOperation',
         'NEXT_OPERATION',
         'NextOperation',
@@ -530,6 +532,7 @@ _MODULES = {
         'WholeOperation',
         'count_operations',
         'forget_operations',
+        'last_act',
         'last_operation',
         'next_operation',
         'operation_by_key',

@@ -94,6 +94,18 @@ class Operation(Row):
         self.what = what
 
 
+class LastAct(Row):
+    __slots__ = (
+        'at',
+    )
+
+    def __init__(
+        self,
+        at: int | None,
+    ) -> None:
+        self.at = at
+
+
 class OperationWhat(Row):
     __slots__ = (
         'what',
@@ -276,6 +288,19 @@ OPERATIONS_OF_DISPATCH = Query(
 def operations_of_dispatch(rows: Rows, /, *, dispatch: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
     """What one dispatch did or had done to it, newest first."""
     return rows.select_all(OPERATIONS_OF_DISPATCH, Operation, {'dispatch': dispatch, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
+
+
+LAST_ACT = Query(
+    'last_act',
+    'SELECT MAX(at) AS at FROM operations WHERE dispatch = :dispatch AND actor = :dispatch',
+    'SELECT MAX(at) AS at FROM operations WHERE dispatch = %(dispatch)s AND actor = %(dispatch)s',
+    LastAct,
+)
+
+
+def last_act(rows: Rows, /, *, dispatch: str) -> LastAct:
+    """When an agent last did something that was recorded: a log line, an artifact, a hook's news."""
+    return rows.select_exactly_one(LAST_ACT, LastAct, {'dispatch': dispatch})
 
 
 OPERATIONS_BY_WHY = Query(

@@ -43,6 +43,11 @@ WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
   AND (CAST(:actor AS TEXT) IS NULL OR actor = :actor)
 ORDER BY seq DESC LIMIT :most;
 
+-- name: last_act
+-- When an agent last did something that was recorded: a log line, an artifact, a hook's news.
+-- returns: LastAct!
+SELECT MAX(at) AS at FROM operations WHERE dispatch = :dispatch AND actor = :dispatch;
+
 -- name: operations_by_why
 -- What was done to one dispatch for one reason, oldest first.
 -- returns: OperationWhat*

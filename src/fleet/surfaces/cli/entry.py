@@ -72,9 +72,13 @@ def _run(words: list[str]) -> int:
             return fast.perform(command, values, short=short)
     if called is None and "_FLEET_COMPLETE" not in os.environ and _run_read_command(words):
         return 0
+    from fleet import bundle
     from fleet.surfaces.cli.app import run_click
 
-    return run_click(words)
+    try:
+        return run_click(words)
+    finally:
+        bundle.renew()
 
 
 def _run_read_command(words: list[str]) -> bool:

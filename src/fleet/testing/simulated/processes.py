@@ -190,7 +190,10 @@ class SimulatedKernel:
     def everyone(self) -> list[ps.Entry]:
         """Return every living process that is not hidden."""
         seen = (each for each in self._table.entries() if not each.is_hidden)
-        return [ps.Entry(each.pid, each.parent, each.session, each.has_terminal, each.start) for each in seen]
+        return [
+            ps.Entry(each.pid, each.parent, each.session, each.has_terminal, each.start, each.is_stopped)
+            for each in seen
+        ]
 
     def is_seen(self, pid: int, start: str) -> bool:
         """Whether the process with this start time has the pid, or may have it because it is hidden."""

@@ -32,6 +32,8 @@ class SimulatedPane:
     home: str = ""
     stamped: bool = False
     attached: bool = False
+    # When the screen last changed. A test that writes the screen may say so here.
+    active_at: int = 0
     title: str = ""
     screen: str = ""
     typed: list[str] = field(default_factory=list)
@@ -53,6 +55,7 @@ class SimulatedPane:
             home=self.home,
             stamped=self.stamped,
             attached=self.attached,
+            active_at=self.active_at,
             title=self.title,
         )
 
@@ -85,7 +88,12 @@ class SimulatedServer:
         process = self._machine.table.spawn(self.process.pid, left, environment=given, cwd=cwd, leads_session=True)
         process.has_terminal = True
         pane = SimulatedPane(
-            session=session, session_id=f"${self._numbers}", number=self._numbers, process=process, title="simulated"
+            session=session,
+            session_id=f"${self._numbers}",
+            number=self._numbers,
+            process=process,
+            active_at=self._machine.clock.now(),
+            title="simulated",
         )
         process.on_death.append(lambda status, number: self._note_pane_death(pane, status, number))
         self._numbers += 1
@@ -208,6 +216,7 @@ class SimulatedTmux(Tmux):
             if there is not None:
                 there.typed.append(text)
                 there.screen += f"{text}\n"
+                there.active_at = self._clock.now()
             return there is not None
 
         return self._funnel.through("tmux paste-buffer", act)

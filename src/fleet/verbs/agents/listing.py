@@ -15,14 +15,14 @@ from fleet.engines import status_file
 from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
-from fleet.model.agents.hook_events import is_silent
 from fleet.model.dispatch.steps import is_pending
 from fleet.model.identity import Identity
 from fleet.model.results.agents import AgentView
-from fleet.model.text.times import age, iso, iso_or_none
+from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.dispatch.looking import why_alive
 from fleet.verbs.homes.ownership import is_own, owner_of
+from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -43,19 +43,17 @@ class State:
     detail: str = ""
 
 
-def agents(context: Context, project: str | None = None, *, screens: bool = True) -> list[AgentView]:
-    """Return every unfinished dispatch, coordinators too; without `screens`, read neither screens nor status files."""
+def agents(context: Context, project: str | None = None) -> list[AgentView]:
+    """Return every unfinished dispatch, coordinators too."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
-    listing = context.world.tmux.listing()
-    return [_agent_view(context, row, known.get(row.id), listing, screens=screens) for row in rows]
+    signs = SignsOfLife(context, context.world.tmux.listing())
+    return [_agent_view(context, row, known.get(row.id), signs) for row in rows]
 
 
-def _agent_view(
-    context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool
-) -> AgentView:
-    state = _state(context, row, known, listing, screens=screens)
+def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
+    state = _state(context, row, known, signs)
     cost = known.cost if known else None
     return AgentView.made_of(
         row,
@@ -75,8 +73,9 @@ def _agent_view(
     )
 
 
-def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: Listing, *, screens: bool) -> State:
+def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> State:
     """Return the state of a dispatch from the first source that knows it."""
+    listing = signs.listing
     if is_pending(row):
         return _state_before_launch(context, row, listing)
     who = Identity.parse(row.process or "")
@@ -91,7 +90,10 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, listing: 
         return State(name="unknown", source="process", detail=elsewhere)
     if row.report:
         return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
-    return _state_of_living(context, row, known, who, listing, screens=screens)
+    agent = Subject(row=row, known=known, engine=_engine_or_none(context, row), who=who)
+    state = _state_of_living(context, agent, signs)
+    trouble = signs.trouble(agent, state.name)
+    return State(name=trouble.name, source=trouble.source, at=trouble.at, detail=trouble.detail) if trouble else state
 
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
@@ -102,26 +104,19 @@ def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> S
     return State(name="exited", source="process", detail=f"dead before it started: {next_step}")
 
 
-def _state_of_living(
-    context: Context, row: Dispatch, known: LivingAgent | None, who: Identity, listing: Listing, *, screens: bool
-) -> State:
+def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> State:
     """Return the state of an agent whose process lives: by hook, status file or screen, else only that it runs."""
-    hook, now = _state_by_hook(known), context.world.clock.now()
-    heard_at = max(known.state_at or 0, known.heartbeat_at or 0) if known else 0
-    engine = _engine_or_none(context, row)
-    if hook is not None and not is_silent(hook.name, heard_at, now):
-        return (_screen_state_without_hook(context, row, engine, listing) if engine and screens else None) or hook
-    if engine is not None and screens:
-        written = _state_by_file(engine, who)
+    row, engine, listing, hook = agent.row, agent.engine, signs.listing, _state_by_hook(agent.known)
+    if hook is not None and not signs.is_unheard(agent, hook.name):
+        return (_screen_state_without_hook(context, row, engine, listing) if engine else None) or hook
+    if engine is not None:
+        written = _state_by_file(engine, agent.who)
         # A session that is not working may wait for something or have failed: only its screen tells which.
         busy = written is not None and written.name == "working"
         seen = written if busy else _state_by_screen(context, row, engine, listing) or written
         if seen is not None:
             return seen
-    if hook is not None:
-        detail = f"{hook.name} when last heard of, {age(now - heard_at)} ago; its process lives"
-        return State(name="silent", source="hook", at=heard_at, detail=detail)
-    return State(name="running", source="process", at=row.launched_at)
+    return hook or State(name="running", source="process", at=row.launched_at)
 
 
 def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:

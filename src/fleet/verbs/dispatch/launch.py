@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet import errors
 from fleet.engines import command, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import role_of
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
@@ -32,6 +34,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
+from fleet.world.git.nested.populate import populate
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -186,6 +189,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
+        allow=commands_of(role_of(row.kind, row.engine)),
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
@@ -248,10 +252,11 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Set a worktree up, once: copy the files that .worktreeinclude names, and run `worktree.setup`."""
+    """Set a worktree up, once: its submodules, the files that .worktreeinclude names, and `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
+    populate_submodules(context, row.project, repository, cwd)
     names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
     for name in names:
@@ -259,6 +264,12 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
         context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
     run_hook(context, row, "worktree.setup", cwd)
     context.world.files.publish(marker, b"done\n")
+
+
+def populate_submodules(context: Context, project: str, repository: str, tree: str) -> None:
+    """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
+    if context.setting("worktree.submodules", project) != "none":
+        populate(context.world.git, repository, tree)
 
 
 def _copy_file(source: str, target: str) -> None:

@@ -40,11 +40,12 @@ def can_continue(engine: Engine, conversation: str | None) -> bool:
         return False
     if not any("{conversation}" in word for word in engine.resume):
         return True
-    return conversation is not None and (not engine.transcript or _is_kept(engine, conversation))
+    return conversation is not None and (not engine.transcript or bool(transcript_files(engine, conversation)))
 
 
-def _is_kept(engine: Engine, conversation: str) -> bool:
-    return any(glob.glob(_pattern(path, conversation)) for path in engine.transcript)
+def transcript_files(engine: Engine, conversation: str) -> list[str]:
+    """Return the files in which the engine keeps a conversation; none when it keeps none in files."""
+    return [found for path in engine.transcript for found in glob.glob(_pattern(path, conversation))]
 
 
 def _pattern(path: str, conversation: str) -> str:

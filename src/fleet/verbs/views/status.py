@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
-# The states in which an agent waits for a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"})
+# The states in which an agent may never go on by itself.
+_STUCK_STATES = frozenset({"silent", "stopped"})
+# The states in which an agent needs a person, besides a question that it asked through its hook.
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
 
 
 def status(context: Context) -> Overview:
@@ -103,7 +106,7 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
             slug=agent.task,
             dispatch=agent.id,
             kind=agent.state,
-            text=agent.detail or f"it is {agent.state}",
+            text=_need_text(agent),
             command=None,
             question=None,
             since=agent.state_at or now,
@@ -112,6 +115,14 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
         for agent in agents
         if agent.state in _WAITING_STATES and agent.id not in asked
     ]
+
+
+def _need_text(agent: AgentView) -> str:
+    """Return what is known of an agent that needs a person; for one that may be stuck also what can be done."""
+    text = agent.detail or f"it is {agent.state}"
+    if agent.state not in _STUCK_STATES:
+        return text
+    return f"{text}; {ways_out(agent.id, coordinates=agent.project if agent.kind == 'coord' else None)}"
 
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:

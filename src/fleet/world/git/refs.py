@@ -42,6 +42,16 @@ def head_commit(worktree: str) -> str | None:
     return head if _is_commit(head) else None
 
 
+def head_moved_at(worktree: str) -> int | None:
+    """Return when HEAD of a linked worktree last moved, as by a commit, in milliseconds; None when that is unknown."""
+    try:
+        entry = _text(f"{worktree}/.git") or ""
+        own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
+        return os.stat(f"{own}/logs/HEAD").st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
+    except (OSError, ValueError):
+        return None
+
+
 def _is_commit(text: str) -> bool:
     return len(text) in _LENGTHS and _HEX.issuperset(text)
 

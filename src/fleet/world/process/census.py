@@ -104,6 +104,20 @@ class Census:
             found.extend(each for each in self._below.get(pid, ()) if each not in found)
         return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
 
+    def stopped_in(self, root: Identity) -> list[int]:
+        """Return the stopped processes among a process and its descendants, deepest last; none when it was not alive."""
+        family = reversed(self.with_descendants([root.pid])) if self.has(root) else ()
+        return [pid for pid in family if self.entries[pid].stopped]
+
+    def newest_below(self, root: Identity) -> int | None:
+        """Return the descendant that the newest child of a process, its newest child, and so on lead to; None without any."""
+        pid = root.pid if self.has(root) else None
+        seen: set[int] = set()
+        while pid is not None and pid not in seen and (below := self._below.get(pid)):
+            seen.add(pid)
+            pid = min(below, key=self.age)
+        return pid if seen else None
+
     def _ancestors(self, pid: int) -> list[Entry]:
         """Return the parent, the parent's parent, and so on."""
         found: list[Entry] = []

@@ -26,6 +26,7 @@ if sys.platform == "linux":
 _LOOKS = 50
 _BETWEEN_LOOKS = 0.001
 _ENDED = frozenset({"Z", "X", "x"})
+_STOPPED = "T"
 _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
 
 
@@ -45,6 +46,8 @@ class Entry(NamedTuple):
     # Whether a terminal controls it.
     terminal: bool
     start: str
+    # Whether a signal has stopped it (SIGSTOP, SIGTSTP); a debugger's stop does not count.
+    stopped: bool = False
 
     def is_since(self, start: int) -> bool:
         """Whether the process began at that time or later; True where the kernel's clock is unknown."""
@@ -394,5 +397,5 @@ def _everyone_of_linux() -> list[Entry]:
             fields = _fields(int(name)) if name.isdigit() else None
             if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
                 parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
-                found.append(Entry(int(name), parent, session, terminal, fields[19]))
+                found.append(Entry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))
     return found

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MICROSECONDS = 1_000_000
-Found = tuple[int, int, int, bool, str]
+Found = tuple[int, int, int, bool, str, bool]
 
 
 class Unknown(Exception):
@@ -62,13 +62,15 @@ def parents() -> dict[int, int]:
 
 
 def everyone() -> list[Found]:
-    """Return every living process: pid, parent, session, whether it has a terminal, start."""
+    """Return every living process: pid, parent, session, whether it has a terminal, start, whether it is stopped."""
     found = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):  # it is gone, or hidden
-            if process.status() not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
-                session = os.getsid(process.pid)
-                found.append((process.pid, process.ppid(), session, process.terminal() is not None, start_of(process)))
+            state = process.status()
+            if state not in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
+                session, has_terminal = os.getsid(process.pid), process.terminal() is not None
+                stopped = state == psutil.STATUS_STOPPED
+                found.append((process.pid, process.ppid(), session, has_terminal, start_of(process), stopped))
     return found
 
 

@@ -20,6 +20,7 @@ _PROBLEMS = (
     "limit",
     "failed_turn",
     "silent",
+    "stopped",
     "exited",
     "interrupted",
     "unknown",

@@ -30,6 +30,8 @@ AGENT_COLOURS = {
     "asks": "yellow",
     "idle": "yellow",
     "limit": "red",
+    "silent": "yellow",
+    "stopped": "yellow",
     "exited": "red",
     "interrupted": "red",
     "unknown": "red",

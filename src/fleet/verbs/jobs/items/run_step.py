@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.engines import command, prompt, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import placeholders
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
@@ -135,6 +137,7 @@ class StepRun:
             prompt_file=path,
             autonomy=autonomy,
             model=self._step.model,
+            allow=commands_of(JOB_STEP),
             fleet_home=where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )

@@ -24,6 +24,7 @@ _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
+_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -89,7 +90,7 @@ def _need_entry(need: NeedView, now: int) -> str:
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
-    word = {"permission": "approve", "question": "answer"}.get(need.kind, "attach")
+    word = _NEED_COMMANDS.get(need.kind, "attach")
     who = f"fleet {word} {need.question or need.dispatch}  {_place(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
     return f"{who}: {asked}" if fits else f"{who}\n    {_wrap(asked, more='fleet questions')}"

@@ -1,0 +1,161 @@
+"""Look for signs of life of busy agents, and say which of them are silent or wait for a stopped process.
+
+Cheap sources are asked first; the others only for an agent that those do not show to be alive. A source that cannot be
+read gives no sign, and an agent without any sign is left as it is: nothing is known of it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.engines import status_file
+from fleet.model.agents.silence import BUSY, WAITS, Sign, describe_silence, describe_stopped, is_older, newest
+from fleet.model.results.value import Value
+from fleet.model.text.times import duration
+from fleet.store import queries as q
+from fleet.verbs.resume.conversation import transcript_files
+from fleet.world.git.refs import head_moved_at
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.engines.reader import Engine
+    from fleet.model.identity import Identity
+    from fleet.store.queries import Dispatch, LivingAgent
+    from fleet.verbs.context import Context
+    from fleet.world.process.census import Census
+    from fleet.world.tmux import Listing
+
+_LONGEST = 80
+_NANOSECONDS = 1_000_000
+# An engine with this program is fleet itself: its steps have time limits of their own.
+_OWN = "{fleet}"
+
+
+class Subject(Value):
+    """A living agent, with all that is known of it."""
+
+    row: Dispatch
+    known: LivingAgent | None
+    engine: Engine | None  # null for a finisher, and where the engine's file is broken
+    who: Identity
+
+
+class Trouble(Value):
+    """Why a busy agent may not be getting anywhere: it is silent, or a process of it is stopped."""
+
+    name: str  # silent or stopped
+    source: str
+    at: int | None
+    detail: str
+
+
+class SignsOfLife:
+    """Signs of life of all agents of one listing. The processes of the machine are read at most once."""
+
+    def __init__(self, context: Context, listing: Listing) -> None:
+        self._context = context
+        self.listing = listing
+        self._now = context.world.clock.now()
+        self._census: Census | None = None
+
+    def trouble(self, agent: Subject, state: str) -> Trouble | None:
+        """Return why an agent in this state may not be getting anywhere; None when it lives, waits, or nothing is known."""
+        if state not in BUSY or agent.engine is None:
+            return None
+        sign = newest(self._cheap_signs(agent))
+        if not is_older(sign, self._now, min(WAITS, self._most())):
+            return None
+        return self._stopped(agent) or self._silent(agent, sign)
+
+    def is_unheard(self, agent: Subject, state: str) -> bool:
+        """Whether the hooks of an agent called it busy and have reported nothing for the time that makes it silent."""
+        return state in BUSY and is_older(_heard(agent.known), self._now, self._most())
+
+    def _silent(self, agent: Subject, sign: Sign | None) -> Trouble | None:
+        """Return the silence of an agent; None when a source shows a newer sign of life, or it waits for an answer."""
+        most = self._most()
+        if agent.engine is None or agent.engine.program == _OWN or not is_older(sign, self._now, most):
+            return None
+        sign = newest([sign, *self._other_signs(agent)])
+        if sign is None or not is_older(sign, self._now, most) or self._is_asking(agent):
+            return None
+        detail = describe_silence(sign, self._now, process=self._process_below(agent.who))
+        return Trouble(name="silent", source=sign.source, at=sign.at, detail=detail)
+
+    def _stopped(self, agent: Subject) -> Trouble | None:
+        """Return the first stopped process of an agent; None when there is none."""
+        stopped = self._processes().stopped_in(agent.who)
+        if not stopped:
+            return None
+        pid = stopped[0]
+        detail = describe_stopped(pid, self._command(pid), is_agent=pid == agent.who.pid)
+        return Trouble(name="stopped", source="process", at=None, detail=detail)
+
+    def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
+        """Yield the signs that are known already: its start, its hooks, its screen."""
+        row, known = agent.row, agent.known
+        yield _sign("start", row.launched_at)
+        heard = _heard(known)
+        yield heard
+        # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
+        if heard is None or agent.engine is None or not agent.engine.interactive:
+            pane = self.listing.pane_of(row.id)
+            yield _sign("screen", pane.active_at if pane else None)
+
+    def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
+        """Yield the signs in the store, in the engine's files and in the worktree."""
+        row, engine = agent.row, agent.engine
+        yield _sign("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
+        if engine is not None and engine.status_file is not None:
+            _, _, at = status_file.state_of(engine.status_file, agent.who)
+            yield _sign("session file", at)
+            yield _sign("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
+        if engine is not None and agent.known is not None and agent.known.conversation:
+            for path in transcript_files(engine, agent.known.conversation):
+                yield _sign("conversation", _written_at(path))
+        if row.slug is not None:
+            tree = f"{self._context.world.home}/{paths.worktree(row.project, row.slug)}"
+            yield _sign("commit", head_moved_at(tree))
+
+    def _most(self) -> int:
+        return duration(self._context.setting("silent_after"))
+
+    def _is_asking(self, agent: Subject) -> bool:
+        return bool(self._context.store.read(lambda rows: q.open_questions(rows, dispatch=agent.row.id)))
+
+    def _process_below(self, who: Identity) -> str:
+        pid = self._processes().newest_below(who)
+        return self._command(pid) if pid is not None else ""
+
+    def _command(self, pid: int) -> str:
+        """Return the command line of a process on one line, cut off when it is long."""
+        command = " ".join(self._context.world.processes.command(pid).split())
+        return command if len(command) <= _LONGEST else f"{command[:_LONGEST]}…"
+
+    def _processes(self) -> Census:
+        """Return all processes, read once."""
+        if self._census is None:
+            self._census = self._context.world.processes.census()
+        return self._census
+
+
+def _heard(known: LivingAgent | None) -> Sign | None:
+    """Return when a hook of the agent was last heard of; None when none ever was."""
+    if known is None or known.heartbeat_at is None:
+        return None
+    return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
+
+
+def _sign(source: str, at: int | None) -> Sign | None:
+    return Sign(source, at) if at else None
+
+
+def _written_at(path: str) -> int | None:
+    """Return when a file was last written, in milliseconds; None when it cannot be read."""
+    try:
+        return os.stat(path).st_mtime_ns // _NANOSECONDS
+    except OSError:
+        return None
