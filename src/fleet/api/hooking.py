@@ -97,6 +97,7 @@ class Hooking:
             payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
+            home=self.home,
         )
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.engines import conversations, hooks, status_file
+from fleet.engines import conversations, hooks, permissions, status_file
 from fleet.engines.conversations import Kept
 from fleet.engines.hooks import Hooks
+from fleet.engines.permissions import Permissions
 from fleet.engines.status_file import StatusFile
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
@@ -115,6 +116,9 @@ class Engine:
     root_sandbox: str = ""
     # The words that let it run one command without a question, where a word of [autonomy] is {allow}.
     allow: tuple[str, ...] = ()
+    # The same for one command without anything after it; and the variable that takes such commands instead.
+    allow_exactly: tuple[str, ...] = ()
+    permissions: Permissions | None = None
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
@@ -159,7 +163,19 @@ TABLE = Table(
         **dict.fromkeys(("install", "long_prompt", "sandbox"), Key(TEXT)),
         "start": Key(SOME_WORDS, required=True),
         **dict.fromkeys(
-            ("resume", "headless", "session", "transcript", "model", "unset", "pass", "require", "remote", "allow"),
+            (
+                "resume",
+                "headless",
+                "session",
+                "transcript",
+                "model",
+                "unset",
+                "pass",
+                "require",
+                "remote",
+                "allow",
+                "allow_exactly",
+            ),
             Key(WORDS),
         ),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
@@ -172,6 +188,7 @@ TABLE = Table(
         "screen": Key(ListOf(_SCREEN, expects="written as [[screen]]")),
         "kept": Key(conversations.TABLE),
         "hooks": Key(hooks.TABLE),
+        "permissions": Key(permissions.TABLE),
         "status_file": Key(status_file.TABLE),
         "check": Key(_CHECK),
     },
@@ -278,6 +295,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "screen": lambda given: tuple(map(_rule, given)),
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
+    "permissions": partial(_table_to_value, Permissions),
     "status_file": partial(_table_to_value, StatusFile),
     "check": partial(_table_to_value, Check),
 }

@@ -18,7 +18,7 @@ from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.projects import allow, configure, register, remote_control, trust
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
 from fleet.verbs.views import operations as log
@@ -88,7 +88,9 @@ class Projects(Part):
         names.project(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
-        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        allow.forget(self._by.view, name)
+        return removed
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.allow import is_rule
 from fleet.model.branches import INTEGRATION
 from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
 from fleet.model.text.sizes import size
@@ -102,6 +103,11 @@ def _is_patterns(value: object) -> bool:
 def _is_variables(value: object) -> bool:
     """Whether a value is a list of names or patterns of variables."""
     return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
+def _is_commands(value: object) -> bool:
+    """Whether a value is a list of the first words of commands that can be allowed."""
+    return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
@@ -285,6 +291,14 @@ SETTINGS = (
         default=None,
         kind=AUTONOMY,
         help="what agents may do without asking",
+    ),
+    Setting(
+        name="allow",
+        file=PROJECT_FILE,
+        guard="frees",
+        default=[],
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
         name="target",

@@ -58,7 +58,7 @@ def missing(context: Context, engine: Engine) -> list[str]:
     return [name for name in needed if not of_agent(context, engine, ticks=True).get(name)] if needed else []
 
 
-def take_over(context: Context, ident: str, engine: Engine) -> None:
+def take_over(context: Context, ident: str, engine: str) -> None:
     """Make the environment that waits for a dispatch that of this process, which becomes the agent; delete the file.
 
     An older fleet left no file: then the variables of the pane count, as far as the engine names them.
@@ -66,7 +66,8 @@ def take_over(context: Context, ident: str, engine: Engine) -> None:
     name = paths.agent_environment(ident)
     passed = environment.read(context.world.files, name)
     if passed is None:
-        passed = inheritance.inherited(os.environ, inheritance.patterns(engine, _own_names(context)))
+        named = inheritance.patterns(reader.engine(context.world.home, engine), _own_names(context))
+        passed = inheritance.inherited(os.environ, named)
     adopted = inheritance.at_launch(os.environ, passed)
     context.world.files.unlink(name)
     os.environ.clear()

@@ -131,6 +131,11 @@ def trust(project: str) -> str:
     return f"trust/{project}.json"
 
 
+def allowed(project: str) -> str:
+    """Return the file of the commands that a person has allowed the agents of a project for always."""
+    return f"allow/{project}.json"
+
+
 def removed(project: str, at: int) -> str:
     """Return the file of the tasks of a project that was removed."""
     return f"removed/{project}-{at}.jsonl"
