@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from fleet.model.agents.allow import Allowed, is_rule
+from fleet.model.agents.allow import NOTHING, Allowed, is_rule
 from fleet.model.text import jsontext
 from fleet.world.home import paths
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def read(home: str, project: str, added_at: int) -> Allowed:
@@ -18,9 +14,13 @@ def read(home: str, project: str, added_at: int) -> Allowed:
     """
     try:
         with open(f"{home}/{paths.allowed(project)}", encoding="utf-8") as file:
-            kept: Any = jsontext.loads(file.read().strip())
-        if kept["added_at"] != added_at:
-            return Allowed()
-        return Allowed(exact=list(filter(is_rule, kept["exact"])), prefixes=list(filter(is_rule, kept["prefixes"])))
-    except (OSError, ValueError, TypeError, KeyError):
-        return Allowed()
+            kept: object = jsontext.loads(file.read().strip())
+    except (OSError, ValueError, StopIteration):  # a text that ends too early
+        return NOTHING
+    if not isinstance(kept, dict) or kept.get("added_at") != added_at:
+        return NOTHING
+    return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
+
+
+def _rules(given: object) -> list[str]:
+    return [each for each in given if is_rule(each)] if isinstance(given, list) else []

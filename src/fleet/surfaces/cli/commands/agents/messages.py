@@ -153,12 +153,13 @@ def approve(
         raise errors.BadInput(
             what="name the question: `fleet approve QUESTION [--always]`; or say `fleet approve --all`"
         )
+    as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
         if question is not None:
-            _print_answer(fleet.messages.approve(question, always=always, prefix=prefix), as_json=given["json"])
+            _print_answer(fleet.messages.approve(question, always=always, prefix=prefix), as_json=as_json)
             return
         answered = fleet.messages.approve_all(project)
-    if given["json"]:
+    if as_json:
         terminal.say_json(answered)
         return
     for each in answered:
