@@ -34,8 +34,9 @@ PATIENCE = 5.0
 class Hooking:
     """The hooks of one agent. It is not an Actor, because an Actor loads what only agents' own commands need."""
 
-    def __init__(self, home: str, ident: DispatchId, store: Store) -> None:
+    def __init__(self, home: str, ident: DispatchId, store: Store, funnel: Funnel) -> None:
         self.home = home
+        self.funnel = funnel
         self.ident = ident
         self.store = store
         self.clock = Clock()
@@ -48,7 +49,7 @@ class Hooking:
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
         home = ready_home(home_path(), funnel, make=False)
         known = home_record.read(home)
-        return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""))
+        return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""), funnel)
 
     def __enter__(self) -> Self:
         """Return this object, which is closed at the end of the block."""
@@ -98,6 +99,7 @@ class Hooking:
             at=at,
             fresh=self.ids.dispatch(),
             home=self.home,
+            funnel=self.funnel,
         )
 
 

@@ -27,5 +27,5 @@ def script(slug: str, *, bad_luck: bool) -> str:
     if bad_luck and slug == KILLED:
         return f"log begins\n{work}wait 60\ndone\n"
     if slug == MESSY:
-        return f"{work}write notes.txt never committed\ndone\n"
+        return f"{work}write notes.txt never committed\ndone notes of its own\n"
     return f"{work}done\n"

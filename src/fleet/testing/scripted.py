@@ -7,7 +7,7 @@ rebase, or else a default; for an agent that succeeds another it is ```script su
 
     write PATH TEXT     write a file              commit MESSAGE     commit what is new
     log TEXT            fleet log                 artifact PATH      fleet artifact
-    done | fail WHY | block WHY                   report, then go on
+    done | fail WHY | block WHY                   report, then go on; `done WHY` leaves changes uncommitted
     say TEXT            print a line              wait SECONDS       let time pass
     hang                never end                 exit STATUS        end
     stubborn            ignore SIGTERM and SIGHUP
@@ -114,8 +114,8 @@ def _do_artifact(rest: str) -> None:
     _run("fleet", "artifact", rest)
 
 
-def _do_done(_rest: str) -> None:
-    _run("fleet", "done")
+def _do_done(rest: str) -> None:
+    _run("fleet", "done", *(["--leave-uncommitted", rest] if rest else []))
 
 
 def _do_fail(rest: str) -> None:

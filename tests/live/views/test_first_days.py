@@ -114,7 +114,8 @@ def test_the_integration_branch_follows_no_other_branch_and_none_under_somebodys
 def test_work_that_was_never_committed_is_not_called_merged(scene):
     scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with scene.fleet() as fleet:
-        finished(scene, fleet, "t", "write precious.txt hello\ndone\n")
+        finished(scene, fleet, "t", "done\n")
+        (scene.tree("t") / "precious.txt").write_text("hello\n")
         with pytest.raises(NotMergeable, match=r"uncommitted work: precious\.txt"):
             fleet.merge.task(**TASK)
         assert status_of(fleet, "t")[0] == "blocked"
@@ -206,7 +207,8 @@ def test_a_set_up_that_fails_is_what_the_task_failed_of(scene):
 def test_work_of_which_git_says_nothing_is_not_called_merged_and_waits_for_a_person(scene):
     scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     with scene.fleet() as fleet:
-        finished(scene, fleet, "t", "write precious.txt hello\ndone\n")
+        finished(scene, fleet, "t", "done\n")
+        (scene.tree("t") / "precious.txt").write_text("hello\n")
         (scene.tree("t") / ".git").unlink()
         with pytest.raises(NotMergeable, match="git does not say whether"):
             fleet.merge.task(**TASK)

@@ -72,6 +72,12 @@ def rewrite(scene, how: str, ran: Path) -> None:
         pointer.write_text(f"gitdir: {entry}\n")
 
 
+def wrote(scene) -> None:
+    """Leave uncommitted work in the worktree of t."""
+    (scene.tree("t") / "src").mkdir(exist_ok=True)
+    (scene.tree("t") / "src/a.txt").write_text("hello\n")
+
+
 @pytest.mark.req("ADO-11", "SWEEP-7")
 @pytest.mark.parametrize("how", ["inside", "outside", "directory", "commondir"])
 @pytest.mark.parametrize("act", ["merge", "archive"])
@@ -97,8 +103,9 @@ def test_no_command_of_a_rewritten_git_runs_and_the_tree_is_kept(scene, finished
 @pytest.mark.parametrize("how", ["inside", "outside", "directory", "commondir"])
 def test_a_rewritten_git_is_not_asked_for_uncommitted_work(scene, tmp_path, how):
     with scene.fleet() as fleet:
-        scene.dispatch(fleet, "t", engine="scripted", script="write src/a.txt hello\ndone\n")
+        scene.dispatch(fleet, "t", engine="scripted", script="done\n")
         scene.ended(fleet)
+        wrote(scene)
         with healed(scene):
             rewrite(scene, how, tmp_path / "ran")
             said = scene.program("merge", "t", "-p", PROJECT)
@@ -111,8 +118,9 @@ def test_a_rewritten_git_is_not_asked_for_uncommitted_work(scene, tmp_path, how)
 def test_no_command_of_a_repository_in_the_index_of_a_worktree_runs_on_merge(scene, tmp_path):
     ran = tmp_path / "ran"
     with scene.fleet() as fleet:
-        scene.dispatch(fleet, "t", engine="scripted", script="write src/a.txt hello\ndone\n")
+        scene.dispatch(fleet, "t", engine="scripted", script="done\n")
         scene.ended(fleet)
+        wrote(scene)
         inner = scene.tree("t") / "inner"
         inner.mkdir()
         shutil.copy(scene.tree("t") / "README", inner)

@@ -9,7 +9,8 @@ import pytest
 
 from fleet.world.funnel import Funnel
 from fleet.world.git import locks
-from fleet.world.git.git import Git, git_dir
+from fleet.world.git.git import Git
+from fleet.world.git.refs import git_dir
 from fleet.world.process.programs import Programs
 
 

@@ -60,11 +60,16 @@ class Tasks(Part):
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
+        from fleet.verbs.views import obstacles
 
         why = self._by.store.read(lambda rows: explain.explain_task(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
         kept = settle.why_worktree_busy(self._by.view, attempt.id) if attempt is not None else None
-        return why if kept is None else why.replaced(sentences=[kept.spoken, *why.sentences])
+        if kept is not None:
+            return why.replaced(sentences=[kept.spoken, *why.sentences])
+        found = obstacles.task_obstacles(self._by.view, project, slug) if why.ready else []
+        sentences = [f"{slug} does not start: {each.text}" for each in found]
+        return why.replaced(obstacles=found, sentences=[*why.sentences, *sentences])
 
     # planning ---------------------------------------------------------------------------------------------------------
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask
@@ -139,14 +144,33 @@ class Tasks(Part):
         return self._by.commit(note.artifact(project=project, slug=slug, path=path), key)
 
     def done(
-        self, *, project: str, slug: str, message: str | None = None, override: bool = False, key: str | None = None
+        self,
+        *,
+        project: str,
+        slug: str,
+        message: str | None = None,
+        leave_uncommitted: str | None = None,
+        override: bool = False,
+        key: str | None = None,
     ) -> Report:
-        """Report a task as done, at the commit that its worktree is at."""
+        """Report a task as done, at the commit that its worktree is at.
+
+        UncommittedWork when an agent has changed files that it did not commit, unless `leave_uncommitted` says why.
+        """
         from fleet.verbs.tasks import report
 
         self._by.may("tasks.done")
         work = self._reported_work(project, slug, override=override)
-        change = report.done(project=project, slug=slug, message=message, work=work, override=override)
+        left = self._left_files(project, slug, leave_uncommitted)
+        change = report.done(
+            project=project,
+            slug=slug,
+            message=message,
+            work=work,
+            override=override,
+            leaves=leave_uncommitted,
+            left=left,
+        )
         return self._by.commit(change, key)
 
     def fail(self, *, project: str, slug: str, reason: str, override: bool = False, key: str | None = None) -> Report:
@@ -188,6 +212,29 @@ class Tasks(Part):
 
         self._by.refuse_override(override=override)
         return head_commit(f"{self._by.home}/{paths.worktree(names.project(project), names.slug(slug))}")
+
+    def _left_files(self, project: str, slug: str, reason: str | None) -> str:
+        """Return which files an agent leaves uncommitted, in words; empty for none, and when git does not say.
+
+        UncommittedWork when there are some, no reason is given, and this is the agent's first report.
+        """
+        ident = self._by.speaker
+        if ident is None:
+            return ""
+        from fleet.model.tasks.pipeline import WORKING
+        from fleet.store import queries as q
+        from fleet.world.home import uncommitted
+
+        journal = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        place = self._by.store.read(lambda rows: q.project_by_name(rows, name=project))
+        if journal is None or journal.kind not in WORKING or journal.report or journal.slug != slug or place is None:
+            return ""
+        files = uncommitted.uncommitted_work(self._by.home, place, slug, self._by.funnel)
+        if files and reason is None:
+            from fleet import errors
+
+            raise errors.UncommittedWork(project=project, slug=slug, files=uncommitted.first_files(files))
+        return uncommitted.first_files(files) if files else ""
 
 
 def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:

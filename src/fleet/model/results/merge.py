@@ -69,6 +69,7 @@ class Work(Value):
     commit: str | None  # the shown commit: the tip of the task's branch; null when there is no branch
     reported: str | None  # the commit that was reported, or accepted later
     moved: bool  # the branch is not at the reported commit
+    left_uncommitted: str | None  # why the agent left changes uncommitted; null when it left none
     commits: list[str]  # the first line of each commit, newest first
     stat: str  # the changed files, and how much of each
     diff: str  # the difference to the integration branch

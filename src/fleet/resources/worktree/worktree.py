@@ -15,6 +15,7 @@ from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import (
+    foreign_branch,
     is_branch_of_project,
     is_made_by,
     maker_of,
@@ -145,10 +146,9 @@ class Worktree:
         """Whether the task's branch exists; WorktreeRefused unless it provably belongs to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        if not is_branch_of_project(order, world) and not is_made_by(claim, order.repository, order.branch, world):
-            advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
-            why = f"branch {order.branch} exists and is not provably of this project's agents"
-            raise errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
+        place = (order.repository, order.branch)
+        if not is_branch_of_project(*place, order.branch_mark, world) and not is_made_by(claim, *place, world):
+            raise foreign_branch(claim.name, order.branch, order.repository)
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:

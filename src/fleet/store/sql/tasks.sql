@@ -1,8 +1,8 @@
 -- name: add_task
 -- A new task. Its count of open blockers is set once its edges are there.
-INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine,
+INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, model,
                    assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at)
-VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine,
+VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :model,
         :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at)
 ON CONFLICT DO NOTHING;
 
@@ -15,7 +15,7 @@ SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 -- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
 -- returns: TaskState?
 SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work,
-       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+       left_uncommitted, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                AND d.exec_state IN ('pending', 'in_flight')) AS attempted
 FROM tasks WHERE project = :project AND slug = :slug;
 
@@ -44,10 +44,16 @@ UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work 
 WHERE project = :project AND slug = :slug AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '');
 
+-- name: leave_uncommitted
+-- Why the agent that reported the task left changes uncommitted; nothing when it left none.
+UPDATE tasks SET left_uncommitted = :reason
+WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> COALESCE(CAST(:reason AS TEXT), '');
+
 -- name: reopen_task
 -- Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one;
 -- anything else begins anew. The commit of its work is forgotten, unless somebody accepted it.
 UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
+                 left_uncommitted = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
                  stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
                  reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END,
@@ -94,7 +100,7 @@ GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.sl
 -- name: edit_task
 -- The fields a person may change.
 UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before,
-                 verify = :verify, engine = :engine, changed_at = :at
+                 verify = :verify, engine = :engine, model = :model, changed_at = :at
 WHERE project = :project AND slug = :slug;
 
 -- name: pause_task

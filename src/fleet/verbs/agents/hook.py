@@ -11,10 +11,12 @@ from fleet.model.agents import questions as asking
 from fleet.model.agents.dialect import clean
 from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
+from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds, messages, questions
 from fleet.world.home import allowed
+from fleet.world.home.uncommitted import first_files, uncommitted_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer
+    from fleet.world.funnel import Funnel
 
     # Returns the report about the agent, and the messages that the reply carries.
     Decide = Callable[[Tx, LivingAgent], tuple[HookReport, list[Received]]]
@@ -75,7 +78,8 @@ class HookEvent(Value):
     payload: Payload  # the JSON that the engine sent with the event
     at: int
     fresh: str  # an unused id, for a question
-    home: str = ""
+    home: str
+    funnel: Funnel
 
     def text(self, name: str) -> str:
         """Return one fact of the event as text; empty when the engine did not send it."""
@@ -152,7 +156,7 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
     return Reply()
 
 
-def _on_stopped(event: HookEvent, _known: Known) -> Reply:
+def _on_stopped(event: HookEvent, known: Known) -> Reply:
     """Record that the turn ended; make the agent continue with waiting messages or, once, to report."""
     busy = _count_background_tasks(event)
 
@@ -175,8 +179,20 @@ def _on_stopped(event: HookEvent, _known: Known) -> Reply:
     outcome = _record(event, decide)
     if outcome is not None and outcome.messages:
         return _reply_with(outcome, {"decision": "block", "reason": messages.lines(outcome.messages)})
-    is_back = outcome is not None and outcome.turn == "back"
-    return Reply(payload={"decision": "block", "reason": REPORT} if is_back else None)
+    if outcome is None or outcome.turn != "back":
+        return Reply()
+    return Reply(payload={"decision": "block", "reason": f"{_uncommitted_sentence(event, known.agent)}{REPORT}"})
+
+
+def _uncommitted_sentence(event: HookEvent, agent: LivingAgent) -> str:
+    """Say which changes an agent that stops has not committed; empty for none, or when its commits are not the work."""
+    if agent.slug is None or agent.kind not in WORKING:
+        return ""
+    project = event.by.store.read(lambda rows: q.project_by_name(rows, name=agent.project))
+    files = uncommitted_work(event.home, project, agent.slug, event.funnel) if project else None
+    if not files:
+        return ""
+    return f"Your worktree has uncommitted changes: {first_files(files)}. Commit what belongs to the task. "
 
 
 def _on_failed(event: HookEvent, _known: Known) -> Reply:

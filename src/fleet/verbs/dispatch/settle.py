@@ -24,6 +24,7 @@ from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
+from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
 
 if TYPE_CHECKING:
     from fleet.model.states import ExecState, TaskStatus
@@ -78,7 +79,8 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     _save_output(context, row, pane)
     work = _branch_commit(context, row)
     end = outcome(_evidence(context, row, pane, why, work))
-    return end.exec_state if context.commit(_record_end(row, end, pane, context, work)) else None
+    forgotten = _forgotten_work(context, row, end, work)
+    return end.exec_state if context.commit(_record_end(row, end, pane, context, work, forgotten=forgotten)) else None
 
 
 def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | None:
@@ -147,6 +149,23 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
     return bool(row.base and work and context.world.git.commits(repository, row.base, work))
 
 
+def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | None) -> str:
+    """Say that an agent whose task is done has changed files and committed nothing; empty when that is not so.
+
+    Empty also when the agent said why it leaves them, and when git does not say.
+    """
+    if end.exec_state != "done" or row.kind not in WORKING or row.slug is None or row.base is None or work is None:
+        return ""
+    slug, world = row.slug, context.world
+    if world.git.commits(context.project(row.project).path, row.base, work) != []:
+        return ""
+    state = context.store.read(lambda rows: tasks.state(rows, row.project, slug))
+    if state.left_uncommitted is not None:
+        return ""
+    files = uncommitted_work(world.home, context.project(row.project), slug, world.funnel)
+    return describe_forgotten(slug, files) if files else ""
+
+
 def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
     """Save the text of the agent's pane as a log file, before its session is removed."""
     if pane is None:
@@ -158,7 +177,9 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
         context.world.files.publish(paths.log(row.id), text.encode())
 
 
-def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None) -> Change[bool]:
+def _record_end(
+    row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str
+) -> Change[bool]:
     """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
     ident = row.id
     status = pane.status if pane and pane.dead else None
@@ -183,7 +204,7 @@ def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context
         if not ended:
             return False
         q.archive_agent(tx, id=ident, at=tx.at)
-        freed = settle_task(tx, row, end, (most_failures, cooldown, review), work)
+        freed = settle_task(tx, row, end, (most_failures, cooldown, review), work, forgotten=forgotten)
         tx.note(exec_state=end.exec_state, reason=end.reason, asked_for=row.asked_for, commit=work, ready=freed)
         return True
 
@@ -191,11 +212,18 @@ def _record_end(row: Dispatch, end: Outcome, pane: Pane | None, context: Context
 
 
 def settle_task(
-    tx: Tx, row: Dispatch, end: Outcome, settings: tuple[int, int, str | None], work: str | None
+    tx: Tx,
+    row: Dispatch,
+    end: Outcome,
+    settings: tuple[int, int, str | None],
+    work: str | None,
+    *,
+    forgotten: str = "",
 ) -> list[str]:
     """Move the task on after an attempt, if the task is still assigned to it.
 
-    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review.
+    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten` says
+    that nothing was committed: an agent in the same worktree mends that.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":
@@ -205,6 +233,8 @@ def settle_task(
         q.inherit_messages(tx, dispatch=row.predecessor, predecessor=row.id)
     project, slug = row.project, row.slug
     status, reason, stage = _task_after_attempt(tx, row, end, most_failures, review)
+    if forgotten:
+        status, reason, stage = "blocked", forgotten, "fix"
     stepped = change(TASK_STEPS, "in_progress", _EVENT[status])
     tx.note(stage=stage)
     moved = q.settle_task(
@@ -261,4 +291,4 @@ def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most_failures: i
     count = q.count_spawn_failures(tx, **place, since=tx.at - HOUR).n
     if count >= most_failures:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"
-    return "open", None
+    return "open", f"the last start failed: {why}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fleet import errors
 from fleet.model.branches import head_ref, task_branch, task_ref
@@ -25,6 +25,7 @@ from fleet.verbs.merge.named_commit import refuse_moved
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.verbs.sweep import trash
 from fleet.world.home import paths
+from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
 
 if TYPE_CHECKING:
     from fleet.resources.kind import Order
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-_FILES_SHOWN = 5
+
+class Elsewhere(NamedTuple):
+    """Why the work of a task is not on its branch, and the stage that can continue the task."""
+
+    why: str
+    stage: str = "finisher"
 
 
 def merge(context: Context, project: str, slug: str) -> Merged:
@@ -54,8 +60,8 @@ def merge(context: Context, project: str, slug: str) -> Merged:
         if not git.contains(repository, integration, tip):
             order = order_for(context, project, slug, integration=integration, base=base, work=tip)
             return _run_merge(context, order, state)
-        elsewhere = _describe_work_elsewhere(context, project, slug)
-        if elsewhere:
+        elsewhere = _describe_work_elsewhere(context, project, slug, state)
+        if elsewhere is not None:
             _park_and_refuse(context, project, slug, state, elsewhere)
         return _record_existing_merge(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
 
@@ -86,18 +92,19 @@ def park_if_moved(context: Context, project: str, slug: str, state: TaskState, t
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
     """Refuse to merge a task that has no branch. Park the task too, unless it is archived, or done without any work."""
     missing = f"there is no branch {task_branch(slug)}"
-    elsewhere = _describe_deleted_branch(slug, state) or _describe_work_elsewhere(context, project, slug)
+    deleted = _describe_deleted_branch(slug, state)
+    elsewhere = Elsewhere(deleted) if deleted else _describe_work_elsewhere(context, project, slug, state)
     if state.archived or (state.status == "done" and not elsewhere):
         advice = f"it was done without an agent, or its branch is gone: `fleet task show {slug} -p {project}`"
         raise errors.NotMergeable(project=project, slug=slug, why=missing, advice=advice, stage="finisher")
-    _park_and_refuse(context, project, slug, state, elsewhere or missing)
+    _park_and_refuse(context, project, slug, state, Elsewhere(elsewhere.why if elsewhere else missing))
 
 
-def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, why: str) -> NoReturn:
-    """Park the task at the stage `finisher` and raise NotMergeable with the reason."""
-    _park_task(context, project, slug, state, why, stage="finisher")
+def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState, elsewhere: Elsewhere) -> NoReturn:
+    """Park the task at the stage that can continue it, and raise NotMergeable with the reason."""
+    _park_task(context, project, slug, state, elsewhere.why, stage=elsewhere.stage)
     advice = f"bring its work onto {task_branch(slug)}, then `fleet task retry {slug} -p {project}`"
-    raise errors.NotMergeable(project=project, slug=slug, why=why, advice=advice, stage="finisher")
+    raise errors.NotMergeable(project=project, slug=slug, why=elsewhere.why, advice=advice, stage=elsewhere.stage)
 
 
 def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
@@ -125,12 +132,18 @@ def _describe_deleted_branch(slug: str, state: TaskState) -> str:
     return f"{branch} is gone; its work is at {work}: `git branch {branch} {work}` puts it back"
 
 
-def _describe_work_elsewhere(context: Context, project: str, slug: str) -> str:
-    """Say which work of a task is not on its branch, committed or not; empty when all work is on the branch."""
-    integration = context.setting("integration", project)
-    return work_outside_branch(context, project, slug, integration) or _describe_uncommitted_work(
-        context, project, slug
-    )
+def _describe_work_elsewhere(context: Context, project: str, slug: str, state: TaskState) -> Elsewhere | None:
+    """Return which work of a task is not on its branch, committed or not; None when all work is on the branch.
+
+    An agent can commit what was forgotten. A commit on another branch is for a person to look at. What an agent left
+    uncommitted on purpose is not part of the work.
+    """
+    outside = work_outside_branch(context, project, slug, context.setting("integration", project))
+    if outside:
+        return Elsewhere(outside)
+    if state.left_uncommitted is not None:
+        return None
+    return _describe_uncommitted_work(context, project, slug)
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
@@ -152,19 +165,15 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
     return ""
 
 
-def _describe_uncommitted_work(context: Context, project: str, slug: str) -> str:
-    """Name the uncommitted files in the worktree of a task; empty when the worktree is clean or missing."""
+def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Elsewhere | None:
+    """Name the uncommitted files in the worktree of a task; None when the worktree is clean or missing."""
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
-        return ""
-    if context.world.git.is_dirty(path) is None:
-        return f"git does not say whether {path} has uncommitted work"
-    files = context.world.git.uncommitted(path)
-    if not files:
-        return ""
-    more = f" and {len(files) - _FILES_SHOWN} more" if len(files) > _FILES_SHOWN else ""
-    listed = ", ".join(line[3:] for line in files[:_FILES_SHOWN]) + more
-    return f"nothing new is committed on {task_branch(slug)}, but its worktree has uncommitted work: {listed}"
+        return None
+    files = uncommitted_work(context.world.home, context.project(project), slug, context.world.funnel)
+    if files is None:
+        return Elsewhere(f"git does not say whether {path} has uncommitted work")
+    return Elsewhere(describe_forgotten(slug, files), stage="fix") if files else None
 
 
 def _run_merge(context: Context, order: Order, was: TaskState) -> Merged:

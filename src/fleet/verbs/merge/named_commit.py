@@ -72,6 +72,7 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
         commit=tip,
         reported=state.work,
         moved=moved,
+        left_uncommitted=state.left_uncommitted,
         commits=context.world.git.titles(repository, ref, tip) if tip else [],
         stat=proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
         diff=proofs.work_diff(repository, ref, tip) if tip else "",

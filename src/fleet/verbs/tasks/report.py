@@ -25,10 +25,31 @@ _DISPATCH_REPORTS: dict[Ending, states.Report] = {"done": "done", "fail": "faile
 
 
 def done(
-    *, project: str, slug: str, message: str | None = None, work: str | None = None, override: bool = False
+    *,
+    project: str,
+    slug: str,
+    message: str | None = None,
+    work: str | None = None,
+    override: bool = False,
+    leaves: str | None = None,
+    left: str = "",
 ) -> Change[Report]:
-    """Return the change that reports a task as done. `work` is the finished commit, None when it is not known."""
-    return _report_change("done", project, slug, message=message, commit=work, override=override)
+    """Return the change that reports a task as done. `work` is the finished commit, None when it is not known.
+
+    `leaves` is why the agent leaves changes uncommitted, None when it leaves none; `left` names the changed files.
+    """
+    reason = None if leaves is None else texts.text("reason", leaves)
+    told = None if reason is None else f"left uncommitted{f' ({left})' if left else ''}: {reason}"
+    words = [None if message is None else texts.text("message", message), told]
+    return _report_change(
+        "done",
+        project,
+        slug,
+        message="\n".join(each for each in words if each) or message,
+        commit=work,
+        override=override,
+        leaves=reason,
+    )
 
 
 def fail(*, project: str, slug: str, reason: str, work: str | None = None, override: bool = False) -> Change[Report]:
@@ -61,6 +82,7 @@ def _report_change(
     commit: str | None = None,
     override: bool,
     planner: bool = False,
+    leaves: str | None = None,
 ) -> Change[Report]:
     """Return the change for any report. A running agent's report is only recorded; any other report ends the task."""
     names.project(project)
@@ -78,6 +100,8 @@ def _report_change(
             tx.note(message=last_words)
         if attempt is not None and report is not None:
             changed = _record_report(tx, attempt, report, why, commit)
+            if changed:
+                q.leave_uncommitted(tx, project=project, slug=slug, reason=leaves)
             return result(f"reported {report}", [], changed=changed)
         if fence.is_repeated(project, slug, was, event, caller):
             tx.note(repeated=True)
@@ -85,6 +109,7 @@ def _report_change(
         fence.check_person(project, slug, was, caller, override=override)
         after = fence.step(project, slug, was, event)
         ready = tasks.end(tx, project, slug, was, status=after, reason=why, work=commit if event == "done" else None)
+        q.leave_uncommitted(tx, project=project, slug=slug, reason=leaves)
         superseded = _superseded_assignee(was, tx)
         tx.note(status=after, was=was.status, reason=why, message=last_words, ready=ready, superseded=superseded)
         return result(after, ready, changed=True)

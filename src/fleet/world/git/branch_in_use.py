@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.branches import head_ref
-from fleet.world.git.git import git_dir
+from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git

@@ -10,6 +10,7 @@ from fleet import errors
 from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
+from fleet.world.git.refs import git_dir
 from fleet.world.process.programs import Done
 
 if TYPE_CHECKING:
@@ -456,18 +457,6 @@ def _env(tree: str = "") -> dict[str, str]:
 def shown(name: str) -> str:
     """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def git_dir(repository: str) -> str:
-    """Return the git directory of a repository; for a linked worktree, that of its repository."""
-    own = f"{repository}/.git"
-    if not os.path.lexists(own) and os.path.isdir(f"{repository}/objects"):
-        return repository
-    if not os.path.isfile(own):
-        return own
-    with open(own, encoding="utf-8") as pointer:
-        entry = os.path.join(repository, pointer.read().removeprefix("gitdir:").strip())
-    return os.path.realpath(f"{entry}/../..") if os.path.exists(f"{entry}/commondir") else entry
 
 
 def _answer(done: Done, what: str) -> str | None:

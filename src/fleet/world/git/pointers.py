@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.world.home import paths
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,12 +21,15 @@ _DEPTH = 3
 _LONGEST = 8_192
 
 
-class Place(NamedTuple):
+class Place:
     """A worktree, git's entry of it, and the git directory of its repository."""
 
-    tree: str
-    entry: str
-    common: str
+    __slots__ = ("common", "entry", "tree")
+
+    def __init__(self, *, tree: str, entry: str, common: str) -> None:
+        self.tree = tree
+        self.entry = entry
+        self.common = common
 
 
 def tree_of(home: str, path: str) -> str:
@@ -45,7 +48,7 @@ def read(tree: str, knows: Knows) -> Place | None:
         return None
     entry = os.path.realpath(os.path.join(tree, told.removeprefix("gitdir:").strip()))
     folder, _name = os.path.split(entry)
-    place = Place(tree, entry, os.path.dirname(folder))
+    place = Place(tree=tree, entry=entry, common=os.path.dirname(folder))
     inside = f"{entry}/".startswith(f"{os.path.realpath(tree)}/")
     if inside or os.path.basename(folder) != "worktrees" or not _points_back(place) or not knows(place.common):
         return None

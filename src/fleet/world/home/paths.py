@@ -66,6 +66,11 @@ def copied_files(project: str, slug: str) -> str:
     return f"{worker_dir(project, slug)}/copied.json"
 
 
+def untracked_before(project: str, slug: str) -> str:
+    """Return the list of the files of a worktree that git did not track when the last agent began."""
+    return f"{worker_dir(project, slug)}/untracked.json"
+
+
 def coord_state(project: str) -> str:
     """Return the file that says what a project's coordinator sees."""
     return f"projects/{project}/coord-state.json"

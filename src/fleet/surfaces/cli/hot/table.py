@@ -111,7 +111,15 @@ HOT = (
     Hot(
         "done",
         "Report a task as done.",
-        options=(Option("-m", "--message", metavar="TEXT", help="a final message for the task's log"), OVERRIDE),
+        options=(
+            Option("-m", "--message", metavar="TEXT", help="a final message for the task's log"),
+            Option(
+                "--leave-uncommitted",
+                metavar="REASON",
+                help="report it although the worktree has uncommitted changes; reviewers read the reason",
+            ),
+            OVERRIDE,
+        ),
         sentence="{project}/{task} is {status}",
         examples=("fleet done", 'fleet task done fix-login -p web -m "merged by hand"'),
     ),

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.world.git import leftovers
-from fleet.world.git.git import git_dir, said
+from fleet.world.git.git import said
 from fleet.world.git.nested.submodules import recorded
+from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git

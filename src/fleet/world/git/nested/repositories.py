@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.world.git.git import git_dir
 from fleet.world.git.nested.own_work import (
     clone_has_own_work,
     edits,
@@ -15,6 +14,7 @@ from fleet.world.git.nested.own_work import (
     unseen_folders,
 )
 from fleet.world.git.nested.submodules import is_submodule, modules_of
+from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
