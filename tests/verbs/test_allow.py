@@ -21,7 +21,7 @@ PERMITTED = {"hookSpecificOutput": {"hookEventName": "Ask", "decision": {"behavi
 
 
 def ask(scene: SimulatedScene, ident: str, command: str, tool: str = "Bash"):
-    hooking = Hooking(scene.home, ident, scene.fleet.store)
+    hooking = Hooking(scene.home, ident, scene.fleet.store, scene.fleet.funnel)
     payload = {"tool_name": tool, "tool_input": {"command": command}}
     return hooking.handle_event(DIALECT, "Ask", payload, scene.clock.now())
 

@@ -162,10 +162,8 @@ def _record_launch(
         _record_made_claims(tx, row)
         for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(claim_row)
-            if (
-                claim.kind == "agent_environment" and claim.state == "live"
-            ):  # this process has read and deleted the file
-                q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "found_gone"), at=tx.at)
+            if claim.kind == "agent_environment":  # this process has read and deleted the file
+                q.step_claim(tx, id=claim.id, **change(life.STEPS, "live", "found_gone"), at=tx.at)
             new_data = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
             if new_data:
                 q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **new_data}), at=tx.at)
