@@ -19,8 +19,9 @@ from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import seat, wake
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.projects import allow, configure, register, remote_control, trust
 from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -92,7 +93,9 @@ class Projects(Part):
         self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
-        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        allow.forget(self._by.view, name)
+        return removed
 
     def _release_trees(self, name: str) -> None:
         """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
@@ -145,6 +148,7 @@ class Projects(Part):
         trust.trust_written(context, project, settings)
         context.forget()
         target = branches.keep_target(context, project, chosen.target)
+        environment.keep(context)
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []

@@ -6,7 +6,7 @@ from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.results.value import Time
+    from fleet.model.results.value import Said, Time
     from fleet.model.states import AskedFor, DispatchKind, Report
 
 
@@ -67,6 +67,7 @@ class Answered(Value):
     text: str  # the question
     answer: str
     taken: bool  # the agent has received the answer
+    always: Said[str] = None  # the command, or its first words, that agents of the project now run without asking
 
 
 class Sent(Value):
