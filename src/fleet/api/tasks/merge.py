@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
+from fleet.api.tasks.advice import advised
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import land, merge, pull_requests, recorded, restore
@@ -30,7 +31,8 @@ class Merge(Part):
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return merge.merge(context, project, slug)
+        with advised(self._by, "merge", project, slug):
+            return merge.merge(context, project, slug)
 
     def mergeable(self, *, project: str) -> list[str]:
         """Return the slugs of tasks that are done and not merged."""

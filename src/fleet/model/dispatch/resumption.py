@@ -5,10 +5,9 @@ Pure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fleet.model.dispatch.steps import HANDED_OFF, INTERRUPTED
 
-from fleet.model.dispatch.settling import HANDED_OFF, INTERRUPTED
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt, TaskState
 

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from fleet.model.states import ShownStatus, TaskStatus
 
 
+class NextStep(Value):
+    """The one next step of a task: the same in every view and every refusal."""
+
+    says: str  # why, or what the task waits for
+    command: str | None  # what to run; null when there is nothing to run now
+
+
 class GraphNode(Value):
     slug: str  # the task's name in its project
     title: str  # one line
@@ -44,6 +51,7 @@ class TaskDetails(TaskView):
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
+    next_step: NextStep | None = None
 
 
 class LogEntry(Value):
@@ -67,6 +75,7 @@ class Explanation(Value):
     ready: bool  # the task could be started now
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
+    next_step: NextStep | None = None
 
 
 class Blocker(Value):

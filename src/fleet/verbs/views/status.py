@@ -8,6 +8,7 @@ from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
+from fleet.verbs.views.next_steps import steps_of_stopped
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
 
@@ -31,7 +32,10 @@ def status(context: Context) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
     agents = agents_at_work(context)
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
+    steps = steps_of_stopped(context) if page.failed or page.parked else {}
     return page.replaced(
+        failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
+        parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
         in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
