@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.permits import refuse_forced, refuse_freer
-from fleet.api.tasks.advice import advised, name_next_step
+from fleet.api.tasks.advice import OF_STATE, advised, name_next_step
 from fleet.engines import reader
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
@@ -83,7 +83,7 @@ class Dispatches(Part):
             refuse_forced(speaker, "dispatches.resume", force=force)
         try:
             return resume.resume(context, given, project=project, force=force)
-        except (errors.NotResumable, errors.WorktreeRefused) as error:
+        except OF_STATE as error:
             meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
             name_next_step(self._by, error, "resume", meant.project, meant.slug)
             raise

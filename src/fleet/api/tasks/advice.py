@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.api.actor import Actor
 
 # Refusals because of the state of a task. Others, such as a limit, say themselves what to do.
-_OF_STATE = (
+OF_STATE = (
     errors.IllegalStep,
     errors.NotReady,
     errors.NotMergeable,
@@ -29,7 +29,7 @@ def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[No
     """Let a refusal of the verb because of the task's state name the task's next step."""
     try:
         yield
-    except _OF_STATE as error:
+    except OF_STATE as error:
         name_next_step(by, error, verb, project, slug)
         raise
 

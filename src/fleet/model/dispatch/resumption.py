@@ -6,6 +6,7 @@ Pure.
 from __future__ import annotations
 
 from fleet.model.dispatch.steps import HANDED_OFF, INTERRUPTED
+from fleet.model.tasks.pipeline import STAGE_OF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,3 +48,10 @@ def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)
+
+
+def why_past(journal: Dispatch, task: TaskState) -> str:
+    """Return why an attempt has nothing to do at the stage of its task; empty when it works at that stage."""
+    if STAGE_OF.get(journal.kind) == task.stage:
+        return ""
+    return f"its task is at the stage {task.stage} now"

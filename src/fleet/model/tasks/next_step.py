@@ -124,10 +124,10 @@ def _step_of_unattended(facts: TaskFacts) -> NextStep:
 
 def _step_of_stopped(facts: TaskFacts) -> NextStep:
     """Return the step of a task that is blocked or has failed."""
-    if facts.is_resumable:
-        return _fleet(facts, "resume", "its agent ended before the work was finished")
     if facts.status == "blocked" and facts.stage == "review":
         return _fleet(facts, "review", "its work waits for a person's verdict")
+    if facts.is_resumable:
+        return _fleet(facts, "resume", "its agent ended before the work was finished")
     if facts.status == "blocked" and facts.stage in MENDING and facts.fixes < MOST_FIXES:
         return _fleet(facts, "dispatch", "an agent mends it")
     if facts.status == "blocked" and facts.stage in MENDING:
@@ -144,6 +144,8 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
     branch, tree = task_branch(facts.slug), facts.tree
     if facts.branch == "gone" and tree not in {"no branch", "other branch"}:
         return _step_without_branch(facts, branch)
+    if facts.stage == "review" or (facts.stage == "finisher" and facts.status != "blocked"):
+        return None  # review and merge look at the branch only
     if tree == "no branch" and not facts.is_ahead and facts.branch == "there":
         says = f"its worktree is on no branch, with commits that {branch} does not have; this keeps them"
         return _git(facts.worktree, f"switch --create rescued/{facts.slug}", says)
@@ -160,9 +162,12 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
     if facts.tree == "there":
         says = f"{branch} is gone, and its worktree is still there; this makes the branch anew"
         return _git(facts.repository, f"branch {branch} {facts.integration}", says)
-    if facts.stage in {"review", "finisher"}:
-        return _fleet(facts, "task retry", f"{branch} is gone, and no commit of it is known", "--anew")
-    return None
+    if facts.stage not in {"review", "finisher"}:
+        return None
+    says = f"{branch} is gone, and no commit of it is known"
+    if facts.status in {"open", "in_progress"}:
+        return _fleet(facts, "task fail", says, "--reason", quoted("its branch is lost"))
+    return _fleet(facts, "task retry", says, "--anew")
 
 
 # words ----------------------------------------------------------------------------------------------------------------

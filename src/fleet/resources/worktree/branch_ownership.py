@@ -37,9 +37,12 @@ def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool
 def is_branch_of_project(order: Order, world: World) -> bool:
     """Whether the order's branch provably belongs to the order's project.
 
-    It has the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark
-    says it started.
+    It is at a commit that is known as the task's work, as one is that a person made anew after it was deleted. Or it has
+    the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark says it
+    started.
     """
+    if order.work and world.git.resolve(order.repository, head_ref(order.branch)) == order.work:
+        return True
     ref, mark = head_ref(order.branch), world.proofs.branch_mark(order.repository, order.branch)
     base = base_in(mark)
     if not order.branch_mark or not mark.startswith(order.branch_mark) or not base:

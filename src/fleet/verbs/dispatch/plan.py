@@ -75,7 +75,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
     wanted = replace(wanted, autonomy=autonomy if engine.autonomy else None, conversation=conversation)
-    return replace(order, engine=engine.name, branch_was_there=there), wanted
+    known = _known_tip(context, wanted, project.path) if there else ""
+    return replace(order, engine=engine.name, branch_was_there=there, work=known), wanted
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -143,6 +144,14 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
     if wanted.slug is None:
         return "", None, False
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
+
+
+def _known_tip(context: Context, wanted: Wanted, repository: str) -> str:
+    """Return the tip of the task's branch if it was reported or judged as the task's work; otherwise empty."""
+    slug = wanted.slug or ""
+    tip = context.world.git.branches(repository, task_branch(slug)).get(task_branch(slug), "")
+    place = {"project": wanted.project, "slug": slug, "work": tip}
+    return tip if tip and context.store.read(lambda rows: q.known_work(rows, **place)) else ""
 
 
 def _order(

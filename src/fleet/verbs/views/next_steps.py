@@ -10,6 +10,7 @@ import os
 from fleet.model.branches import head_ref, task_branch
 from fleet.model.dispatch.resumption import why_finished
 from fleet.model.tasks.next_step import TaskFacts, next_step
+from fleet.model.tasks.pipeline import STAGE_OF
 from fleet.store import queries as q
 from fleet.world.git import refs
 from fleet.world.home import paths
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.tasks import NextStep
     from fleet.model.tasks.next_step import Branch, Tree
-    from fleet.store.queries import Project, StepFacts
+    from fleet.store.queries import LeftAttempt, Project, StepFacts
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
@@ -49,7 +50,14 @@ def _facts(rows: Rows, context: Context, project: str | None, slug: str | None) 
         return facts, set()
     from fleet.verbs.homes.ownership import is_own
 
-    return facts, {(row.project, row.slug or "") for row in left if is_own(context, row)}
+    stages = {(row.project, row.slug): row.stage for row in facts}
+    return facts, {
+        _key(row) for row in left if is_own(context, row) and stages.get(_key(row)) == STAGE_OF.get(row.kind)
+    }
+
+
+def _key(row: LeftAttempt) -> Key:
+    return row.project, row.slug or ""
 
 
 def _steps(context: Context, rows: list[StepFacts], resumable: set[Key]) -> dict[Key, NextStep]:

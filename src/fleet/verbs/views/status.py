@@ -22,22 +22,46 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
+_ALL = 1 << 60
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
 
 
-def status(context: Context) -> Overview:
-    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
-    agents = agents_at_work(context)
-    page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
-    steps = steps_of_stopped(context) if page.failed or page.parked else {}
-    return page.replaced(
+def status(context: Context, project: str | None = None) -> Overview:
+    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
+
+    Of one project without the leftovers: those belong to the home.
+    """
+    agents = agents_at_work(context, project)
+    most = MOST if project is None else _ALL
+    page = context.store.read(lambda rows: _read_page(rows, context.world, agents, most))
+    steps = steps_of_stopped(context, project) if page.failed or page.parked else {}
+    if project is not None:
+        page = _only_project(page, project)
+    whole = page.replaced(
         failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
         parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
         in_the_way=[*find_obstacles(context, page.projects), *_kept_worktrees(context, agents)],
-        reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
+    )
+    if project is not None:
+        return whole
+    return whole.replaced(reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)])
+
+
+def _only_project(page: Overview, project: str) -> Overview:
+    """Return what a page says about one project. Engines that are held back concern every project."""
+    return page.replaced(
+        needs_you=[each for each in page.needs_you if each.project == project],
+        review=[each for each in page.review if each.project == project],
+        failed=[each for each in page.failed if each.project == project],
+        parked=[each for each in page.parked if each.project == project],
+        merging=[each for each in page.merging if each.project == project],
+        working=[each for each in page.working if each.project == project],
+        projects=[each for each in page.projects if each.name == project],
+        reclaim=[],
+        elsewhere=[],
     )
 
 
@@ -70,9 +94,9 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
     return [f"job {each.job}: {each.in_words()}" for each in claimed_leftovers(context) if not each.foreign]
 
 
-def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
+def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
-    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=most), questions(rows)
     counts = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
@@ -83,13 +107,13 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         ],
         in_the_way=[],
         review=review.waiting(rows),
-        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=MOST)],
+        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=most)],
         parked=[
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
-            for row in q.parked_tasks(rows, now=now, most=MOST)
+            for row in q.parked_tasks(rows, now=now, most=most)
         ],
         holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
-        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
+        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=most))],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
         reclaim=counts.reclaim,

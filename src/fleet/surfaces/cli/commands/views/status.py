@@ -31,7 +31,7 @@ _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 def show_status(**given: Any) -> None:
     """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
     with Fleet.open() as fleet:
-        page, now = fleet.views.status(), fleet.clock.now()
+        page, now = fleet.views.status(given["project"]), fleet.clock.now()
     if given["json"]:
         terminal.say_json(page)
     elif not page.projects:
