@@ -19,20 +19,19 @@ SEAT, CLAIMS = "holder and candidate of the seat, the subject of the file", "sta
 DISPLAY = "shows the state to a person, decides nothing"
 ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/looking.py": (5, "gathers the facts of the decision"),
-    "dispatch/settle.py": (4, "what the task becomes after an attempt"),
+    "dispatch/settle.py": (5, "what the task becomes after an attempt"),
     "dispatch/acquire.py": (6, CLAIMS),
     "dispatch/dispatch.py": (3, CLAIMS),
     "agents/prompts.py": (5, CLAIMS),
     "dispatch/reclaim.py": (4, CLAIMS),
     "homes/disown.py": (1, CLAIMS),
     "sweep/sweep.py": (5, CLAIMS),
-    "coord/handoff.py": (3, SEAT),
+    "coord/handoffs/handoff.py": (3, SEAT),
     "coord/prove.py": (1, SEAT),
     "coord/replace.py": (4, SEAT),
     "coord/seat.py": (2, SEAT),
     "coord/tick.py": (2, SEAT),
     "dispatch/launch.py": (1, SEAT),
-    "views/obstacles.py": (1, DISPLAY),
     "views/recap.py": (2, DISPLAY),
 }
 

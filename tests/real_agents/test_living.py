@@ -38,6 +38,21 @@ def test_its_hooks_arrive_with_context_and_conversation_and_its_own_status_line_
     stage.until_state(ident, "stopped, no report")
 
 
+@pytest.mark.req("AGENT-3")
+def test_a_model_call_that_hangs_is_silent_though_the_screen_is_animated(stage):
+    with open(f"{stage.scene.home}/config.toml", "a", encoding="utf-8") as file:
+        file.write('silent_after = "5s"\n')
+    hold = threading.Event()
+    stage.play({"run": "true"}, SAY | {"hold": hold})
+    ident = stage.full_screen("t", "full")
+    found = stage.until_state(ident, "silent")
+    assert "its process lives" in found["detail"]
+    (need,) = stage.program("status", "--json").ok().json["needs_you"]
+    assert (need["kind"], f"`fleet stop {ident}`" in need["text"]) == ("silent", True)
+    hold.set()
+    stage.until_state(ident, "stopped, no report")
+
+
 @pytest.mark.req("ASK-1", "HOOK-1")
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 def test_a_permission_is_answered_from_outside(stage, heard, verdict):

@@ -50,15 +50,24 @@
     │   ├── ProjectInUse
     │   ├── NotARepository
     │   ├── BranchBlocked              an existing branch's name prevents fleet's branch
+    │   ├── NoCommit                   the target branch has no commit yet
+    │   ├── DetachedHead               no branch is checked out, and no target is set
+    │   ├── BranchInUse                the integration branch is checked out
+    │   ├── SetupFails                 a worktree could not be set up
+    │   ├── Uncoordinated              the coordinator is dead or was stopped
+    │   ├── NotWoken                   an agent that coordinates cannot be woken
     │   ├── EngineMissing              the engine's program is not installed
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
+    │   ├── NoPortsLeft                every block of ports belongs to a worktree
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
+    │   │   └── ForeignBranch          the task's branch is somebody else's
+    │   ├── SubmoduleMissing           its recorded commit is not to be had
     │   ├── NotMergeable               conflict, failed verify, nothing to merge
     │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named

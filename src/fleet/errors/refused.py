@@ -89,6 +89,48 @@ class BranchBlocked(Refused):
     hint = "rename that branch with `git branch -m OLD NEW`, then repeat the command"
 
 
+class NoCommit(Refused):
+    """The target branch has no commit, so no agent has anything to start from."""
+
+    says = "{branch} of {path} has no commit yet, and agents start from a commit"
+    hint = "make a first commit there"
+
+
+class DetachedHead(Refused):
+    """The checkout is on no branch, and no setting names the target branch."""
+
+    says = "HEAD of {path} is detached, so the target branch is not known"
+    hint = "check out a branch there, or set target in fleet.toml"
+
+
+class BranchInUse(Refused):
+    """The integration branch is checked out, so that fleet cannot move it."""
+
+    says = "{why}"
+    hint = "check out another branch there, then try again"
+
+
+class SetupFails(Refused):
+    """The last worktree that was set up could not be: every agent of the project would fail the same way."""
+
+    says = "the worktree of {dispatch} could not be set up ({at}): {why}"
+    hint = "mend it, then run `fleet task retry SLUG -p {project}` for each task that failed because of it"
+
+
+class Uncoordinated(Refused):
+    """Nobody starts the ready tasks: the coordinator of the project is dead or was stopped."""
+
+    says = "{what}"
+    hint = "`fleet up` in the repository starts another"
+
+
+class NotWoken(Refused):
+    """The agent that coordinates the project cannot be woken when there is something to do."""
+
+    says = "its coordinator {holder} cannot be woken: {why}"
+    hint = "`fleet attach {holder}` joins it; `fleet up` in the repository tries to wake it again"
+
+
 class EngineMissing(Refused):
     """The engine's program is not installed."""
 
@@ -115,6 +157,13 @@ class LimitReached(Refused):
 
     says = "{limit}: {now} of {most}"
     hint = "wait for one to end, or raise {setting} in config.toml"
+
+
+class NoPortsLeft(Refused):
+    """Every block of ports belongs to a worktree."""
+
+    says = "no block of {size} ports is free from port {first} on: {taken} worktrees have one"
+    hint = "remove worktrees with `fleet clean`, or set a lower ports.block or ports.first in config.toml"
 
 
 class EngineHeld(Refused):
@@ -150,6 +199,17 @@ class WorktreeRefused(Refused):
 
     says = "{path} is not used: {why}"
     hint = "{advice}"
+
+
+class ForeignBranch(WorktreeRefused):
+    """The branch that a task needs exists, and is not provably of this project's agents."""
+
+
+class SubmoduleMissing(Refused):
+    """A submodule of a new worktree cannot be checked out at the commit that the worktree records."""
+
+    says = "submodule {path} cannot be checked out at {commit}: {why}"
+    hint = "fetch or push that commit, so that your checkout's submodule or its remote has it; or set worktree.submodules = false"
 
 
 class NotMergeable(Refused):

@@ -159,7 +159,7 @@ def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_i
         os.kill(pid, signal.SIGKILL)
         either.exited(fleet, coordinator)
         said = either.program("status").out
-        assert f"In the way 1\n  p: its coordinator {coordinator} is dead: `fleet up`" in said
+        assert f"In the way 1\n  p: its coordinator {coordinator} is dead — `fleet up`" in said
         ended = said.partition("Ended 2")[2].partition("\n\n")[0]
         assert (ident in ended, coordinator in ended, "Working" in said) == (True, True, False), said
 

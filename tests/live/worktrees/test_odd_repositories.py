@@ -36,7 +36,7 @@ def test_an_agent_starts_where_a_repository_within_is_ignored_and_included(scene
 
 
 @pytest.mark.req("ADO-11", "SWEEP-7")
-def test_a_worktree_with_submodules_is_kept_and_listed_and_its_removal_is_not_begun(scene):
+def test_a_worktree_with_work_in_a_submodule_is_kept_and_listed_and_its_removal_is_not_begun(scene):
     scene.forgiven = {"worktree", "claim work", "journal", "workers", "lock"}
     tree = scene.tree("t")
     with scene.fleet() as fleet:
@@ -44,8 +44,13 @@ def test_a_worktree_with_submodules_is_kept_and_listed_and_its_removal_is_not_be
         add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", scene.repository, "lib")
         scene.git(*add, cwd=str(tree))
         scene.git("commit", "--quiet", "--message=Add lib", cwd=str(tree))
+        scene.git("commit", "--quiet", "--allow-empty", "--message=own", cwd=str(tree / "lib"))
+        scene.git("commit", "--quiet", "--all", "--message=Move lib", cwd=str(tree))
         fleet.tasks.archive(project="p", slug="t")
         fleet.sweep.run(kill=True)
-        assert any("submodules" in line for line in standing(fleet.sweep.run(kill=True)))
+        assert any(
+            "another repository in it, with work that may be nowhere else: lib" in line
+            for line in standing(fleet.sweep.run(kill=True))
+        )
         assert claim_of(fleet, "worktree", slug="t").state == "live"
     assert (tree / "lib/README").exists()

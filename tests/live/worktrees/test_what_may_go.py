@@ -15,6 +15,7 @@ from fleet.model.text.times import DAY
 from fleet.store import queries as q
 from fleet.testing.scene import PROJECT
 from fleet.verbs.sweep import trash
+from fleet.world.git.nested.keep import keep_dirty
 
 TASK = {"project": PROJECT, "slug": "t"}
 KEPT = {"worktree", "claim work", "journal", "workers", "lock"}
@@ -314,7 +315,7 @@ def test_an_untracked_clone_is_never_committed_as_the_name_of_a_commit(scene, fi
     with pytest.raises(GitRefused, match="another repository"):
         finished.sweep.keep(**TASK)
     with pytest.raises(GitRefused, match="another repository"):
-        finished.world.git.keep_dirty(scene.repository, str(scene.tree("t")), "t")
+        keep_dirty(finished.world.git, scene.repository, str(scene.tree("t")), "t")
     assert scene.git("for-each-ref", "refs/fleet/kept") == ""
     shutil.rmtree(clone)
 

@@ -11,11 +11,13 @@ from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
 from fleet.model import names
+from fleet.model.agents.engine_choices import engine_choices, setting_of
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
+from fleet.verbs.coord import wake
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.projects import configure, register, remote_control, trust
 from fleet.verbs.tasks import export
@@ -118,16 +120,18 @@ class Projects(Part):
     def begin(self, project: str, chosen: Chosen) -> Begun:
         """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
         self._by.may("projects.begin")
-        reader.engine(self._by.home, chosen.engine)
+        engines = engine_choices(chosen.engine)
+        for name in engines:
+            reader.engine(self._by.home, name)
         context = self._by.context
-        settings = {"engine": chosen.engine, "autonomy": chosen.autonomy, "review": chosen.review}
+        settings = {"engine": setting_of(chosen.engine), "autonomy": chosen.autonomy, "review": chosen.review}
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
-        agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
+        agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
-        warnings += [why] if (why := obstacles.unstartable(context, agent)) else []
+        warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
         return Begun(
             project=project,
@@ -146,6 +150,7 @@ class Projects(Part):
         coord = Coord(self._by)
         seat = coord.show(project)
         if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+            wake.start_watch(self._by.context, project)
             return seat.holder, False, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))

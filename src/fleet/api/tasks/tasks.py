@@ -62,13 +62,17 @@ class Tasks(Part):
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
-        from fleet.verbs.views import next_steps
+        from fleet.verbs.views import next_steps, obstacles
 
         why = self._by.store.read(lambda rows: explain.explain_task(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
         kept = settle.why_worktree_busy(self._by.view, attempt.id) if attempt is not None else None
         why = why.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
-        return why if kept is None else why.replaced(sentences=[kept.spoken, *why.sentences])
+        if kept is not None:
+            return why.replaced(sentences=[kept.spoken, *why.sentences])
+        found = obstacles.task_obstacles(self._by.view, project, slug) if why.ready else []
+        sentences = [f"{slug} does not start: {each.text}" for each in found]
+        return why.replaced(obstacles=found, sentences=[*why.sentences, *sentences])
 
     # planning ---------------------------------------------------------------------------------------------------------
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask

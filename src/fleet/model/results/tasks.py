@@ -8,6 +8,7 @@ from fleet.model.results.value import OfTask, Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
+    from fleet.model.results.views import Obstacle
     from fleet.model.states import ShownStatus, TaskStatus
 
 
@@ -34,6 +35,7 @@ class TaskView(GraphNode):
     archived: bool  # lists leave the task out
     not_before: Time | None  # the task waits until then
     engine: str | None  # the engine that should run the task
+    model: str | None  # the model that should run the task, as the engine calls it
     attempts: int  # how often the task was claimed
     reason: str | None  # why the task failed or is blocked
     open_blockers: int  # how many dependencies are neither done nor abandoned
@@ -51,6 +53,7 @@ class TaskDetails(TaskView):
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
+    handoffs: int  # how many agents of the task were handed off
     next_step: NextStep | None = None
 
 
@@ -72,7 +75,8 @@ class Explanation(Value):
     project: str
     slug: str
     status: TaskStatus
-    ready: bool  # the task could be started now
+    ready: bool  # the task waits for no other task and no time
+    obstacles: list[Obstacle]  # what keeps a ready task from starting all the same
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
     next_step: NextStep | None = None
@@ -109,6 +113,7 @@ class Node(Value):
     not_before: Said[Time] = None
     verify: Said[str] = None
     engine: Said[str] = None
+    model: Said[str] = None
     assignee: Said[str] = None
     attempts: Said[int] = None
     reason: Said[str] = None

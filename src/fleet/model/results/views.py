@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class Overview(Value):
     """The page of `fleet status`."""
 
-    needs_you: list[NeedView]  # questions, oldest first; then agents that wait without a question
+    needs_you: list[
+        NeedView
+    ]  # questions, oldest first; then agents that wait without a question or are stuck; then tasks that were parked because handoffs brought nothing
     in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
     review: list[Waiting]  # most urgent first
     failed: list[Failure]  # newest first, 200 at most
@@ -30,7 +32,11 @@ class Overview(Value):
 
 
 class Obstacle(Value):
+    """One reason why no agent starts on a ready task, or why finished work is not merged."""
+
     project: str
+    slug: str | None = None  # the task; null for a reason that concerns all tasks of the project
+    kind: str  # the name of the error that a start would raise, for example NoCommit, EngineHeld or LimitReached
     text: str  # the obstacle, and what to do about it
 
 
@@ -39,9 +45,9 @@ class NeedView(Value):
 
     project: str
     slug: str | None  # null for a coordinator
-    dispatch: str
-    kind: str  # permission or question; else the state of the agent that waits
-    text: str  # the question
+    dispatch: str  # the agent; for handoffs the last one, which has ended
+    kind: str  # permission or question; handoffs; else the state of the agent that waits
+    text: str  # the question, or what is known and what can be done
     command: str | None  # the command that the agent wants to run
     question: str | None  # the question's id
     since: Time
@@ -77,6 +83,7 @@ class HoldView(Value):
     reason: str
     since: Time
     until: Time | None  # null: until somebody solves it
+    instead: list[str]  # the engines that agents run on now because this one is held back
 
 
 class Merging(Value):
@@ -102,6 +109,7 @@ class Attempt(Value):
     detail: str
     since: Time  # since when the state is known
     started_at: Time
+    handoffs: int  # how many handoffs led to the agent
 
 
 class Recap(Value):

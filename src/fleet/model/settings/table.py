@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from fleet.model.branches import INTEGRATION
-from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
+from fleet.model.text.documents.kinds import (
+    AUTONOMY,
+    ENGINE,
+    ENGINES,
+    Key,
+    Kind,
+    choice,
+    count,
+    duration_like,
+    is_number,
+)
 from fleet.model.text.sizes import size
 
 TYPE_CHECKING = False
@@ -161,6 +171,20 @@ SETTINGS = (
         help="how much of an engine's usage window may be used before no more agents are started on it",
     ),
     Setting(
+        name="ports.first",
+        file=HOME_FILE,
+        default=20_000,
+        kind=count(1_024, 65_000),
+        help="the first port that worktrees get; each gets a block of its own, named by FLEET_PORT_BASE",
+    ),
+    Setting(
+        name="ports.block",
+        file=HOME_FILE,
+        default=20,
+        kind=count(1, 1_000),
+        help="how many ports each worktree gets",
+    ),
+    Setting(
         name="spawn_cooldown",
         file=HOME_FILE,
         default="10s",
@@ -238,11 +262,25 @@ SETTINGS = (
         help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
+        name="handoff.without_progress",
+        file=HOME_FILE,
+        default=2,
+        kind=count(0, 1000),
+        help="how many handoffs of a task in a row may bring no commit, artifact or changed plan before the task is parked",
+    ),
+    Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
         kind=duration_like('"10s"'),
         help="how often the coordinator ticks when nothing changes",
+    ),
+    Setting(
+        name="wake_every",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
         name="trust",
@@ -256,8 +294,8 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=ENGINE,
-        help="the engine that agents run on",
+        kind=ENGINES,
+        help="the engine that agents run on, or several: the next one while the one before it is held back",
     ),
     Setting(
         name="autonomy",
@@ -337,6 +375,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.submodules",
+        file=PROJECT_FILE,
+        default="checkout",
+        kind=choice("checkout", "none"),
+        help="which submodules a new worktree gets: those that your checkout has, or none",
     ),
     Setting(
         name="worktree.teardown",

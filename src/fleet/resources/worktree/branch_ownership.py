@@ -11,13 +11,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.dispatch.branch_marks import base_in, birth_in
 from fleet.resources.worktree.half_made import lock_prefix
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
-    from fleet.resources.kind import Order
     from fleet.world.git.proofs import Birth
     from fleet.world.world import World
 
@@ -34,25 +34,31 @@ def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool
     return world.proofs.branch_birth(repository, branch).maker == maker_of(claim)
 
 
-def is_branch_of_project(order: Order, world: World) -> bool:
-    """Whether the order's branch provably belongs to the order's project.
+def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBranch:
+    """Return the error for a branch that is not provably of this project; `path` is the worktree that needs it."""
+    advice = f"rename or delete the branch {branch} in {repository}, or choose another slug"
+    why = f"branch {branch} exists and is not provably of this project's agents"
+    return errors.ForeignBranch(path=path, why=why, advice=advice)
+
+
+def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
+    """Whether a branch provably belongs to a project, whose marks begin with `owner`.
 
     It is at a commit that is known as the task's work, as one is that a person made anew after it was deleted. Or it has
     the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark says it
     started.
     """
-    if order.work and world.git.resolve(order.repository, head_ref(order.branch)) == order.work:
+    ref = head_ref(branch)
+    if known and world.git.resolve(repository, ref) == known:
         return True
-    ref, mark = head_ref(order.branch), world.proofs.branch_mark(order.repository, order.branch)
+    mark = world.proofs.branch_mark(repository, branch)
     base = base_in(mark)
-    if not order.branch_mark or not mark.startswith(order.branch_mark) or not base:
+    if not owner or not mark.startswith(owner) or not base:
         return False
-    birth = world.proofs.branch_birth(order.repository, order.branch)
-    if not birth.at and world.git.resolve(order.repository, ref) != world.proofs.branch_left(
-        order.repository, order.branch
-    ):
+    birth = world.proofs.branch_birth(repository, branch)
+    if not birth.at and world.git.resolve(repository, ref) != world.proofs.branch_left(repository, branch):
         return False
-    return _may_be_marked_branch(mark, birth) and world.git.is_in(order.repository, base, ref) is True
+    return _may_be_marked_branch(mark, birth) and world.git.is_in(repository, base, ref) is True
 
 
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet.world.git import leftovers
+from fleet.world.git.nested import remove
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def restore(claim: Claim, world: World) -> None:
         return
     repoint(claim, world)
     world.git.restore_missing(claim.name)
+    remove.restore(world.git, claim.name)
 
 
 def repoint(claim: Claim, world: World) -> None:

@@ -11,13 +11,14 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git import leftovers, nested_repositories
 from fleet.world.git.git import shown
 from fleet.world.git.ignored import Remains, digest
-from fleet.world.git.worktree_status import repositories_among
+from fleet.world.git.nested import repositories
+from fleet.world.git.nested.submodules import other_repositories_among
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -43,24 +44,25 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
         or has_lost_its_pointer(claim)
     ):
         return Go()
-    if leftovers.has_submodules(claim.name):
-        return Keep(reason=f"{claim.name} has submodules, whose own commits may be nowhere else")
     try:
         return _keep_foreign_repository(claim, world) or _verdict_on_files(claim, world, disposable)
     except OSError as error:
         return Keep(reason=f"{claim.name} cannot be read: {error}")
+    except errors.GitRefused as error:
+        return Keep(reason=f"{claim.name} is not understood: {error}")
     except RecursionError:
         return Keep(reason=f"{claim.name} has folders that are too deep to be looked at")
 
 
 def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
     """Keep a worktree whose `.git` is not fleet's, or with another repository's work inside; else None."""
-    path = claim.name
-    if not nested_repositories.is_of_repository(world.git, path, claim.data["repository"]):
+    path, repository = claim.name, claim.data["repository"]
+    if not repositories.is_of_repository(world.git, path, repository):
         if not world.git.is_remade(path) and world.git.place_of(path) is None:
             return Keep(reason=f"git does not say whether {path} has uncommitted work")
         return Keep(reason=f"{path}/.git was made anew: what is there is not the worktree that fleet made")
-    nested = nested_repositories.with_own_work(world.git, path)
+    missing = claim.state != "live"  # an interrupted removal deletes files of submodules first
+    nested = repositories.with_own_work(world.git, path, repository, but_missing=missing)
     if not nested:
         return None
     names = first_names([shown(name) for name in nested])
@@ -80,7 +82,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
     """Keep uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
     changed = [name for code, name in status.changed if claim.state == "live" or code != " D"]
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
-    nested = repositories_among(status, claim.name)
+    nested = other_repositories_among(status, claim.name)
     if nested:
         names = first_names([shown(name) for name in nested])
         reason = (
@@ -103,7 +105,8 @@ def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: 
         copied = copies.get(name)
         return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
 
-    left = Remains(claim.name, is_reproducible).add(status.ignored)
+    ignored = (*status.ignored, *repositories.ignored_in_submodules(world.git, claim.name))
+    left = Remains(claim.name, is_reproducible).add(ignored)
     return Aside(paths=tuple(left.paths), files=left.files, size=left.size) if left.paths else Go()
 
 

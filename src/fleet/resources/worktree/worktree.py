@@ -15,6 +15,7 @@ from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import (
+    foreign_branch,
     is_branch_of_project,
     is_made_by,
     maker_of,
@@ -24,6 +25,7 @@ from fleet.resources.worktree.branch_ownership import (
 from fleet.resources.worktree.half_made import UNMADE, lock_prefix
 from fleet.resources.worktree.verdict import may_go
 from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.nested.remove import take_out
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -144,10 +146,10 @@ class Worktree:
         """Whether the task's branch exists; WorktreeRefused unless it provably belongs to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
-        if not is_branch_of_project(order, world) and not is_made_by(claim, order.repository, order.branch, world):
-            advice = f"rename or delete the branch {order.branch} in {order.repository}, or choose another slug"
-            why = f"branch {order.branch} exists and is not provably of this project's agents"
-            raise errors.WorktreeRefused(path=claim.name, why=why, advice=advice)
+        place = (order.repository, order.branch)
+        is_of_project = is_branch_of_project(*place, order.branch_mark, world, known=order.work)
+        if not is_of_project and not is_made_by(claim, *place, world):
+            raise foreign_branch(claim.name, order.branch, order.repository)
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
@@ -166,6 +168,7 @@ class Worktree:
                 _refuse_losing_work(claim, world)
                 if owner:
                     mark_unmarked_branch(claim, owner, world)
+                take_out(world.git, claim.name)
                 reason = f"{lock_prefix(world)}released"
                 world.git.remove_worktree(repository, claim.name, reason=reason, lock=lock)
             if claim.state not in UNMADE or not claim.data.get("branch_was_there", True):

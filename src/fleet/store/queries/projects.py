@@ -29,6 +29,24 @@ class Project(Row):
         self.added_at = added_at
 
 
+class SetupFailure(Row):
+    __slots__ = (
+        'setup_failure',
+        'setup_dispatch',
+        'setup_failed_at',
+    )
+
+    def __init__(
+        self,
+        setup_failure: str | None,
+        setup_dispatch: str | None,
+        setup_failed_at: int | None,
+    ) -> None:
+        self.setup_failure = setup_failure
+        self.setup_dispatch = setup_dispatch
+        self.setup_failed_at = setup_failed_at
+
+
 class StatusCount(Row):
     __slots__ = (
         'project',
@@ -163,6 +181,44 @@ ALL_PROJECTS = Query(
 def all_projects(rows: Rows, /) -> list[Project]:
     """All projects by name."""
     return rows.select_all(ALL_PROJECTS, Project, {})
+
+
+SETUP_FAILURE_OF = Query(
+    'setup_failure_of',
+    'SELECT setup_failure, setup_dispatch, setup_failed_at FROM projects WHERE name = :project AND setup_failure IS NOT NULL',
+    'SELECT setup_failure, setup_dispatch, setup_failed_at FROM projects WHERE name = %(project)s AND setup_failure IS NOT NULL',
+    SetupFailure,
+)
+
+
+def setup_failure_of(rows: Rows, /, *, project: str) -> SetupFailure | None:
+    """Why the last setup of a worktree failed."""
+    return rows.select_one(SETUP_FAILURE_OF, SetupFailure, {'project': project})
+
+
+NOTE_SETUP_FAILURE = Query(
+    'note_setup_failure',
+    'UPDATE projects SET setup_failure = :why, setup_dispatch = :dispatch, setup_failed_at = :at WHERE name = :project',
+    'UPDATE projects SET setup_failure = %(why)s, setup_dispatch = %(dispatch)s, setup_failed_at = %(at)s WHERE name = %(project)s',
+    None,
+)
+
+
+def note_setup_failure(tx: Tx, /, *, why: str | None, dispatch: str | None, at: int | None, project: str) -> int:
+    return tx.write(NOTE_SETUP_FAILURE, {'why': why, 'dispatch': dispatch, 'at': at, 'project': project})
+
+
+FORGET_SETUP_FAILURE = Query(
+    'forget_setup_failure',
+    'UPDATE projects SET setup_failure = NULL, setup_dispatch = NULL, setup_failed_at = NULL WHERE name = :project',
+    'UPDATE projects SET setup_failure = NULL, setup_dispatch = NULL, setup_failed_at = NULL WHERE name = %(project)s',
+    None,
+)
+
+
+def forget_setup_failure(tx: Tx, /, *, project: str) -> int:
+    """A worktree was set up."""
+    return tx.write(FORGET_SETUP_FAILURE, {'project': project})
 
 
 PROJECT_COUNTS = Query(

@@ -17,6 +17,18 @@ SELECT name, path, added_at FROM projects WHERE path = :path;
 -- returns: Project*
 SELECT name, path, added_at FROM projects ORDER BY name;
 
+-- name: setup_failure_of
+-- Why the last setup of a worktree failed.
+-- returns: SetupFailure?
+SELECT setup_failure, setup_dispatch, setup_failed_at FROM projects WHERE name = :project AND setup_failure IS NOT NULL;
+
+-- name: note_setup_failure
+UPDATE projects SET setup_failure = :why, setup_dispatch = :dispatch, setup_failed_at = :at WHERE name = :project;
+
+-- name: forget_setup_failure
+-- A worktree was set up.
+UPDATE projects SET setup_failure = NULL, setup_dispatch = NULL, setup_failed_at = NULL WHERE name = :project;
+
 -- name: project_counts
 -- How many tasks each project has in each status; archived ones apart.
 -- returns: StatusCount*

@@ -80,7 +80,7 @@ class Slug(click.ParamType[str]):
         if ctx is not None and project is not None:
             ctx.meta[_NAMED] = project
             if "project" in ctx.params:
-                ctx.params["project"] = project
+                ctx.params.update(project=project)
         return slug
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

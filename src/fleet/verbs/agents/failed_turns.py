@@ -6,10 +6,11 @@ dispatch is let through as a trial; the others follow when its model has answere
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.model.dispatch.may_start import why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
@@ -35,38 +36,63 @@ RESET = "The usage limit has been reset. Go on where you were."
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
     """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
+    why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
+    if why is not None:
+        raise why
     held = q.hold_of(tx, engine=engine)
+    if held is not None:
+        _admit_trial(tx, held, dispatch)
+
+
+def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
+    """Return why no agent is started on an engine; None when one may start, as the trial after a limit perhaps."""
+    held = q.hold_of(rows, engine=engine)
     if held is None:
-        _refuse_used_up(tx, engine, quota_percent)
-        return
-    if held.kind == "login":
-        advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
-        raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
-    if held.until is not None and held.until > tx.at:
-        raise errors.EngineHeld(
-            engine=engine, reason=held.reason, advice=f"fleet tries the engine again at {iso(held.until)}"
-        )
-    _admit_trial(tx, held, dispatch)
+        return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
+    why = why_held(engine, held.kind, held.reason, held.until, now)
+    return why or _why_on_trial(rows, held, now)
 
 
-def _refuse_used_up(tx: Tx, engine: str, quota_percent: int) -> None:
-    """Raise EngineHeld when a quota window of the engine is used up to `quota_percent` and not reset yet."""
-    for row in q.quotas_of(tx, engine=engine):
-        if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > tx.at:
-            reason = f"{row.percent} % of its window {row.span} is used"
-            reset = f"the window is reset at {iso(row.resets_at)}"
-            advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
-            raise errors.EngineHeld(engine=engine, reason=reason, advice=advice)
+def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
+    """Return the refusal while a trial of the engine has neither succeeded nor ended; None when there is no such trial."""
+    trying = q.dispatch_by_id(rows, id=held.trial or "")
+    if trying is None or not is_unfinished(trying):
+        return None
+    if trying.launched_at is not None and now - max(trying.launched_at, held.tried_at or 0) >= TRIAL:
+        return None
+    advice = f"{held.trial} tries whether it is over; the others follow when its model has answered"
+    return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
+
+
+class Held(NamedTuple):
+    """An engine that is held back, and why."""
+
+    engine: str
+    reason: str
+
+
+def choose_engine(
+    rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
+) -> tuple[str, Held | None]:
+    """Return the first engine that is not held back, and the first choice when another one takes its place.
+
+    When all are held back, return the first choice: starting an agent on it says until when.
+    """
+    first, *_others = choices
+    for name in choices:
+        if why_engine_held(rows, name, at, quota_percent=quota_percent) is None:
+            break
+    else:
+        return first, None
+    refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
+    return name, None if refusal is None else Held(first, str(refusal))
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works, else EngineHeld."""
+    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):
-        if trying.launched_at is None or tx.at - max(trying.launched_at, held.tried_at or 0) < TRIAL:
-            advice = f"{trial} tries whether it is over; the others follow when its model has answered"
-            raise errors.EngineHeld(engine=engine, reason=held.reason, advice=advice)
         q.lift_hold(tx, engine=engine)
         tx.note(lifted=engine)
         return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
+from fleet.model.dispatch.may_start import why_no_room
 from fleet.model.dispatch.steps import is_in_flight, owner
 from fleet.model.results.dispatches import Dispatched
 from fleet.model.tables import target
@@ -141,6 +142,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
     settings = context.settings(None)
     limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
+    ports = (context.setting("ports.first"), context.setting("ports.block"))
     to_acquire: list[Claim] = []
 
     def work(tx: Tx) -> None:
@@ -154,6 +156,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
             seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
             to_acquire.extend(_adopt_bundle(tx, context, order, fresh, before))
+            bundles.give_ports(tx, project=order.project, slug=order.slug, first=ports[0], size=ports[1])
         inbox_claim = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         to_acquire.extend([inbox_claim] if inbox_claim else [])
         for name in own if inbox_claim is None else own[1:]:
@@ -223,13 +226,10 @@ def _restore_worktree(context: Context, claim: Claim) -> None:
 def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
     """Assign the task to the dispatch within the limits of agents, or raise the reason why not."""
     project = order.project
-    count = q.count_unfinished(tx, project=project)
-    for now, name, what in (
-        (count.everywhere, "agents", "agents at work"),
-        (count.here, "project_agents", f"agents at work in {project}"),
-    ):
-        if now >= limits[name]:
-            raise errors.LimitReached(limit=f"too many {what}", now=now, most=limits[name], setting=f"limits.{name}")
+    most, most_here = (limits[name] for name in ("agents", "project_agents"))
+    full = why_no_room(project, q.count_unfinished(tx, project=project), agents=most, project_agents=most_here)
+    if full is not None:
+        raise full
     if _assign_task(tx, order, slug, wanted):
         return
     was = tasks.state(tx, project, slug)
@@ -286,6 +286,9 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
         q.inherit_messages(tx, dispatch=ident, predecessor=wanted.predecessor or "")
     if wanted.resumes:
         q.set_resumes(tx, id=ident, resumes=wanted.resumes)
+    if wanted.instead_of:
+        q.set_instead(tx, id=ident, engine=wanted.instead_of, why=wanted.instead_why)
+        tx.note(instead_of=wanted.instead_of)
     if wanted.handoffs:
         q.count_handoffs(tx, id=ident, handoffs=wanted.handoffs)
 

@@ -25,14 +25,15 @@ from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
 from fleet.model.text import escapes, jsontext
+from fleet.store import bundles, seats
 from fleet.store import queries as q
-from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
+from fleet.world.git.nested.populate import populate
 from fleet.world.home import paths, uncommitted
 
 if TYPE_CHECKING:
@@ -96,8 +97,16 @@ def launch(context: Context, ident: str) -> Launched:
     if row.slug:
         _set_up_or_report(context, row, repository, cwd)
         _note_untracked_files(context, row, row.slug)
+    if row.kind == "coord":
+        _start_watch(context, row)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
+
+
+def _start_watch(context: Context, row: Dispatch) -> None:
+    """Start the process that wakes a coordinator after its turns, if its engine has turns. There is never a second one."""
+    if read_engine(context.world.home, row.engine or "").interactive:
+        context.world.start_fleet("coord", "watch", "-p", row.project)
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
@@ -209,6 +218,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
         "PATH": f"{_ensure_bin_folder(context)}:{os.environ.get('PATH', os.defpath)}",
         **({"FLEET_TASK": row.slug} if row.slug else {}),
         **({"FLEET_PREDECESSOR": row.predecessor} if row.predecessor else {}),
+        **context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug)),
     }
 
 
@@ -234,6 +244,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
     """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
+    was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
     except errors.FleetError as error:
@@ -243,17 +254,34 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
             tx.about(row.project, row.slug)
             tx.dispatch = row.id
             tx.note(report="failed", reason=why)
+            q.note_setup_failure(tx, project=row.project, why=why, dispatch=row.id, at=tx.at)
             return q.report_dispatch(tx, id=row.id, report="failed", reason=why, work=None, at=tx.at)
 
         context.commit(Change(f"{row.id} could not be set up", work))
         raise
+    if not was_ready:
+        _forget_setup_failure(context, row)
+
+
+def _forget_setup_failure(context: Context, row: Dispatch) -> None:
+    """Record that worktrees of the project can be set up again, if the last setup failed."""
+    if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
+        return
+
+    def work(tx: Tx) -> int:
+        tx.about(row.project)
+        tx.dispatch = row.id
+        return q.forget_setup_failure(tx, project=row.project)
+
+    context.commit(Change(f"worktrees of {row.project} can be set up again", work))
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Set a worktree up, once: copy the files that .worktreeinclude names, and run `worktree.setup`."""
+    """Set a worktree up, once: its submodules, the files that .worktreeinclude names, and `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
+    populate_submodules(context, row.project, repository, cwd)
     names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
     for name in names:
@@ -261,6 +289,12 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
         context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
     run_hook(context, row, "worktree.setup", cwd)
     context.world.files.publish(marker, b"done\n")
+
+
+def populate_submodules(context: Context, project: str, repository: str, tree: str) -> None:
+    """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
+    if context.setting("worktree.submodules", project) != "none":
+        populate(context.world.git, repository, tree)
 
 
 def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
@@ -325,7 +359,10 @@ def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
     if not words:
         return
     log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    result = context.world.programs.record(setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd)
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
+    result = context.world.programs.record(
+        setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd, env={**os.environ, **ports}
+    )
     if not result.ok:
         output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
         raise errors.FleetError(what=f"{setting} failed ({result.status}): {output}")

@@ -291,4 +291,4 @@ def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most_failures: i
     count = q.count_spawn_failures(tx, **place, since=tx.at - HOUR).n
     if count >= most_failures:
         return "blocked", f"{count} failed starts within an hour, the last: {why}"
-    return "open", None
+    return "open", f"the last start failed: {why}"

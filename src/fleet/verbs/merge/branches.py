@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import head_ref, task_branch
+from fleet.model.dispatch.may_start import why_no_commit
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import branch_in_hand
 
@@ -28,10 +29,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
     if commit is not None:
         return name, commit
     refuse_missing(context, project)
-    target = _earlier_target(context, project, repository) or target_branch(context, project, repository)
-    start = context.world.git.resolve(repository, head_ref(target))
-    if start is None:
-        raise errors.GitRefused(what=f"find the branch {target}", why="it has no commit yet; make a first one")
+    target, start = _first_commit(context, project, repository)
     gate = context.world.git_gate(repository)
     gate.take(wait=60)
     try:
@@ -47,6 +45,28 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
     return name, created
 
 
+def _first_commit(context: Context, project: str, repository: str) -> tuple[str, str]:
+    """Return the branch and the commit from which the integration branch is made; raise when there is no commit."""
+    git, set_target = context.world.git, context.setting("target", project)
+    target = _earlier_target(context, project, repository) or set_target or git.head_branch(repository)
+    commit = git.resolve(repository, head_ref(target)) if target else None
+    why = why_no_commit(repository, target, commit)
+    if why is not None or target is None or commit is None:
+        raise why or errors.GitRefused(what=f"find the branch {target}", why="it is not there")
+    return target, commit
+
+
+def check_integration(context: Context, project: str, repository: str) -> None:
+    """Raise why no agent could start from the integration branch. Changes nothing, unlike `integration_branch`."""
+    name = str(context.setting("integration", project))
+    if name in context.world.git.branches(repository, name):
+        return
+    _first_commit(context, project, repository)
+    why = context.world.git.why_not_made(repository, name)
+    if why:
+        raise errors.BranchBlocked(branch=name, path=repository, why=why)
+
+
 def _earlier_target(context: Context, project: str, repository: str) -> str:
     """Return the branch that the integration branch was created from earlier; empty when that branch does not exist."""
     known = _followed_branch(context, project, repository)
@@ -59,14 +79,14 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
         raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = branch_in_hand(context.world.git, repository, branch)
     if why:
-        raise errors.Refused(what=f"{why}; check out another branch there, then try again")
+        raise errors.BranchInUse(why=why)
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
     """Return the branch that finished work lands on: the setting `target`, else the branch of the user's HEAD."""
     name = context.setting("target", project) or context.world.git.head_branch(repository)
     if not name:
-        raise errors.GitRefused(what="find the target branch", why="HEAD is detached; set target in fleet.toml")
+        raise errors.DetachedHead(path=repository)
     return str(name)
 
 

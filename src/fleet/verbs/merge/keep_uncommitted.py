@@ -15,6 +15,7 @@ from fleet.verbs.dispatch.reclaim import is_bundle_releasable, reclaim, release_
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.trash import describe_trash
+from fleet.world.git.nested.keep import keep_dirty
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
@@ -70,7 +71,7 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
     half_removed.restore(
         claim, context.world
     )  # an interrupted removal may have deleted files: that is no change of the task
-    return context.world.git.keep_dirty(repository, claim.name, slug)
+    return keep_dirty(context.world.git, repository, claim.name, slug)
 
 
 def commit_kept_work(context: Context, project: str, slug: str) -> KeptWork:

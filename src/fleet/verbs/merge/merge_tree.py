@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
+from fleet.verbs.dispatch.launch import populate_submodules
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -62,12 +63,22 @@ def _verify_merge(context: Context, order: Order, path: str, merge_commit: str) 
     command = (task and task.verify) or _project_verify_command(context, order)
     if not command:
         return
+    _check_out_submodules(context, order, path)
     before, processes = _tree_state(context, path), context.world.processes
     try:
         _run_verify(context, order, path, command)
         _refuse_changed_tree(context, order, path, merge_commit, before)
     finally:
         processes.kill_all(processes.marked(order.dispatch))
+
+
+def _check_out_submodules(context: Context, order: Order, path: str) -> None:
+    """Check out the submodules of the merged files. Raise NotMergeable when a commit of one is nowhere to be had."""
+    try:
+        populate_submodules(context, order.project, order.repository, path)
+    except errors.SubmoduleMissing as error:
+        advice = f"{error.hint}; then `fleet task retry {order.slug}`"
+        raise _refusal(order, str(error), advice, "finisher") from None
 
 
 def _project_verify_command(context: Context, order: Order) -> str | None:

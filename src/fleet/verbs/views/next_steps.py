@@ -45,7 +45,9 @@ def _facts(rows: Rows, context: Context, project: str | None, slug: str | None) 
     facts = q.step_facts(rows, project=project, slug=slug, now=now)
     if not any(row.status in {"blocked", "failed"} for row in facts):
         return facts, set()
-    left = [row for row in q.left_attempts(rows, project=project) if not why_finished(row)]
+    parked = {(row.project, row.slug) for row in q.tasks_parked_by_handoffs(rows)}
+    attempts = q.left_attempts(rows, project=project)
+    left = [row for row in attempts if not why_finished(row, parked=_key(row) in parked)]
     if not left:
         return facts, set()
     from fleet.verbs.homes.ownership import is_own
@@ -140,4 +142,4 @@ def _tree(worktree: str, head: str | None, branch: str) -> Tree:
 
 
 def _integration(context: Context, project: str) -> str:
-    return str(context.settings(project)["integration"].value)
+    return str(context.setting("integration", project))

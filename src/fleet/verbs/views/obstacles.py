@@ -1,60 +1,172 @@
-"""Obstacles: why no agent starts on the ready tasks of a project although no task has failed. A person has to act."""
+"""Obstacles: why no agent starts on the ready tasks of a project, and why its finished work is not merged.
+
+Each obstacle is the error that a start would raise. `status`, `task why` and `fleet up` ask here, and change nothing.
+"""
 
 from __future__ import annotations
 
 from fleet import errors
+from fleet.model.branches import task_branch
+from fleet.model.dispatch.may_start import why_asleep, why_no_room, why_setup_fails, why_uncoordinated
 from fleet.model.results.views import Obstacle
+from fleet.store import queries as q
 from fleet.verbs.coord.seat_status import seat_status
-from fleet.verbs.merge.recorded import describe_missing
+from fleet.verbs.merge.recorded import refuse_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from fleet.model.results.projects import ProjectView
+    from fleet.store.queries import ListedTask
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
-_DEAD = frozenset({"dead", "ended"})
+# How many ready tasks of a project are looked at for reasons of their own.
+_MOST_TASKS = 20
 
 
-def find_obstacle(context: Context, project: str, *, ready: bool) -> str | None:
-    """Return why a project is stopped; None when nothing stops it.
+def find_obstacles(context: Context, projects: list[ProjectView], merging: Collection[str]) -> list[Obstacle]:
+    """Return the obstacles of all projects; `merging` are the projects whose finished work waits to be merged.
 
-    Reasons are missing merges, a dead coordinator, or an agent that could not start. A project that never had a
-    coordinator is checked for missing merges only: there a person starts the agents.
+    A project that never had a coordinator is checked for missing merges only: there a person starts the agents.
     """
-    missing = describe_missing(context, project)
-    if missing:
-        return missing
-    seat = seat_status(context, project)
-    if seat.state in _DEAD:
-        return f"its coordinator {seat.holder} is dead: `fleet up` in the repository starts another"
-    if seat.holder is None or not ready:
-        return None
+    found: list[Obstacle] = []
+    for each in projects:
+        found += _project_obstacles(context, each, merges=each.name in merging)
+    return found
+
+
+def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
+    name = project.name
+    missing = _refusal(lambda: refuse_missing(context, name))
+    if missing is not None:
+        return [_obstacle(name, missing)]
+    seat = seat_status(context, name)
+    alone = why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=project.ready > 0)
+    if alone is not None:
+        return [_obstacle(name, alone)]
+    asleep = why_asleep(seat.holder, seat.wake_trouble)
+    if asleep is not None:
+        return [_obstacle(name, asleep)]
+    if not seat.epoch or not (project.ready or merges):
+        return []
+    found = [_obstacle(name, each) for each in _in_use(context, name)]
+    return found + _obstacles_of_ready_tasks(context, name) if project.ready else found
+
+
+def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
+    """Return what keeps ready tasks from starting: what concerns all of them once, then what concerns one."""
     from fleet.verbs.dispatch.plan import Wanted
 
-    return unstartable(context, Wanted(project=project, slug=""))
+    now = context.world.clock.now()
+    rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_TASKS))
+    refusals = start_refusals(context, Wanted(project=project, slug=""))
+    return [
+        *(_obstacle(project, each) for each in refusals),
+        *(_obstacle(project, each, row.slug) for row in rows for each in _own_refusals(context, row, refusals)),
+    ]
 
 
-def unstartable(context: Context, wanted: Wanted) -> str | None:
-    """Return why the wanted agent could not be started now; None when it could be started."""
-    from fleet.verbs.dispatch.plan import check_start
+def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
+    """Return every reason why the wanted agent could not be started now, as errors; empty when it could be started."""
+    project = wanted.project
+    checks = (
+        lambda: _check_engine(context, wanted),
+        lambda: _check_branches(context, project),
+        lambda: _check_setup(context, project),
+        lambda: _check_room(context, project),
+    )
+    return [refusal for check in checks if (refusal := _refusal(check)) is not None]
 
+
+def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
+    """Return everything that keeps one ready task from starting."""
+    from fleet.verbs.dispatch.plan import Wanted
+
+    seat = seat_status(context, project)
+    checks = [_refusal(lambda: refuse_missing(context, project)), *_in_use(context, project)]
+    checks += start_refusals(context, Wanted(project=project, slug=slug))
+    checks.append(_refusal(lambda: _check_task_branch(context, project, slug)))
+    checks.append(why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=True))
+    return [_obstacle(project, each, slug) for each in checks if each is not None]
+
+
+def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:
+    """Return what keeps one ready task from starting besides what is known for all: its own engine, or its branch."""
+    from fleet.verbs.dispatch.plan import Wanted
+
+    found = _refusal(lambda: _check_task_branch(context, row.project, row.slug))
+    own = None
+    if row.engine:
+        own = _refusal(lambda: _check_engine(context, Wanted(project=row.project, slug="", engine=row.engine)))
+    texts = {each.spoken for each in known}
+    return [each for each in (found, own) if each is not None and each.spoken not in texts]
+
+
+def _refusal(check: Callable[[], None]) -> errors.FleetError | None:
+    """Return the error that a check raises; None when it raises none."""
     try:
-        check_start(context, wanted)
+        check()
     except errors.FleetError as error:
-        return error.spoken
+        return error
     return None
 
 
-def find_obstacles(context: Context, projects: list[ProjectView]) -> list[Obstacle]:
-    """Return the obstacle of each project that has one. Unreadable settings count as an obstacle of their project."""
-    reasons = ((each.name, _find_obstacle_or_bad_setting(context, each)) for each in projects)
-    return [Obstacle(project=name, text=text) for name, text in reasons if text]
+def _check_engine(context: Context, wanted: Wanted) -> None:
+    """Raise why the engine could not start here: not installed, not trusted, not ready, or held back."""
+    from fleet.verbs.agents.failed_turns import why_engine_held
+    from fleet.verbs.dispatch.plan import check_start
+
+    _project, engine, _autonomy = check_start(context, wanted)
+    percent, now = context.setting("limits.quota_percent"), context.world.clock.now()
+    held = context.store.read(lambda rows: why_engine_held(rows, engine.name, now, quota_percent=percent))
+    if held is not None:
+        raise held
 
 
-def _find_obstacle_or_bad_setting(context: Context, project: ProjectView) -> str | None:
-    """Return the obstacle of a project, or the error in its settings; None when there is neither."""
-    try:
-        return find_obstacle(context, project.name, ready=project.ready > 0)
-    except errors.BadSetting as error:
-        return error.spoken
+def _check_branches(context: Context, project: str) -> None:
+    """Raise why there is no commit to start from."""
+    from fleet.verbs.merge.branches import check_integration
+
+    check_integration(context, project, context.project(project).path)
+
+
+def _check_task_branch(context: Context, project: str, slug: str) -> None:
+    """Raise ForeignBranch when the task's branch is somebody else's."""
+    from fleet.verbs.dispatch.plan import refuse_foreign_branch
+
+    row, branch = context.project(project), task_branch(slug)
+    if branch in context.world.git.branches(row.path, branch):
+        refuse_foreign_branch(context, row, slug)
+
+
+def _check_setup(context: Context, project: str) -> None:
+    """Raise why the last worktree of the project could not be set up."""
+    why = why_setup_fails(project, context.store.read(lambda rows: q.setup_failure_of(rows, project=project)))
+    if why is not None:
+        raise why
+
+
+def _check_room(context: Context, project: str) -> None:
+    """Raise which limit of running agents is reached."""
+    most, most_here = (context.setting(f"limits.{name}") for name in ("agents", "project_agents"))
+    count = context.store.read(lambda rows: q.count_unfinished(rows, project=project))
+    full = why_no_room(project, count, agents=most, project_agents=most_here)
+    if full is not None:
+        raise full
+
+
+def _in_use(context: Context, project: str) -> list[errors.FleetError]:
+    """Return the error for an integration branch that is checked out, so that nothing can be merged; else nothing."""
+    from fleet.verbs.merge.branches import refuse_checked_out
+
+    repository, branch = context.project(project).path, str(context.setting("integration", project))
+    if branch not in context.world.git.branches(repository, branch):
+        return []
+    why = _refusal(lambda: refuse_checked_out(context, repository, branch))
+    return [] if why is None else [why]
+
+
+def _obstacle(project: str, error: errors.FleetError, slug: str | None = None) -> Obstacle:
+    return Obstacle(project=project, slug=slug, kind=type(error).__name__, text=error.spoken)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref, kept_ref
+from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.git.refs import git_dir
 from fleet.world.process.programs import Done
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fleet.world.process.programs import Programs
 
@@ -36,6 +36,8 @@ _QUIET = (
     "gc.auto=0",
     "-c",
     "core.fsmonitor=false",
+    "-c",
+    "submodule.recurse=false",
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")
@@ -212,21 +214,21 @@ class Git:
         Raises when the branch exists. Its reflog begins with the maker's name, which later proves who made it.
         """
         words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
-        self._write(path, *words, limit=limit, lock=lock, committer=maker)
+        self.write(path, *words, limit=limit, lock=lock, committer=maker)
 
     def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
         """Switch a worktree in which nobody has worked yet to a branch."""
-        self._write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
+        self.write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
         """Check out the files of a worktree that nobody has worked in yet."""
-        self._write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
+        self.write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
         """Reset a worktree of fleet's to a commit. The caller has saved what was there."""
-        self._write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
+        self.write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
-    def _write(
+    def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
         """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
@@ -239,7 +241,7 @@ class Git:
 
     def status(self, path: str) -> worktree_status.Status | None:
         """Return the uncommitted work of a worktree; None when git does not say."""
-        return worktree_status.read(self._exactly, path, self.funnel)
+        return worktree_status.read(self.exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
         """Whether a worktree has uncommitted work; missing files are ignored on request. None when git does not say."""
@@ -256,19 +258,29 @@ class Git:
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
-        done = self._exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
+        done = self.exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
 
-    def ask_foreign(self, effect: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
+    def ask_foreign(
+        self,
+        effect: str,
+        path: str,
+        /,
+        *words: str,
+        given: str | None = None,
+        index: str = "",
+        settings: Sequence[str] = (),
+    ) -> Done:
         """Ask git about a repository that is not ours.
 
-        No hook, watcher or transport of its configuration runs. Filters would: before comparing files, check that it
-        configures none.
+        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would:
+        before comparing files, check that it configures none.
         """
         first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
-        asked = [*first, "git", *_QUIET, "-c", "protocol.allow=never", *place, effect, *words]
+        rules = _flags(("protocol.allow=never", *settings))
+        asked = [*first, "git", *_QUIET, *rules, *place, effect, *words]
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
 
     def repair_worktree(self, repository: str, path: str) -> str:
@@ -302,47 +314,28 @@ class Git:
 
     def restore_missing(self, path: str) -> None:
         """Check out the files that an interrupted removal has deleted. Existing files are not touched."""
-        done = self._exactly("ls-files", path, "--deleted", "-z")
+        done = self.exactly("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
-            done = self._exactly("checkout-index", path, "-z", "--stdin", given=done.out)
+            done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
             raise errors.GitRefused(what=f"restore {path}", why=said(done))
 
-    def _exactly(self, effect: str, path: str, *words: str, given: str | None = None, index: str = "") -> Done:
+    def exactly(
+        self,
+        effect: str,
+        path: str,
+        /,
+        *words: str,
+        given: str | None = None,
+        index: str = "",
+        settings: Sequence[str] = (),
+    ) -> Done:
         """Run git in a worktree of fleet's, keeping the bytes of file names; with another index if one is named."""
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
-        asked = [*first, effect, *words]
+        asked = [*first, *_flags(settings), effect, *words]
         return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
-
-    def keep_dirty(self, repository: str, path: str, slug: str) -> str:
-        """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree. Its branch is not moved."""
-        number = 1
-        while self.resolve(repository, kept_ref(slug, number)) is not None:
-            number += 1
-        ref = kept_ref(slug, number)
-        self._refuse_repositories(path)
-        hidden = worktree_status.hidden_edits(self._exactly, path, self.funnel)
-        if hidden is None or (hidden and not worktree_status.clear_flags(self._exactly, path, hidden)):
-            raise errors.GitRefused(
-                what=f"keep the work in {path}", why="git does not say which edits are hidden from it"
-            )
-        self._write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
-        tree = self.run_in("write-tree", path, "write-tree").out.strip()
-        words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
-        commit = self.run_in("commit-tree", path, *words).out.strip()
-        if not commit or not self.set_ref(repository, ref, commit):
-            raise errors.GitRefused(what=f"keep the work in {path}", why="no commit was made")
-        self._write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
-        return ref
-
-    def _refuse_repositories(self, path: str) -> None:
-        """Raise when a worktree contains another repository: a commit would not contain that one's files."""
-        found = self.status(path)
-        if found is None or worktree_status.repositories_among(found, path):
-            why = "git does not say what is in it" if found is None else "there is another repository in it"
-            raise errors.GitRefused(what=f"keep the work in {path}", why=why)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Fast-forward the branch and files of a person's checkout, at that person's request.
@@ -445,6 +438,11 @@ class Git:
         if self.repositories is not None and common not in self._known:
             self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories)
         return self.repositories is None or common in self._known
+
+
+def _flags(settings: Sequence[str]) -> list[str]:
+    """Return the words that give git settings for one call."""
+    return [word for setting in settings for word in ("-c", setting)]
 
 
 def _env(tree: str = "") -> dict[str, str]:

@@ -29,7 +29,7 @@ def is_blank(path: str) -> bool:
 
 def is_filled(path: str) -> bool:
     """Whether git has checked out all files of a worktree: git writes the index last."""
-    entry = _entry_of(path)
+    entry = entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
@@ -44,7 +44,7 @@ def has_no_pointer(path: str) -> bool:
 
 def repoint(git_dir: str, path: str) -> None:
     """Write the `.git` file of a worktree again, from git's entry of that worktree."""
-    entries = [each for each in _entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
+    entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
             file.write(f"gitdir: {entries[0]}\n")
@@ -52,18 +52,13 @@ def repoint(git_dir: str, path: str) -> None:
 
 def trees(git_dir: str) -> list[str]:
     """Return the paths of all worktrees that a repository has entries of."""
-    return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in _entries(git_dir)) if told]
-
-
-def has_submodules(path: str) -> bool:
-    """Whether a worktree has submodules. Git keeps their commits in the worktree's entry, and deletes them with it."""
-    return os.path.isdir(f"{_entry_of(path)}/modules")
+    return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in all_entries(git_dir)) if told]
 
 
 def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
     """Remove the entries with our lock for a worktree at this path in which nobody has worked."""
     entries = found(git_dir, path, ours, sees_everyone)
-    pointed = _entry_of(path)
+    pointed = entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
     if not theirs and (is_blank(path) or (os.path.isdir(path) and any(_text(f"{each}/gitdir") for each in entries))):
         shutil.rmtree(path)
@@ -73,10 +68,11 @@ def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
 
 def found(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
     """Return the entries with our lock that point to this path, or are named after it and point nowhere yet."""
-    return [entry for entry in _entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
+    return [entry for entry in all_entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
 
 
-def _entries(git_dir: str) -> list[str]:
+def all_entries(git_dir: str) -> list[str]:
+    """Return git's entries of all linked worktrees of a repository."""
     try:
         return [f"{git_dir}/worktrees/{name}" for name in sorted(os.listdir(f"{git_dir}/worktrees"))]
     except OSError:
@@ -97,7 +93,7 @@ def _is_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
     return ours(lock) or (lock == "" and sees_everyone() and ps.running("git", repository) == [])
 
 
-def _entry_of(path: str) -> str:
+def entry_of(path: str) -> str:
     """Return git's entry of the worktree at this path, as its `.git` file says; empty when it does not say."""
     return _text(f"{path}/.git").removeprefix("gitdir:").strip()
 

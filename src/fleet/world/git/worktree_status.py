@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fleet.world.funnel import Funnel
     from fleet.world.process.programs import Done
 
@@ -20,8 +22,17 @@ _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching
 class Ask(Protocol):
     """Runs a git command in a worktree, with another index than its own if one is named."""
 
-    def __call__(self, command: str, path: str, /, *words: str, given: str | None = None, index: str = "") -> Done:
-        """How the command ended."""
+    def __call__(
+        self,
+        effect: str,
+        path: str,
+        /,
+        *words: str,
+        given: str | None = None,
+        index: str = "",
+        settings: Sequence[str] = (),
+    ) -> Done:
+        """Return how the command ended. `settings` are of git, for this call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

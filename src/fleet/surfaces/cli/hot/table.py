@@ -186,7 +186,7 @@ def _has_one_project(values: Values) -> bool:
         return True
     if not named or not slug or "/" in slug or values.get("project", named) != named:
         return False
-    values["slug"], values["project"] = slug, named
+    values.update(slug=slug, project=named)
     return True
 
 

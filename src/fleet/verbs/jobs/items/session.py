@@ -14,6 +14,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.items import run_step
+from fleet.world.git.nested.keep import keep_dirty
 from fleet.world.process.children import Ended
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
         return
     mine = git.commits(repository, tip, task_ref(slug))
     if git.is_dirty(where.cwd) is not False or mine != []:
-        show(f"what the attempt before left is {git.keep_dirty(repository, where.cwd, slug)}\n")
+        show(f"what the attempt before left is {keep_dirty(git, repository, where.cwd, slug)}\n")
     git.start_over(where.cwd, tip)
 
 

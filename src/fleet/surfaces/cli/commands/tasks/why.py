@@ -16,7 +16,8 @@ def explain_task(slug: str, *, project: str | None, json: bool) -> None:
     if json:
         terminal.say_json(why)
         return
-    terminal.say(why.sentences[0])
+    for sentence in why.sentences[: len(why.sentences) - len(why.chain)]:
+        terminal.say(sentence)
     for blocker in why.chain:
         terminal.say(f"{'  ' * (min(blocker.depth, _DEEPEST) + 1)}{blocker.sentence}")
     if why.next_step is not None and why.next_step.command:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleet.api.fleet import Fleet
+from fleet.errors.refused import LimitReached
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -12,27 +13,32 @@ from fleet.surfaces.cli.ui import terminal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.tasks import NextStep
-    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Overview, Parked
+    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 
 _SHOWN = 20
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
-_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
-def show_status(**given: Any) -> None:
+def show_status(*, project: str | None, json: bool) -> None:
     """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
     with Fleet.open() as fleet:
-        page, now = fleet.views.status(given["project"]), fleet.clock.now()
-    if given["json"]:
+        page, now = fleet.views.status(project), fleet.clock.now()
+    if json:
         terminal.say_json(page)
     elif not page.projects:
         terminal.say("no projects yet: run `fleet up` in a repository")
@@ -43,7 +49,8 @@ def show_status(**given: Any) -> None:
 def _print_page(page: Overview, now: int) -> None:
     """Print the sections of the page, then the projects."""
     _print_section("Needs you", "yellow", (_need_entry(need, now) for need in page.needs_you))
-    _print_section("In the way", "red", (_wrap(f"{obstacle.project}: {obstacle.text}") for obstacle in page.in_the_way))
+    in_the_way, no_room = _obstacle_entries(page.in_the_way)
+    _print_section("In the way", "red", in_the_way)
     _print_section(
         "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
     )
@@ -58,6 +65,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section(
         "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
     )
+    _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
@@ -82,6 +90,15 @@ def _print_section(title: str, colour: str, lines: Iterable[str], hint: str = ""
 
 def _place(each: NeedView | Waiting | Failure | Parked | Merging | Attempt) -> str:
     return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
+
+
+def _obstacle_entries(obstacles: list[Obstacle]) -> tuple[list[str], list[str]]:
+    """Return the entries for what a person has to mend, and those for what passes when an agent ends."""
+    entries: tuple[list[str], list[str]] = ([], [])
+    for each in obstacles:
+        place = f"{each.project}/{each.slug}" if each.slug else each.project
+        entries[each.kind == LimitReached.__name__].append(_wrap(f"{place}: {each.text}"))
+    return entries
 
 
 def _need_entry(need: NeedView, now: int) -> str:
@@ -117,7 +134,8 @@ def _next_line(step: NextStep | None) -> str:
 
 def _hold_entry(hold: HoldView) -> str:
     until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind})  {until}{instead}: {_one_line(hold.reason)}"
 
 
 def _merge_entry(task: Merging) -> str:
@@ -126,7 +144,8 @@ def _merge_entry(task: Merging) -> str:
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 

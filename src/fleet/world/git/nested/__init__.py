@@ -1,0 +1,1 @@
+"""Repositories inside a worktree: submodules, and clones that somebody made there."""

@@ -1,0 +1,84 @@
+"""Whether a repository inside a worktree may contain work which exists nowhere else."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet.world.git import worktree_status
+from fleet.world.git.nested.submodules import modules_of, recorded, repositories
+from fleet.world.git.refs import git_dir
+
+if TYPE_CHECKING:
+    from fleet.world.git.git import Git
+
+
+def clone_has_own_work(git: Git, path: str) -> bool:
+    """Whether a repository that somebody made in a worktree may contain work which exists nowhere else.
+
+    A clone does not, while all its commits are on its remotes and its files are as committed. Its ignored files are
+    judged by their place in the worktree. A worktree of another repository may contain anything.
+    """
+    if not os.path.isdir(f"{path}/.git") or os.path.islink(f"{path}/.git"):
+        return True
+    return _has_own_commits(git, path) or has_filters(git, path) or edits(git, path) != []
+
+
+def modules_with_own_commits(git: Git, tree: str, repository: str) -> list[str]:
+    """Return the submodules of a worktree, by name, with commits that neither their remotes nor the checkout's have.
+
+    Also those that are not checked out now, and commits that only a reflog names. OSError when a folder cannot be read.
+    """
+    modules, checkout = modules_of(tree), f"{git_dir(repository)}/modules"
+    found = [os.path.relpath(each, modules) for each in repositories(modules)]
+    return [name for name in found if _module_has_own_commits(git, f"{modules}/{name}", f"{checkout}/{name}")]
+
+
+def unseen_folders(git: Git, tree: str) -> list[str]:
+    """Return the folders in the place of a submodule that have files and no repository: git does not look at them."""
+    places = [each.path for each in recorded(git.exactly, tree)]
+    there = [each for each in places if os.path.isdir(f"{tree}/{each}") and os.listdir(f"{tree}/{each}")]
+    return [each for each in there if not os.path.lexists(f"{tree}/{each}/.git")]
+
+
+def has_filters(git: Git, path: str) -> bool:
+    """Whether a repository configures programs that git would run to compare files; True when git does not say."""
+    done = git.ask_foreign("config", path, "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
+    told = [line for line in done.out.splitlines() if line.startswith(("local", "worktree"))]
+    return done.status not in {0, 1} or bool(told)
+
+
+def edits(git: Git, path: str, *, but_missing: bool = False) -> list[tuple[str, str]] | None:
+    """Return the changed and untracked files of a repository with git's short status; None when git does not say.
+
+    `but_missing`: missing files are left out.
+    """
+    found = worktree_status.read(git.ask_foreign, path, git.funnel)
+    if found is None:
+        return None
+    changed = [(code, name.rstrip("/")) for code, name in found.changed if not (but_missing and code == " D")]
+    return [*changed, *((" M", name) for name in found.hidden)]
+
+
+def ignored_files(git: Git, path: str) -> list[str]:
+    """Return the ignored files and folders of a submodule in which git found no changes."""
+    found = worktree_status.read(git.ask_foreign, path, git.funnel)
+    return list(found.ignored) if found else []
+
+
+def _has_own_commits(git: Git, path: str) -> bool:
+    """Whether a repository has commits that none of its remotes has; True when git does not say."""
+    done = git.ask_foreign("rev-list", path, "--max-count=1", "--all", "--not", "--remotes")
+    return not done.ok or bool(done.out.strip())
+
+
+def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
+    """Whether a submodule's repository has commits that are nowhere else; True when git does not say."""
+    known = ""
+    if os.path.isdir(checkouts):
+        refs = git.run("for-each-ref", checkouts, "for-each-ref", "--format=^%(objectname)").out
+        head = git.resolve(checkouts, "HEAD")
+        known = refs + (f"^{head}\n" if head else "")
+    words = ("--max-count=1", "--ignore-missing", "--stdin", "--all", "--reflog", "--not", "--remotes")
+    done = git.run("rev-list", module, "-c", "protocol.allow=never", "rev-list", *words, given=known)
+    return not done.ok or bool(done.out.strip())

@@ -1,0 +1,105 @@
+"""Check out the submodules of a new worktree as the user's checkout has them.
+
+Their commits come from the repositories that the checkout or another worktree already has. The network is used only
+for a commit that none of them has, with the address that the checkout uses.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet import errors
+from fleet.world.git import leftovers
+from fleet.world.git.git import said
+from fleet.world.git.nested.submodules import recorded
+from fleet.world.git.refs import git_dir
+
+if TYPE_CHECKING:
+    from fleet.world.git.git import Git
+    from fleet.world.git.nested.submodules import Submodule
+    from fleet.world.git.worktree_status import Ask
+    from fleet.world.process.programs import Done
+
+# For one call each: a path of fleet's choice, or the address that the user's checkout was cloned from.
+_FROM_PATH = ("protocol.allow=never", "protocol.file.allow=always")
+_FROM_CHECKOUTS_ADDRESS = tuple(f"protocol.{name}.allow=always" for name in ("file", "git", "http", "https", "ssh"))
+
+
+class _Level(NamedTuple):
+    """A worktree or a submodule whose submodules are to be checked out."""
+
+    ask: Ask
+    path: str
+    # Its git directory, and those of the same repository elsewhere: the checkout's first.
+    own: str
+    others: tuple[str, ...]
+
+
+def populate(git: Git, repository: str, tree: str) -> None:
+    """Check out each submodule that the user's checkout has, at the commit that the worktree records.
+
+    Only for a worktree in which nobody has worked: what is there of a submodule is overwritten. Safe to repeat.
+    """
+    if not os.path.lexists(f"{tree}/.gitmodules"):
+        return
+    common, own = git_dir(repository), leftovers.entry_of(tree)
+    entries = [each for each in leftovers.all_entries(common) if not os.path.samefile(each, own)]
+    _populate_level(git, _Level(git.exactly, tree, own, (common, *entries)))
+
+
+def _populate_level(git: Git, level: _Level) -> None:
+    for sub in recorded(level.ask, level.path):
+        url = _setting(git, level.others[0], f"submodule.{sub.name}.url")
+        there = tuple(place for each in level.others if os.path.isdir(place := f"{each}/modules/{sub.name}"))
+        if not url or not there or not there[0].startswith(f"{level.others[0]}/"):
+            continue  # the checkout does not have it
+        _populate_one(git, level, sub, url, there)
+        own = f"{level.own}/modules/{sub.name}"
+        _populate_level(git, _Level(git.ask_foreign, f"{level.path}/{sub.path}", own, there))
+
+
+def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> None:
+    """Check out one submodule, and give it the address that the checkout's has."""
+    own = f"{level.own}/modules/{sub.name}"
+    done = _update(git, level, sub, url, there)
+    if not done.ok and os.path.isdir(own):
+        # A killed git leaves half a clone. Nobody has worked in it.
+        git.funnel.through("discard half a submodule", lambda: shutil.rmtree(own))
+        done = _update(git, level, sub, url, there)
+    if not done.ok:
+        raise errors.SubmoduleMissing(path=sub.path, commit=sub.commit, why=said(done))
+    _set(git, own, "remote.origin.url", _setting(git, there[0], "remote.origin.url") or url)
+    if os.path.isdir(f"{level.own}/objects"):  # a submodule; a worktree shares the configuration that has the address
+        _set(git, level.own, f"submodule.{sub.name}.url", url)
+
+
+def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> Done:
+    """Clone the submodule or fetch its commit, from a repository at hand if one has the commit; check the commit out."""
+    own, source = f"{level.own}/modules/{sub.name}", _with_commit(git, there, sub.commit)
+    rules = _FROM_PATH if source else _FROM_CHECKOUTS_ADDRESS
+    if os.path.isdir(own) and not _with_commit(git, (own,), sub.commit):
+        flags = (word for rule in rules for word in ("-c", rule))
+        done = git.run("fetch", own, *flags, "fetch", "--quiet", "--no-tags", source or url, sub.commit, limit=3_600.0)
+        if not done.ok:
+            return done
+    words = ("update", "--quiet", "--checkout", "--force", "--", f":(literal){sub.path}")
+    settings = (*rules, f"submodule.{sub.name}.url={source or url}")
+    return level.ask("submodule", level.path, *words, settings=settings)
+
+
+def _with_commit(git: Git, places: tuple[str, ...], commit: str) -> str:
+    """Return the first of these repositories that has a commit; empty when none has."""
+    words = ("-c", "protocol.allow=never", "cat-file", "-e", f"{commit}^{{commit}}")
+    return next((place for place in places if git.run("cat-file", place, *words).ok), "")
+
+
+def _setting(git: Git, place: str, name: str) -> str:
+    return git.run("config", place, "config", "--get", name).out.strip()
+
+
+def _set(git: Git, place: str, name: str, value: str) -> None:
+    done = git.run("config", place, "config", name, value)
+    if not done.ok:
+        raise errors.GitRefused(what=f"set {name} of {place}", why=said(done))

@@ -1,0 +1,63 @@
+"""Take the submodules out of a worktree that is removed: git refuses to remove one that has any.
+
+The caller has proven that they have no work of their own, and records before that the worktree is being released. The
+files of a submodule go first, then its `.git` file, and last the repositories of all. Killed in between, `restore`
+brings the files back, so that the proof can be made again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.world.git.git import said
+from fleet.world.git.nested.own_work import has_filters
+from fleet.world.git.nested.repositories import repositories_in
+from fleet.world.git.nested.submodules import is_submodule, modules_of
+
+if TYPE_CHECKING:
+    from fleet.world.git.git import Git
+
+
+def take_out(git: Git, tree: str) -> None:
+    """Remove the submodules of a worktree and their repositories. Safe to repeat."""
+    modules = modules_of(tree)
+    if not os.path.isdir(modules):
+        return
+    for name in reversed(_submodules(tree)):  # one in another first
+        git.funnel.through("empty submodule", lambda: _empty(f"{tree}/{name}"))  # noqa: B023 - called at once
+    gone = f"{modules}.fleet-gone"  # git removes it with the worktree's entry
+    if os.path.isdir(gone):
+        git.funnel.through("remove submodules", lambda: shutil.rmtree(gone))
+    git.funnel.through("take submodules out", lambda: os.rename(modules, gone))
+
+
+def restore(git: Git, tree: str) -> None:
+    """Check out the files of submodules that an interrupted `take_out` has deleted. Existing files are not touched."""
+    for name in _submodules(tree):
+        path = f"{tree}/{name}"
+        if has_filters(git, path):
+            continue  # the judgement keeps it
+        done = git.ask_foreign("ls-files", path, "--deleted", "-z")
+        if done.ok and done.out:
+            done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)
+        if not done.ok:
+            raise errors.GitRefused(what=f"restore {path}", why=said(done))
+
+
+def _submodules(tree: str) -> list[str]:
+    if not os.path.isdir(modules_of(tree)):
+        return []
+    return [name for name in repositories_in(tree) if is_submodule(tree, name)]
+
+
+def _empty(path: str) -> None:
+    """Delete what is in a submodule's folder, its `.git` file last."""
+    for name in sorted(os.listdir(path), key=lambda each: each == ".git"):
+        place = f"{path}/{name}"
+        if os.path.isdir(place) and not os.path.islink(place):
+            shutil.rmtree(place)
+        else:
+            os.unlink(place)

@@ -1,0 +1,95 @@
+"""The submodules of a worktree: which its index records, and where git keeps their repositories.
+
+git keeps the repository of a submodule of a linked worktree in the worktree's own entry, below `modules`. The user's
+checkout has its own, below `modules` of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet import errors
+from fleet.world.git import leftovers, worktree_status
+from fleet.world.git.git import said
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.world.git.worktree_status import Ask, Status
+
+_GITLINK = "160000"
+
+
+class Submodule(NamedTuple):
+    """A submodule as a worktree's index records it."""
+
+    name: str
+    path: str
+    commit: str
+
+
+def recorded(ask: Ask, path: str) -> list[Submodule]:
+    """Return the submodules that a worktree's index and `.gitmodules` record. Raise when git does not say."""
+    file = f"{path}/.gitmodules"
+    if not os.path.isfile(file) or os.path.islink(file):
+        return []
+    done = ask("config", path, "--file", file, "-z", "--get-regexp", r"^submodule\..*\.path$")
+    if done.status == 1:
+        return []
+    names = {place: key[len("submodule.") : -len(".path")] for key, place in _pairs(done.out)}
+    index = ask("ls-files", path, "--stage", "-z", "--", *(f":(literal){place}" for place in names))
+    if not done.ok or not index.ok:
+        raise errors.GitRefused(what=f"list the submodules of {path}", why=said(index if done.ok else done))
+    links = (line.partition("\t")[::2] for line in index.out.split("\0") if line.startswith(_GITLINK))
+    found = (Submodule(names.get(place, ""), place, facts.split()[1]) for facts, place in links)
+    return [each for each in found if _is_safe(each.name)]
+
+
+def modules_of(tree: str) -> str:
+    """Return the folder in which git keeps the repositories of a worktree's submodules."""
+    return f"{leftovers.entry_of(tree)}/modules"
+
+
+def repositories(modules: str) -> list[str]:
+    """Return the repositories in such a folder, also those in the `modules` of another. Raise OSError when it cannot be read."""
+    return sorted(_repositories(modules))
+
+
+def is_submodule(tree: str, name: str) -> bool:
+    """Whether a folder of a worktree is a submodule whose repository is in the worktree's entry."""
+    pointer, entry = f"{tree}/{name}/.git", leftovers.entry_of(tree)
+    if not entry or os.path.islink(pointer) or not os.path.isfile(pointer):
+        return False
+    place = os.path.realpath(os.path.join(tree, name, leftovers.entry_of(f"{tree}/{name}")))
+    return place.startswith(f"{os.path.realpath(entry)}/modules/")
+
+
+def other_repositories_among(found: Status, tree: str) -> list[str]:
+    """Return the changed entries of a worktree that are repositories and no submodules: a commit would not hold them."""
+    return [name for name in worktree_status.repositories_among(found, tree) if not is_submodule(tree, name)]
+
+
+def _repositories(folder: str) -> Iterator[str]:
+    if not os.path.isdir(folder):
+        return
+    with os.scandir(folder) as entries:
+        places = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+    for place in places:
+        if os.path.isdir(f"{place}/objects") and os.path.lexists(f"{place}/HEAD"):
+            yield place
+            yield from _repositories(f"{place}/modules")
+        else:
+            yield from _repositories(place)  # a name with a slash is a folder in a folder
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for line in text.split("\0"):
+        key, _, value = line.partition("\n")
+        if value:
+            yield key, value.rstrip("/")
+
+
+def _is_safe(name: str) -> bool:
+    """Whether the name of a submodule, which becomes a part of a path, leads out of no folder."""
+    return bool(name) and not name.startswith("/") and ".." not in name.split("/")
