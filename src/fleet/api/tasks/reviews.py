@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.actor import Part
+from fleet.api.tasks.advice import advised
 from fleet.api.tasks.tasks import Tasks
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
@@ -72,9 +73,9 @@ class Reviews(Part):
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
         text = quote_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
-        return context.commit(
-            review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work), key
-        )
+        change = review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work)
+        with advised(self._by, "review", project, slug):
+            return context.commit(change, key)
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:

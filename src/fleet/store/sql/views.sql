@@ -128,3 +128,18 @@ LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home
 WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home)
   OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket))
 GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;
+
+-- name: step_facts
+-- What decides the next step: of one task, or of all in sight that are blocked, have failed or wait for a time.
+-- returns: StepFacts*
+SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work,
+       t.merged, t.job, t.pull_request,
+       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug
+               AND d.exec_state IN ('pending', 'in_flight')) AS attempted,
+       EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled,
+       EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents,
+       EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed
+FROM tasks t
+WHERE (CAST(:project AS TEXT) IS NULL OR t.project = :project) AND (CAST(:slug AS TEXT) IS NULL OR t.slug = :slug)
+  AND (CAST(:slug AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL
+       AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > :now))));

@@ -95,7 +95,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         instead_of=choice.held.engine if choice.held else None,
         instead_why=choice.held.reason if choice.held else None,
     )
-    return replace(order, engine=engine.name, branch_was_there=there, passed=passed), wanted
+    known = _known_tip(context, project, wanted.slug) if there and wanted.slug else ""
+    return replace(order, engine=engine.name, branch_was_there=there, passed=passed, work=known), wanted
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -205,12 +206,20 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
+def _known_tip(context: Context, project: Project, slug: str) -> str:
+    """Return the tip of the task's branch if it was reported or judged as the task's work; otherwise empty."""
+    tip = context.world.git.branches(project.path, task_branch(slug)).get(task_branch(slug), "")
+    place = {"project": project.name, "slug": slug, "work": tip}
+    return tip if tip and context.store.read(lambda rows: q.known_work(rows, **place)) else ""
+
+
 def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
-    """Raise ForeignBranch when the task's branch exists, and neither a mark nor a claim proves that it is the task's."""
+    """Raise ForeignBranch when the task's branch exists, and no mark, claim or known commit proves that it is the task's."""
     world, branch = context.world, task_branch(slug)
     claims = context.store.read(lambda rows: bundles.current(rows, project.name, slug))
-    mark = mark_of(world.tmux.home_id, project, branch)
-    if any(claim.kind == "worktree" for claim in claims) or is_branch_of_project(project.path, branch, mark, world):
+    mark, known = mark_of(world.tmux.home_id, project, branch), _known_tip(context, project, slug)
+    is_claimed = any(claim.kind == "worktree" for claim in claims)
+    if is_claimed or is_branch_of_project(project.path, branch, mark, world, known=known):
         return
     raise foreign_branch(f"{world.home}/{paths.worktree(project.name, slug)}", branch, project.path)
 
