@@ -72,9 +72,18 @@ class Reviews(Part):
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
         text = quote_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
-        return context.commit(
-            review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work), key
-        )
+        try:
+            return context.commit(
+                review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work), key
+            )
+        except (errors.IllegalStep, errors.Superseded, errors.Contested) as error:
+            message = context.world.ids.dispatch()
+            late = review.LateVerdict(
+                project=project, slug=slug, verdict=verdict, comments=text.strip(), work=work, message=message
+            )
+            if not late.comments or not context.commit(review.keep_comments(late)):
+                raise
+            raise errors.VerdictTooLate(project=project, slug=slug, why=str(error)) from error
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:
