@@ -44,7 +44,7 @@ def said(scene: SimulatedScene) -> list[tuple[str, str, bool]]:
 def test_the_second_reviewers_comments_are_in_the_log_and_in_the_next_agents_prompt(reviewed):
     scene = reviewed
     scene.open("ann").reviews.judge(**TASK, verdict=SEND_BACK, comments="too short")
-    with pytest.raises(VerdictTooLate, match="does not count .*its comments are kept"):
+    with pytest.raises(VerdictTooLate, match=r"does not count .*its comments are kept"):
         scene.open("bob").reviews.judge(**TASK, verdict=SEND_BACK, comments="work:1 misspelt")
     assert said(scene) == [("ann", "too short", True), ("bob", "work:1 misspelt\n    > work", False)]
     task = scene.fleet.tasks.show(**TASK)
