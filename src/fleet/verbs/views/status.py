@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.agents.silence import ways_out
+from fleet.model.agents.activity.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q

@@ -123,6 +123,8 @@ def _obstacle_entry(each: Obstacle) -> str:
 def _need_entry(need: NeedView, now: int) -> str:
     """Return the command that answers, and the question, on a second line where both do not fit on one."""
     text, command = _one_line(need.text), _one_line(need.command or "")
+    if command.startswith("{"):  # the input of a tool that is no command
+        command = f"`fleet questions {need.question}` shows it whole"
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
