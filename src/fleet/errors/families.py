@@ -22,6 +22,8 @@ class FleetError(Exception):
     kind = "error"
     says = "{what}"
     hint = ""
+    # What to do, from whoever knows more than the error; it takes the place of the hint.
+    way = ""
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
@@ -30,7 +32,7 @@ class FleetError(Exception):
     @property
     def next_step(self) -> str:
         """Return the hint: what the reader can do about the error; empty when there is none."""
-        return self.hint.format(**_worded(self.facts))
+        return self.way or self.hint.format(**_worded(self.facts))
 
     @property
     def spoken(self) -> str:
@@ -72,7 +74,7 @@ class Absent(FleetError):
     @property
     def next_step(self) -> str:
         """Return the hint, after the most similar name that exists (the fact `near`) if one was found."""
-        hint, near = self.hint.format(**_worded(self.facts)), self.facts.get("near")
+        hint, near = super().next_step, self.facts.get("near")
         return f"did you mean {near!r}? {hint}".rstrip() if near else hint
 
 

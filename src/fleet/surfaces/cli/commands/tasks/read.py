@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from fleet.model.results.tasks import TaskDetails, TaskView
+    from fleet.model.results.tasks import NextStep, TaskDetails, TaskView
 
 
 def show_task(slug: str, *, project: str | None, json: bool) -> None:
@@ -45,6 +45,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "attempts": task.attempts,
         "handoffs": task.handoffs,
         "reason": task.reason,
+        "next": _next(task.next_step),
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
@@ -61,6 +62,13 @@ def _fields(task: TaskDetails) -> dict[str, object]:
 
 def _time(at: str | None) -> str:
     return utc(at) if at else ""
+
+
+def _next(step: NextStep | None) -> str:
+    """Return the next step of a task on one line: what to run, and why; empty when there is nothing to run."""
+    if step is None or step.command is None:
+        return ""
+    return f"{step.command}  ({step.says})"
 
 
 def _print_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
