@@ -5,9 +5,9 @@ Above each block of shell commands stands a comment: `<!-- played -->`, perhaps 
 other in one shell, in a scratch home and a scratch repository named web.
 """
 
+import itertools
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -92,8 +92,8 @@ def script(before: str, found: list[Step]) -> str:
     return "\n".join(lines)
 
 
-def play(page: Path, root: Path) -> list[tuple[Step, list[str]]]:
-    before, found = played(page)
+def play(before: str, found: list[Step], root: Path) -> list[tuple[Step, list[str]]]:
+    """Run the steps in a scratch home and repository; return each with the lines that it printed."""
     repository = root / "home/src/web"
     repository.mkdir(parents=True)
     env = {
@@ -126,6 +126,15 @@ def play(page: Path, root: Path) -> list[tuple[Step, list[str]]]:
     return list(zip(found, [output.splitlines() for output in outputs], strict=True))
 
 
+def differences(before: str, found: list[Step], root: Path) -> list[str]:
+    """Each step whose output is not what the page says, with both."""
+    return [
+        f"$ {step.command}\n--- the page\n{chr(10).join(step.printed)}\n--- the program\n{chr(10).join(printed)}"
+        for step, printed in play(before, found, root)
+        if not agrees(step.printed, printed)
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_example_is_played_or_says_why_not(page):
     for mark, _kind, text in blocks(page):
@@ -137,17 +146,22 @@ def test_every_example_is_played_or_says_why_not(page):
     "page", [page for page in PAGES if played(page)[1]], ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_an_example_prints_what_the_page_says(page, tmp_path):
-    wrong = [
-        f"$ {step.command}\n--- the page\n{chr(10).join(step.printed)}\n--- the program\n{chr(10).join(printed)}"
-        for step, printed in play(page, tmp_path)
-        if not agrees(step.printed, printed)
-    ]
+    wrong = differences(*played(page), tmp_path)
+    assert not wrong, "\n\n".join(wrong)
+
+
+@pytest.mark.slow("a shell runs some commands")
+def test_the_readme_prints_what_it_says_up_to_its_first_agent(tmp_path):
+    """The README bears no comments. What follows needs an agent in tmux, and is not played."""
+    console = next(text for _mark, kind, text in blocks(ROOT / "README.md") if kind == "console")
+    found = list(itertools.takewhile(lambda step: not step.command.startswith("fleet dispatch"), steps(console)))
+    assert found
+    wrong = differences("", found, tmp_path)
     assert not wrong, "\n\n".join(wrong)
 
 
 def test_a_page_that_says_something_else_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- played -->\n```console\n$ echo one; false\none\n$ echo $?\n1\n$ echo three\nfour\n```\n")
-    wrong = [step.command for step, printed in play(page, tmp_path) if not agrees(step.printed, printed)]
-    assert wrong == ["echo three"]
-    assert shutil.which("bash")
+    [wrong] = differences(*played(page), tmp_path)
+    assert wrong == "$ echo three\n--- the page\nfour\n--- the program\nthree"
