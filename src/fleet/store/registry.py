@@ -28,6 +28,7 @@ ELSEWHERE = frozenset(
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
+        b"remote_control",
         b"report_grace",
         b"silent_after",
         b"spawn_cooldown",

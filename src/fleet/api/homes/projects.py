@@ -140,6 +140,7 @@ class Projects(Part):
             started=started,
             resumed=[],
             left=[],
+            remote_control=remote_control.is_on(context, project),
             warnings=warnings + more,
         )
 
@@ -160,7 +161,10 @@ class Projects(Part):
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
         """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
+        off = remote_control.is_off_for_all(self._by.request) or None
         if to is None:
-            return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            known = self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            return known.replaced(off_for_all=off)
         self._by.may("projects.remote_control")
-        return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        changed = self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        return changed.replaced(off_for_all=off)

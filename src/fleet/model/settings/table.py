@@ -252,6 +252,13 @@ SETTINGS = (
         help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
+        name="remote_control",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "down"),
+        help="whether coordinators may be controlled from another device; down turns it off for all projects",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",

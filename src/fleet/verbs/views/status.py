@@ -6,6 +6,7 @@ from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.obstacles import find_obstacles
@@ -33,6 +34,7 @@ def status(context: Context) -> Overview:
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
     merging = {task.project for task in page.merging}
     return page.replaced(
+        remote_control=controlled_projects(context),
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
@@ -93,6 +95,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
+        remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )
