@@ -18,7 +18,7 @@ from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge import branches
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.projects import clear, configure, down, register, remote_control, trust
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
 from fleet.verbs.views import operations as log
@@ -28,7 +28,16 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
+    from fleet.model.results.projects import (
+        Chosen,
+        Cleared,
+        Down,
+        InTheWay,
+        ProjectView,
+        RemoteControlView,
+        Removed,
+        TargetChoice,
+    )
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -87,8 +96,38 @@ class Projects(Part):
         self._by.may("projects.remove")
         names.project(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
+        if self._is_removable(name, key, with_tasks=with_tasks):
+            clear.remove_files(self._by.context, name)
         kept = self._export_tasks(name) if seen is not None else None
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+
+    def _is_removable(self, name: str, key: str | None, *, with_tasks: bool) -> bool:
+        """Whether nothing keeps the project from being removed. False also when this key has removed it."""
+
+        def look(rows: Rows) -> bool:
+            repeated = key is not None and q.operation_by_key(rows, key=key) is not None
+            return not repeated and register.is_removable(rows, name, with_tasks=with_tasks)
+
+        return self._by.store.read(look)
+
+    def down(self, project: str) -> Down:
+        """End the coordinator of a project and stop its agents. Their work is kept, and can be resumed."""
+        self._by.may("projects.down")
+        self._by.context.project(project)
+        return down.down(self._by.context, project)
+
+    def in_the_way(self, name: str) -> InTheWay:
+        """Return what keeps a project from being removed."""
+        names.project(name)
+        return clear.in_the_way(self._by.context, name)
+
+    def clear(self, name: str) -> Cleared:
+        """Release all that a project holds, so that it can be removed. ProjectInUse when something could not be released."""
+        self._by.may("projects.clear")
+        names.project(name)
+        cleared = clear.clear(self._by.context, name)
+        clear.refuse_left(cleared)
+        return cleared
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""

@@ -28,6 +28,7 @@ PROMPTS = "prompts"
 CHECKS = "check"
 # The folders of a project: a task's worktree, a task's notes, a finisher's tree.
 WORKTREES, WORKERS, MERGES = "worktrees", "workers", "merges"
+FOLDERS_OF_PROJECT = (WORKTREES, WORKERS, MERGES)
 
 
 def unfinished_link(name: str) -> str:
@@ -128,6 +129,11 @@ def job_step(ident: str, name: str = "") -> str:
 def trust(project: str) -> str:
     """Return the file of the settings of a repository that a person has trusted."""
     return f"trust/{project}.json"
+
+
+def files_of_project(project: str) -> tuple[str, ...]:
+    """Return the files that the home keeps for a project as a whole. They go with it."""
+    return (coord_state(project), pulls(project), trust(project))
 
 
 def removed(project: str, at: int) -> str:
