@@ -117,7 +117,9 @@ AGENTS = [
     ("engine check", ["engine", "check", "shell"]),
     ("maintenance prune-dispatch-archive", ["maintenance", "prune-dispatch-archive"]),
     ("clean", ["clean", "--yes"]),
+    ("stop --all", ["stop", "--all"]),
     ("up", ["up", "--engine", "shell", "--autonomy", "edits", "--review", "none"]),
+    ("down", ["down"]),
 ]
 
 # The same for what is said to agents and asked by them.
