@@ -124,6 +124,13 @@ class Uncoordinated(Refused):
     hint = "`fleet up` in the repository starts another"
 
 
+class NotWoken(Refused):
+    """The agent that coordinates the project cannot be woken when there is something to do."""
+
+    says = "its coordinator {holder} cannot be woken: {why}"
+    hint = "`fleet attach {holder}` joins it; `fleet up` in the repository tries to wake it again"
+
+
 class EngineMissing(Refused):
     """The engine's program is not installed."""
 
@@ -150,6 +157,13 @@ class LimitReached(Refused):
 
     says = "{limit}: {now} of {most}"
     hint = "wait for one to end, or raise {setting} in config.toml"
+
+
+class NoPortsLeft(Refused):
+    """Every block of ports belongs to a worktree."""
+
+    says = "no block of {size} ports is free from port {first} on: {taken} worktrees have one"
+    hint = "remove worktrees with `fleet clean`, or set a lower ports.block or ports.first in config.toml"
 
 
 class EngineHeld(Refused):
@@ -203,6 +217,10 @@ class NotMergeable(Refused):
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
+
+
+class NotVerified(NotMergeable):
+    """The merged files could not be set up, or the verify command failed on them or changed them."""
 
 
 class UncommittedWork(Refused):

@@ -23,11 +23,14 @@ ELSEWHERE = frozenset(
         b"handoff.ask_tokens",
         b"handoff.force_percent",
         b"handoff.force_tokens",
+        b"handoff.without_progress",
         b"keep_operations",
         b"limits.agents",
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
+        b"ports.block",
+        b"ports.first",
         b"report_grace",
         b"silent_after",
         b"spawn_cooldown",
@@ -35,6 +38,7 @@ ELSEWHERE = frozenset(
         b"trash.keep",
         b"trash.limit",
         b"trust",
+        b"wake_every",
     )
 )
 _TABLES = frozenset(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)

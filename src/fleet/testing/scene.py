@@ -155,7 +155,16 @@ def make_repository(path: str) -> None:
         subprocess.run(["git", "config", name, value], cwd=path, check=True)
 
 
-_OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree", "job_process")
+_OUTSIDE = (
+    "tmux_session",
+    "cgroup",
+    "worktree",
+    "worker_dir",
+    "coord_prompt_inbox",
+    "merge_tree",
+    "warm_tree",
+    "job_process",
+)
 
 
 def _remove_cgroups(home: str) -> None:

@@ -83,6 +83,7 @@ ACTS = {
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
     "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
+    "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does
@@ -94,6 +95,7 @@ ACTS = {
     "agents.attach_words": Act("join an agent's terminal", _DECIDES),
     "coord.start": Act("start a coordinator", _STARTS),
     "coord.replace": Act("replace a coordinator", _STARTS, COORDINATOR),
+    "coord.watch": Act("wake a coordinator", _STARTS),
     "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced runs `fleet handoff`"),
     "dispatches.stop_all": Act("stop all agents", _STARTS),
     "dispatches.resume_all": Act("resume everything", _STARTS),

@@ -66,7 +66,7 @@ def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent:
 
 def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -> errors.EngineHeld | None:
     """Return why an engine is held back: a missing login, or a limit that is not over; None when a trial is due."""
-    if kind == "login":
+    if kind == "login" and until is None:
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
     if until is not None and until > now:
@@ -85,6 +85,11 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
     if holder is None and epoch and ready:
         return errors.Uncoordinated(what="its coordinator was stopped, and nobody starts its tasks")
     return None
+
+
+def why_asleep(holder: str | None, trouble: str | None) -> errors.NotWoken | None:
+    """Return why an agent in the seat is not woken when there is something to do; None when nothing is wrong."""
+    return errors.NotWoken(holder=holder, why=trouble) if trouble else None
 
 
 def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | None:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from fleet.model.branches import INTEGRATION
-from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
+from fleet.model.text.documents.kinds import (
+    AUTONOMY,
+    ENGINE,
+    ENGINES,
+    Key,
+    Kind,
+    choice,
+    count,
+    duration_like,
+    is_number,
+)
 from fleet.model.text.sizes import size
 
 TYPE_CHECKING = False
@@ -15,6 +25,12 @@ PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 
 
+# What the setup commands of usual projects read.
+SETUP_FILES = (
+    *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
+    *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
+    *("Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile*", "composer.*", "mix.*", "Makefile", ".tool-versions"),
+)
 # Ignored folders and files that a build, a package manager or a desktop creates again.
 DISPOSABLE = (
     *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
@@ -161,6 +177,20 @@ SETTINGS = (
         help="how much of an engine's usage window may be used before no more agents are started on it",
     ),
     Setting(
+        name="ports.first",
+        file=HOME_FILE,
+        default=20_000,
+        kind=count(1_024, 65_000),
+        help="the first port that worktrees get; each gets a block of its own, named by FLEET_PORT_BASE",
+    ),
+    Setting(
+        name="ports.block",
+        file=HOME_FILE,
+        default=20,
+        kind=count(1, 1_000),
+        help="how many ports each worktree gets",
+    ),
+    Setting(
         name="spawn_cooldown",
         file=HOME_FILE,
         default="10s",
@@ -238,11 +268,25 @@ SETTINGS = (
         help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
+        name="handoff.without_progress",
+        file=HOME_FILE,
+        default=2,
+        kind=count(0, 1000),
+        help="how many handoffs of a task in a row may bring no commit, artifact or changed plan before the task is parked",
+    ),
+    Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
         kind=duration_like('"10s"'),
         help="how often the coordinator ticks when nothing changes",
+    ),
+    Setting(
+        name="wake_every",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
         name="trust",
@@ -256,8 +300,8 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=ENGINE,
-        help="the engine that agents run on",
+        kind=ENGINES,
+        help="the engine that agents run on, or several: the next one while the one before it is held back",
     ),
     Setting(
         name="autonomy",
@@ -315,6 +359,13 @@ SETTINGS = (
         help="whether work is merged into the integration branch, or by pull request",
     ),
     Setting(
+        name="merge_batch",
+        file=PROJECT_FILE,
+        default=8,
+        kind=count(1, 100),
+        help="how many tasks that wait to be merged are merged together, with one verify; 1 merges each alone",
+    ),
+    Setting(
         name="pr.command",
         file=PROJECT_FILE,
         guard="runs",
@@ -337,6 +388,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.setup_files",
+        file=PROJECT_FILE,
+        default=list(SETUP_FILES),
+        kind=_PATTERNS,
+        help="what the setup command depends on: when one of these files changed, the merge tree is set up again",
     ),
     Setting(
         name="worktree.submodules",

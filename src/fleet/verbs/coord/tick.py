@@ -14,10 +14,12 @@ from fleet.model.identity import Identity
 from fleet.model.results.coord import Ticked
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
-from fleet.verbs.coord import handoff, replace
+from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
-from fleet.verbs.coord.context_guard import guard_contexts
+from fleet.verbs.coord.handoffs import handoff
+from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
+from fleet.verbs.coord.seat import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
@@ -63,6 +65,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         steps = _run_steps(context, project)
     finally:
         gate.give()
+    steps.run("waking", lambda: wake.record_tick(context, project, ident))
     now = context.world.clock.now()
     return Ticked(
         project=project,
@@ -100,6 +103,7 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("handoffs", lambda: _drain_handoffs(context, project))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
+    steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 

@@ -17,7 +17,8 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
-from fleet.verbs.merge.merge import is_finished, is_unchanged, park_if_moved, record_merge, work_outside_branch
+from fleet.verbs.merge.finisher import is_unchanged, record_merge
+from fleet.verbs.merge.merge import is_finished, park_if_moved, work_outside_branch
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths

@@ -15,6 +15,7 @@ from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
+from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.dispatch.plan import WAIT, Wanted
 
 if TYPE_CHECKING:
@@ -165,12 +166,15 @@ def stop(agent: str | None, project: str | None, *, everyone: bool, json: bool, 
         raise errors.BadInput(what="give an agent or --all, not both")
     with Fleet.open(actor=given["as"]) as fleet:
         if everyone:
-            ended = fleet.dispatches.stop_all(fleet.project_here(project))
+            name = fleet.project_here(project)
+            with waiting(f"the agents of {name} are asked to exit"):
+                ended = fleet.dispatches.stop_all(name)
             terminal.say_json(ended) if json else print_down(ended)
             return errors.Refused.code if ended.left else 0
         ident = pick_agent(fleet, agent, ending=True)
-        terminal.note(f"{ident} is asked to exit …")
-        _say_ended(fleet.dispatches.stop(ident), fleet.dispatches.show(ident), as_json=json)
+        with waiting(f"{ident} is asked to exit"):
+            one = fleet.dispatches.stop(ident)
+        _say_ended(one, fleet.dispatches.show(ident), as_json=json)
     return 0
 
 
@@ -187,8 +191,9 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         ident = pick_agent(fleet, agent, ending=True)
-        terminal.note(f"{ident} is asked to exit …")
-        _say_ended(fleet.dispatches.kill(ident, reason), fleet.dispatches.show(ident), as_json=given["json"])
+        with waiting(f"{ident} is asked to exit"):
+            ended = fleet.dispatches.kill(ident, reason)
+        _say_ended(ended, fleet.dispatches.show(ident), as_json=given["json"])
 
 
 def _say_ended(ended: Ended, journal: Journal, *, as_json: bool) -> None:

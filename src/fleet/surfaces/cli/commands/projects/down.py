@@ -10,6 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -33,8 +34,8 @@ def down(**given: Unpack[Acting]) -> int:
     """
     with Fleet.open(actor=given.get("as")) as fleet:
         name = fleet.project_here(given.get("project"))
-        terminal.note(f"the agents of {name} are asked to exit …")
-        ended = fleet.projects.down(name)
+        with waiting(f"the agents of {name} are asked to exit"):
+            ended = fleet.projects.down(name)
     if given.get("json"):
         terminal.say_json(ended)
     else:

@@ -10,10 +10,12 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -83,7 +85,9 @@ def up(
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
         chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
-        begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
+        with waiting(f"starting the coordinator of {project}"):
+            begun = fleet.projects.begin(project, chosen)
+        begun = begun.replaced(new=registered.new, resumed=resumed, left=left)
     terminal.say_json(begun) if given["json"] else _print_begun(begun)
 
 
@@ -91,6 +95,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
     """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
+    chosen.engine = ",".join(engine_choices(chosen.engine))
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not is_interactive:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
@@ -101,7 +106,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
         "Which engine do agents run on?", _offered_engines(fleet.engines.all())
     )
     if not chosen.autonomy:
-        can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
+        can = fleet.engines.show(engine_choices(chosen.engine)[0]).autonomy or _AUTONOMY
         offered = {name: text for name, text in _AUTONOMY.items() if name in can}
         chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)
@@ -141,7 +146,8 @@ def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (yes or (asked and click.confirm("Resume them?", default=True))):
-        resumed = fleet.dispatches.resume_all(project)
+        with waiting("resuming everything that was interrupted"):
+            resumed = fleet.dispatches.resume_all(project)
         return [dispatch.id for dispatch in resumed.resumed], [dispatch.id for dispatch in resumed.waiting]
     return [], [dispatch.id for dispatch in left]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleet.api.fleet import Fleet
-from fleet.errors.refused import LimitReached
+from fleet.errors.refused import LimitReached, NotWoken, Uncoordinated
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -33,9 +33,17 @@ _SHOWN = 20
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
+# Obstacles that need a person at once: nobody coordinates the project.
+_UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
-_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -53,8 +61,10 @@ def show_status(**given: Any) -> None:
 
 def _print_page(page: Overview, now: int) -> None:
     """Print the sections of the page, then the projects."""
-    _print_section("Needs you", "yellow", (_need_entry(need, now) for need in page.needs_you))
-    in_the_way, no_room = _obstacle_entries(page.in_the_way)
+    alone = [each for each in page.in_the_way if each.kind in _UNCOORDINATED]
+    needs = [*map(_obstacle_entry, alone), *(_need_entry(need, now) for need in page.needs_you)]
+    _print_section("Needs you", "yellow", needs)
+    in_the_way, no_room = _obstacle_entries([each for each in page.in_the_way if each not in alone])
     _print_section("In the way", "red", in_the_way)
     _print_section(
         "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
@@ -102,9 +112,13 @@ def _obstacle_entries(obstacles: list[Obstacle]) -> tuple[list[str], list[str]]:
     """Return the entries for what a person has to mend, and those for what passes when an agent ends."""
     entries: tuple[list[str], list[str]] = ([], [])
     for each in obstacles:
-        place = f"{each.project}/{each.slug}" if each.slug else each.project
-        entries[each.kind == LimitReached.__name__].append(_wrap(f"{place}: {each.text}"))
+        entries[each.kind == LimitReached.__name__].append(_obstacle_entry(each))
     return entries
+
+
+def _obstacle_entry(each: Obstacle) -> str:
+    place = f"{each.project}/{each.slug}" if each.slug else each.project
+    return _wrap(f"{place}: {each.text}")
 
 
 def _need_entry(need: NeedView, now: int) -> str:
@@ -135,7 +149,8 @@ def _parked_entry(task: Parked) -> str:
 
 def _hold_entry(hold: HoldView) -> str:
     until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind})  {until}{instead}: {_one_line(hold.reason)}"
 
 
 def _merge_entry(task: Merging) -> str:
@@ -148,7 +163,8 @@ def _landing_entry(waiting: ToLand) -> str:
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 
