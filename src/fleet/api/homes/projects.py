@@ -74,9 +74,11 @@ class Projects(Part):
         return self._by.commit(register.register(name=chosen, path=top), key)
 
     def ensure(self, path: str, name: str | None = None) -> Registration:
-        """Return the project of a repository; register the repository when it has none."""
+        """Return the project of a repository; register the repository when it has none. BareRepository without a checkout."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
+        if not os.path.lexists(f"{top}/.git"):
+            raise errors.BareRepository(path=top)
         known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
         if known is not None and name in {None, known.name}:
             self._refuse_blocked(top)
