@@ -37,6 +37,7 @@
     ├── Superseded                13   the caller has lost the task or the seat
     │   ├── AnsweredBefore             the first answer counts
     │   ├── NotSeated                  somebody else coordinates the project
+    │   ├── VerdictTooLate             another verdict came first; the comments are kept
     │   └── SpeakerEnded               the calling dispatch has ended and is archived
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
@@ -61,6 +62,7 @@
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
+    │   ├── NoPortsLeft                every block of ports belongs to a worktree
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown

@@ -20,6 +20,9 @@ KEY_LENGTH = 100
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _SLUG = _LOWER | frozenset("-_.")
 _ACTOR = _SLUG | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ@+")
+# Such as gpt-5.1-codex, anthropic/claude-opus-4-5 and sonnet[1m].
+_MODEL = _ACTOR | frozenset("/:[]=")
+_MODEL_FIRST = _ACTOR - frozenset("-.@+_")
 _HEX = frozenset("0123456789abcdef")
 _ID_LENGTH = 8
 _SHORTEST_COMMIT, _LONGEST_COMMIT = 4, 64
@@ -57,6 +60,19 @@ def project(given: str) -> str:
     return _name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
+def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
+    """Return the project and the slug of a task that is named as PROJECT/SLUG, or as SLUG beside a project or none.
+
+    BadInput when the two projects differ.
+    """
+    named, slash, rest = given.partition("/")
+    if not (named and slash and rest) or "/" in rest:
+        return project, given
+    if project is not None and project != named:
+        raise errors.BadInput(what=f"{given} is a task of the project {named}, and not of {project}")
+    return named, rest
+
+
 def tag(given: str) -> str:
     """Check a tag."""
     return _name("tag", given, TAG_LENGTH, _SLUG | {":"})
@@ -65,6 +81,11 @@ def tag(given: str) -> str:
 def engine(given: str) -> str:
     """Check the name of an engine."""
     return _name("engine", given, TAG_LENGTH, _SLUG)
+
+
+def model(given: str) -> str:
+    """Check the name of a model, as an engine calls it: it becomes a word of the engine's command line, never an option."""
+    return _name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
 
 
 def key(given: str) -> str:

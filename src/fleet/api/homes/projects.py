@@ -11,14 +11,19 @@ from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
 from fleet.model import names
+from fleet.model.agents.engine_choices import engine_choices, setting_of
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
-from fleet.verbs.coord import wake
+from fleet.verbs.coord import seat, wake
+from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.homes import environment
+from fleet.verbs.merge import branches
+from fleet.verbs.projects import allow, configure, register, remote_control, trust
+from fleet.verbs.resume import resume
 from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -29,7 +34,7 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed
+    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -90,7 +95,9 @@ class Projects(Part):
         self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
-        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        allow.forget(self._by.view, name)
+        return removed
 
     def _release_trees(self, name: str) -> None:
         """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
@@ -127,50 +134,80 @@ class Projects(Part):
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
+    def targets(self, project: str) -> TargetChoice:
+        """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
+        return branches.target_choice(self._by.context, project)
+
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
+        """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
         self._by.may("projects.begin")
-        reader.engine(self._by.home, chosen.engine)
+        engines = engine_choices(chosen.engine)
+        for name in engines:
+            reader.engine(self._by.home, name)
         context = self._by.context
-        settings = {"engine": chosen.engine, "autonomy": chosen.autonomy, "review": chosen.review}
+        settings = {"engine": setting_of(chosen.engine), "autonomy": chosen.autonomy, "review": chosen.review}
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
-        agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
+        target = branches.keep_target(context, project, chosen.target)
+        environment.keep(context)
+        agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
+        seat.restart_dead_loops(context, besides=project)
         return Begun(
             project=project,
             path=context.project(project).path,
             settings=chosen,
+            target=target,
             written=written,
             coordinator=ident,
             started=started,
             resumed=[],
             left=[],
+            remote_control=remote_control.is_on(context, project),
             warnings=warnings + more,
         )
 
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
         """Start fleet's own coordinator unless one lives. Returns its id, whether it was started, and warnings."""
         coord = Coord(self._by)
-        seat = coord.show(project)
-        if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+        now = coord.show(project)
+        if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
             wake.start_watch(self._by.context, project)
-            return seat.holder, False, []
+            return now.holder, False, []
+        back = self._resume_agent_in_seat(now.holder)
+        if back is not None:
+            return back, True, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except errors.CoordinatorLives as error:  # another process was faster
             return str(error.facts["dispatch"]), False, []
         return seated.id, True, seated.warnings
 
+    def _resume_agent_in_seat(self, holder: str | None) -> str | None:
+        """Resume a dead coordinator that is an agent with turns, in its conversation if possible; None when it cannot be."""
+        if holder is None:
+            return None
+        context = self._by.context
+        try:
+            row = find.journal(context, holder)
+            if not reader.engine(self._by.home, row.engine or "").interactive:
+                return None
+            return resume.resume(context, holder).id
+        except (errors.NotResumable, errors.Absent):  # it was ended on purpose, or nothing is known of it any more
+            return None
+
     def remote_control(
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
         """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
+        off = remote_control.is_off_for_all(self._by.request) or None
         if to is None:
-            return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            known = self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            return known.replaced(off_for_all=off)
         self._by.may("projects.remote_control")
-        return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        changed = self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        return changed.replaced(off_for_all=off)

@@ -48,11 +48,13 @@ class Begun(Value):
     path: str
     new: bool = False  # false when it was registered before
     settings: Chosen
+    target: str | None  # the branch that finished work lands on; null when HEAD is detached and none is set
     written: list[str]  # the settings that were written into fleet.toml now
     coordinator: str  # the coordinator's id
     started: bool  # false when the coordinator was already running
     resumed: list[str]  # interrupted agents whose work continues
     left: list[str]  # interrupted agents whose work does not continue
+    remote_control: bool  # whether a coordinator that is an agent may be controlled from another device
     warnings: list[str]  # what would prevent an agent from starting
 
 
@@ -60,12 +62,22 @@ class Chosen(Value):
     engine: str
     autonomy: str
     review: str
+    target: str | None = None  # null: the target stays as it is
+
+
+class TargetChoice(Value):
+    """The branches that finished work can land on."""
+
+    kept: str | None  # the one that is set or was chosen; null when none is
+    current: str | None  # the branch of your checkout; null when HEAD is detached
+    branches: list[str]  # all but fleet's own
 
 
 class RemoteControlView(Value):
     project: str
     remote_control: RemoteControl | None  # up, down, or null when nobody has chosen yet
     changed: Said[bool] = None
+    off_for_all: Said[bool] = None  # true when config.toml of the home turns it off for all projects
 
 
 class Removed(Value):

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from fleet.model.states import ShownStatus, TaskStatus
 
 
+class NextStep(Value):
+    """The one next step of a task: the same in every view and every refusal."""
+
+    says: str  # why, or what the task waits for
+    command: str | None  # what to run; null when there is nothing to run now
+
+
 class GraphNode(Value):
     slug: str  # the task's name in its project
     title: str  # one line
@@ -28,6 +35,7 @@ class TaskView(GraphNode):
     archived: bool  # lists leave the task out
     not_before: Time | None  # the task waits until then
     engine: str | None  # the engine that should run the task
+    model: str | None  # the model that should run the task, as the engine calls it
     attempts: int  # how often the task was claimed
     reason: str | None  # why the task failed or is blocked
     open_blockers: int  # how many dependencies are neither done nor abandoned
@@ -46,6 +54,7 @@ class TaskDetails(TaskView):
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
     handoffs: int  # how many agents of the task were handed off
+    next_step: NextStep | None = None
 
 
 class LogEntry(Value):
@@ -70,6 +79,7 @@ class Explanation(Value):
     obstacles: list[Obstacle]  # what keeps a ready task from starting all the same
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
+    next_step: NextStep | None = None
 
 
 class Blocker(Value):
@@ -103,6 +113,7 @@ class Node(Value):
     not_before: Said[Time] = None
     verify: Said[str] = None
     engine: Said[str] = None
+    model: Said[str] = None
     assignee: Said[str] = None
     attempts: Said[int] = None
     reason: Said[str] = None

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.allow import is_rule
 from fleet.model.branches import INTEGRATION
-from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
+from fleet.model.text.documents.kinds import (
+    AUTONOMY,
+    ENGINE,
+    ENGINES,
+    Key,
+    Kind,
+    choice,
+    count,
+    duration_like,
+    is_number,
+)
 from fleet.model.text.sizes import size
 
 TYPE_CHECKING = False
@@ -105,6 +116,16 @@ def _is_patterns(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
+def _is_variables(value: object) -> bool:
+    """Whether a value is a list of names or patterns of variables."""
+    return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
+def _is_commands(value: object) -> bool:
+    """Whether a value is a list of the first words of commands that can be allowed."""
+    return isinstance(value, list) and all(is_rule(item) for item in value)
+
+
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
 _SECONDS = Kind(
     f"seconds, more than 0 and at most {_LONGEST_WAIT}",
@@ -165,6 +186,20 @@ SETTINGS = (
         default=90,
         kind=count(1, 100),
         help="how much of an engine's usage window may be used before no more agents are started on it",
+    ),
+    Setting(
+        name="ports.first",
+        file=HOME_FILE,
+        default=20_000,
+        kind=count(1_024, 65_000),
+        help="the first port that worktrees get; each gets a block of its own, named by FLEET_PORT_BASE",
+    ),
+    Setting(
+        name="ports.block",
+        file=HOME_FILE,
+        default=20,
+        kind=count(1, 1_000),
+        help="how many ports each worktree gets",
     ),
     Setting(
         name="spawn_cooldown",
@@ -265,6 +300,27 @@ SETTINGS = (
         help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
+        name="environment.file",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind("the path of a file", _is_line),
+        help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
+    ),
+    Setting(
+        name="environment.pass",
+        file=HOME_FILE,
+        default=[],
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
+    ),
+    Setting(
+        name="remote_control",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "down"),
+        help="whether coordinators may be controlled from another device; down turns it off for all projects",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
@@ -276,8 +332,8 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=ENGINE,
-        help="the engine that agents run on",
+        kind=ENGINES,
+        help="the engine that agents run on, or several: the next one while the one before it is held back",
     ),
     Setting(
         name="autonomy",
@@ -286,6 +342,14 @@ SETTINGS = (
         default=None,
         kind=AUTONOMY,
         help="what agents may do without asking",
+    ),
+    Setting(
+        name="allow",
+        file=PROJECT_FILE,
+        guard="frees",
+        default=[],
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
         name="target",

@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 
+class PortBlock(Row):
+    __slots__ = (
+        'base',
+        'size',
+    )
+
+    def __init__(
+        self,
+        base: int,
+        size: int,
+    ) -> None:
+        self.base = base
+        self.size = size
+
+
 class Claim(Row):
     __slots__ = (
         'id',
@@ -235,6 +250,58 @@ FAIL_MAKING = Query(
 def fail_making(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimState) -> int:
     """A thing could not be made. Nobody is at it any more."""
     return tx.write(FAIL_MAKING, {'after': after, 'at': at, 'id': id, 'before': before})
+
+
+FREE_PORTS = Query(
+    'free_ports',
+    "DELETE FROM ports WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = ports.claim AND c.state <> 'released')",
+    "DELETE FROM ports WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = ports.claim AND c.state <> 'released')",
+    None,
+)
+
+
+def free_ports(tx: Tx, /) -> int:
+    """Free the blocks of ports whose worktrees are released."""
+    return tx.write(FREE_PORTS, {})
+
+
+TAKEN_PORTS = Query(
+    'taken_ports',
+    'SELECT base, size FROM ports WHERE host = :host ORDER BY base',
+    'SELECT base, size FROM ports WHERE host = %(host)s ORDER BY base',
+    PortBlock,
+)
+
+
+def taken_ports(rows: Rows, /, *, host: str) -> list[PortBlock]:
+    """The blocks of ports that worktrees on a host have."""
+    return rows.select_all(TAKEN_PORTS, PortBlock, {'host': host})
+
+
+ADD_PORTS = Query(
+    'add_ports',
+    'INSERT INTO ports (claim, host, base, size) VALUES (:claim, :host, :base, :size) ON CONFLICT DO NOTHING',
+    'INSERT INTO ports (claim, host, base, size) VALUES (%(claim)s, %(host)s, %(base)s, %(size)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_ports(tx: Tx, /, *, claim: str, host: str, base: int, size: int) -> int:
+    """Give a block of ports to the claim of a worktree."""
+    return tx.write(ADD_PORTS, {'claim': claim, 'host': host, 'base': base, 'size': size})
+
+
+PORTS_OF_BUNDLE = Query(
+    'ports_of_bundle',
+    "SELECT p.base, p.size FROM ports p JOIN claims c ON c.id = p.claim WHERE c.project = :project AND c.slug = :slug AND c.state <> 'released' AND c.dispatch IS NULL AND c.kind = 'worktree'",
+    "SELECT p.base, p.size FROM ports p JOIN claims c ON c.id = p.claim WHERE c.project = %(project)s AND c.slug = %(slug)s AND c.state <> 'released' AND c.dispatch IS NULL AND c.kind = 'worktree'",
+    PortBlock,
+)
+
+
+def ports_of_bundle(rows: Rows, /, *, project: str, slug: str) -> PortBlock | None:
+    """The block of ports of a task's worktree."""
+    return rows.select_one(PORTS_OF_BUNDLE, PortBlock, {'project': project, 'slug': slug})
 
 
 HELD_CLAIM = Query(

@@ -171,6 +171,18 @@ class RemoteControlOf(Row):
         self.remote_control = remote_control
 
 
+class HeldSeat(Row):
+    __slots__ = (
+        'project',
+    )
+
+    def __init__(
+        self,
+        project: str,
+    ) -> None:
+        self.project = project
+
+
 class UnansweredQuestion(Row):
     __slots__ = (
         'id',
@@ -649,6 +661,19 @@ def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
     return rows.select_one(REMOTE_CONTROL_OF, RemoteControlOf, {'project': project})
 
 
+REMOTE_CONTROLLED = Query(
+    'remote_controlled',
+    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
+    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
+    HeldSeat,
+)
+
+
+def remote_controlled(rows: Rows, /) -> list[HeldSeat]:
+    """Projects whose coordinator may be controlled from another device."""
+    return rows.select_all(REMOTE_CONTROLLED, HeldSeat, {})
+
+
 SUCCESSOR_OF = Query(
     'successor_of',
     "SELECT * FROM dispatches WHERE project = :project AND predecessor = :predecessor AND kind = :kind AND (exec_state <> 'failed' OR launched_at IS NOT NULL) ORDER BY created_at DESC, id LIMIT 1",
@@ -712,6 +737,18 @@ TROUBLE_OF = Query(
 def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
     """Tasks of a project that wait for a person: blocked or failed."""
     return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})
+
+
+SEATS_HELD_BY = Query(
+    'seats_held_by',
+    'SELECT project FROM seats WHERE holder = :dispatch',
+    'SELECT project FROM seats WHERE holder = %(dispatch)s',
+    HeldSeat,
+)
+
+
+def seats_held_by(rows: Rows, /, *, dispatch: str) -> list[HeldSeat]:
+    return rows.select_all(SEATS_HELD_BY, HeldSeat, {'dispatch': dispatch})
 
 
 WAKE_OF = Query(

@@ -50,6 +50,8 @@ class Dispatch(Row):
         'reported_commit',
         'settled_commit',
         'descendants',
+        'instead_of',
+        'instead_why',
     )
 
     def __init__(
@@ -91,6 +93,8 @@ class Dispatch(Row):
         reported_commit: str | None,
         settled_commit: str | None,
         descendants: str,
+        instead_of: str | None,
+        instead_why: str | None,
     ) -> None:
         self.id = id
         self.kind = kind
@@ -129,6 +133,8 @@ class Dispatch(Row):
         self.reported_commit = reported_commit
         self.settled_commit = settled_commit
         self.descendants = descendants
+        self.instead_of = instead_of
+        self.instead_why = instead_why
 
 
 class DispatchHead(Row):
@@ -293,6 +299,8 @@ class LeftAttempt(Row):
         'reported_commit',
         'settled_commit',
         'descendants',
+        'instead_of',
+        'instead_why',
         'conversation',
     )
 
@@ -335,6 +343,8 @@ class LeftAttempt(Row):
         reported_commit: str | None,
         settled_commit: str | None,
         descendants: str,
+        instead_of: str | None,
+        instead_why: str | None,
         conversation: str | None,
     ) -> None:
         self.id = id
@@ -374,6 +384,8 @@ class LeftAttempt(Row):
         self.reported_commit = reported_commit
         self.settled_commit = settled_commit
         self.descendants = descendants
+        self.instead_of = instead_of
+        self.instead_why = instead_why
         self.conversation = conversation
 
 
@@ -843,6 +855,19 @@ SET_RESUMES = Query(
 def set_resumes(tx: Tx, /, *, resumes: Resumes | None, id: str) -> int:
     """How a resume goes on."""
     return tx.write(SET_RESUMES, {'resumes': resumes, 'id': id})
+
+
+SET_INSTEAD = Query(
+    'set_instead',
+    "UPDATE dispatches SET instead_of = :engine, instead_why = :why WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET instead_of = %(engine)s, instead_why = %(why)s WHERE id = %(id)s AND exec_state = 'pending'",
+    None,
+)
+
+
+def set_instead(tx: Tx, /, *, engine: str | None, why: str | None, id: str) -> int:
+    """The engine that would have come first, and why it is held back."""
+    return tx.write(SET_INSTEAD, {'engine': engine, 'why': why, 'id': id})
 
 
 NOTE_DESCENDANTS = Query(

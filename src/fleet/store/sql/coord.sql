@@ -138,6 +138,11 @@ UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remo
 -- returns: RemoteControlOf?
 SELECT remote_control FROM projects WHERE name = :project;
 
+-- name: remote_controlled
+-- Projects whose coordinator may be controlled from another device.
+-- returns: HeldSeat*
+SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name;
+
 -- name: successor_of
 -- The dispatch that followed another as the same kind; one that could not be started does not count.
 -- returns: Dispatch?
@@ -170,6 +175,10 @@ ORDER BY d.created_at, d.id;
 -- returns: TaskTrouble*
 SELECT slug, status, reason FROM tasks
 WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;
+
+-- name: seats_held_by
+-- returns: HeldSeat*
+SELECT project FROM seats WHERE holder = :dispatch;
 
 -- name: wake_of
 -- What the coordinator of a project was told last.

@@ -167,6 +167,10 @@ SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT N
 -- How a resume goes on.
 UPDATE dispatches SET resumes = :resumes WHERE id = :id AND exec_state = 'pending';
 
+-- name: set_instead
+-- The engine that would have come first, and why it is held back.
+UPDATE dispatches SET instead_of = :engine, instead_why = :why WHERE id = :id AND exec_state = 'pending';
+
 -- name: note_descendants
 -- Processes that descend from an agent and may outlive it unmarked.
 UPDATE dispatches SET descendants = :descendants WHERE id = :id AND exec_state = 'in_flight';

@@ -1,8 +1,8 @@
 -- name: add_task
 -- A new task. Its count of open blockers is set once its edges are there.
-INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine,
+INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, model,
                    assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at)
-VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine,
+VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :model,
         :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at)
 ON CONFLICT DO NOTHING;
 
@@ -55,9 +55,9 @@ WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> 
 UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
                  left_uncommitted = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
-                 stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
-                 reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END,
-                 work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v
+                 stage = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 THEN stage ELSE 'worker' END,
+                 reason = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND stage IN ('fix', 'rebase') THEN reason END,
+                 work = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND EXISTS (SELECT 1 FROM verdicts v
                    WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END
 WHERE project = :project AND slug = :slug AND status = :was;
 
@@ -100,7 +100,7 @@ GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.sl
 -- name: edit_task
 -- The fields a person may change.
 UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before,
-                 verify = :verify, engine = :engine, changed_at = :at
+                 verify = :verify, engine = :engine, model = :model, changed_at = :at
 WHERE project = :project AND slug = :slug;
 
 -- name: pause_task

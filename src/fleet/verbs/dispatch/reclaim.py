@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import RECL_STEPS, is_unfinished
+from fleet.model.dispatch.steps import HANDED_OFF, RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
 from fleet.model.results.value import Value
@@ -22,6 +21,7 @@ from fleet.model.text.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.verdict import may_go
+from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import release
@@ -205,7 +205,10 @@ def _tear_down(context: Context, claim: Claim) -> None:
     if command and claim.state == "live" and os.path.isdir(claim.name):
         context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
         words = ["/bin/sh", "-c", command]
-        context.world.programs.record("worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name)
+        ports = context.store.read(lambda rows: bundles.port_variables(rows, claim.project or "", claim.slug))
+        context.world.programs.record(
+            "worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name, env={**os.environ, **ports}
+        )
 
 
 def _teardown(context: Context, project: str | None) -> str | None:
@@ -311,7 +314,8 @@ def journal_view(rows: Rows, ident: str) -> Journal | None:
     claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
     agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
-        state, data = "live" if agent.archived_at is None else "archived", {"session": agent.session}
+        state = "live" if agent.archived_at is None else "archived"
+        data = {"session": agent.session, "conversation": agent.conversation}
         claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
     return Journal.made_of(
         row,

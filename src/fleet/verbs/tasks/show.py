@@ -49,6 +49,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
         archived=bool(row.archived),
         not_before=iso_or_none(row.not_before),
         engine=row.engine,
+        model=row.model,
         assignee=row.assignee,
         attempts=row.attempts,
         reason=row.reason,

@@ -10,6 +10,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.results.projects import Begun
     from fleet.surfaces.cli.options import Unkeyed
+
+    class UpGiven(Unkeyed):
+        """The options of `fleet up` that are not written into fleet.toml."""
+
+        target: str | None
+
 
 _AUTONOMY = {
     "ask": "nothing: they ask before each step",
@@ -45,6 +52,7 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--engine", metavar="NAME", help="the engine that agents run on")
 @click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do without asking")
 @click.option("--review", type=click.Choice(list(_REVIEW)), help="who reviews work before it is merged")
+@click.option("--target", metavar="BRANCH", help="the branch that finished work lands on (default: your current one)")
 @click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
 @unkeyed
 def up(
@@ -55,11 +63,12 @@ def up(
     review: str | None,
     *,
     yes: bool,
-    **given: Unpack[Unkeyed],
+    **given: Unpack[UpGiven],
 ) -> None:
     """Set up fleet: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
-    Your choices are written into fleet.toml; settings that it already has are kept. After a reboot the command offers to resume
+    Your choices are written into fleet.toml; settings that it already has are kept. The branch that finished work lands on is kept
+    in the repository, unless fleet.toml sets target. After a reboot the command offers to resume
     interrupted agents. Repeating the command changes nothing.
 
     \b
@@ -74,6 +83,7 @@ def up(
         options = {"engine": engine, "autonomy": autonomy, "review": review}
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
+        chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
         with waiting(f"starting the coordinator of {project}"):
             begun = fleet.projects.begin(project, chosen)
@@ -85,6 +95,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
     """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
+    chosen.engine = ",".join(engine_choices(chosen.engine))
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not is_interactive:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
@@ -95,11 +106,22 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
         "Which engine do agents run on?", _offered_engines(fleet.engines.all())
     )
     if not chosen.autonomy:
-        can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
+        can = fleet.engines.show(engine_choices(chosen.engine)[0]).autonomy or _AUTONOMY
         offered = {name: text for name, text in _AUTONOMY.items() if name in can}
         chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)
     return chosen
+
+
+def _ask_target(fleet: Fleet, project: str) -> str | None:
+    """Ask once which branch finished work lands on; None when that is known, or there is nothing to choose from."""
+    choice = fleet.projects.targets(project)
+    if choice.kept or not choice.branches or choice.branches == [choice.current]:
+        return None
+    terminal.say(terminal.paint("Which branch does finished work land on?", "bold"))
+    terminal.say(f"  {', '.join(choice.branches)}")
+    offered = click.Choice(choice.branches)
+    return str(click.prompt("  your choice", type=offered, show_choices=False, default=choice.current))
 
 
 def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
@@ -135,6 +157,8 @@ def _print_begun(begun: Begun) -> None:
     terminal.say(f"project {begun.project} is {begun.path}{'' if begun.new else ' (it was already)'}")
     how = ", ".join(f"{name} {getattr(begun.settings, name)}" for name in _CHOICES)
     terminal.say(f"  {how}{'; written into fleet.toml' if begun.written else ' (as fleet.toml says)'}")
+    if begun.target:
+        terminal.say(f"  finished work lands on {begun.target}, when you say `fleet land`")
     back = begun.coordinator in begun.resumed
     now = "is started" if begun.started else "is resumed" if back else "is running already"
     terminal.say(f"  coordinator {begun.coordinator} {now}")
@@ -142,6 +166,11 @@ def _print_begun(begun: Begun) -> None:
         terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
     if begun.left:
         terminal.say(f"  interrupted, and not resumed: {', '.join(begun.left)} — `fleet resume --list` shows why")
+    if begun.remote_control:
+        terminal.say(
+            f"  remote control of an agent that coordinates is on: `fleet rc down {begun.project}` turns it off, "
+            'remote_control = "down" in config.toml for all'
+        )
     for warning in begun.warnings:
         terminal.say(terminal.paint(f"  warning: {warning}", "yellow"))
     if not (begun.new or begun.written or begun.started or begun.resumed):
