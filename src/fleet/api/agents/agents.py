@@ -9,8 +9,15 @@ from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.model.results.agents import AgentView
     from fleet.world.tmux import Pane
+
+    # `list` is a method below.
+    Lines = list[str]
+
+_LOOK_AGAIN = 0.5
 
 
 class Agents(Part):
@@ -40,6 +47,23 @@ class Agents(Part):
             except FileNotFoundError:
                 continue
         raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept")
+
+    def follow(self, ident: str) -> Iterator[Lines]:
+        """Yield the lines of an agent's output as they come, until it has ended. An unfinished last line waits."""
+        from fleet.model.text.following import new_lines
+
+        shown: Lines = []
+        while True:
+            pane = self._pane(ident)
+            is_over = pane is None or pane.dead
+            lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
+            lines = lines[:-1] if is_over else lines[:-2]
+            if new := new_lines(shown, lines):
+                shown = lines
+                yield new
+            if is_over:
+                return
+            self._by.clock.wait(_LOOK_AGAIN)
 
     def attach_words(self, ident: str) -> list[str]:
         """Return the command that attaches a terminal to an agent's session."""
