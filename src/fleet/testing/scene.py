@@ -158,7 +158,7 @@ def make_repository(path: str) -> None:
 
 _OUTSIDE = (
     *("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "agent_environment"),
-    *("merge_tree", "job_process"),
+    *("merge_tree", "warm_tree", "job_process"),
 )
 
 

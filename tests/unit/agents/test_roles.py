@@ -26,7 +26,7 @@ READS = {
     "graph": "export markdown show slugs",
     "homes": "plan_repair show",
     "jobs": "dead_items find item items list logs named plan show",
-    "merge": "mergeable recorded",
+    "merge": "ahead mergeable recorded",
     "messages": "questions",
     "operations": "follow list newest with_archived",
     "projects": "list show",

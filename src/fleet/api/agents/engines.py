@@ -32,9 +32,9 @@ class Engines(Part):
         return self._by.store.read(failed_turns.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """Lift the hold of an engine because a person says that the engine works again."""
+        """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
         self._by.may("engines.lift")
-        return self._by.commit(failed_turns.lift(names.engine(engine)))
+        return failed_turns.try_again(self._by.context, names.engine(engine))
 
     def install_hooks(self, engine: str) -> HooksInstalled:
         """Install fleet's hooks in the person's own settings of an engine."""

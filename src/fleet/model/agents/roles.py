@@ -83,6 +83,7 @@ ACTS = {
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
     "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
+    "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does

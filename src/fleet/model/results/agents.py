@@ -19,7 +19,7 @@ class AgentView(Value):
     model: str | None  # the model that the agent was started with; null for the engine's own
     instead_of: str | None  # the engine that would have come first, but was held back when the agent started
     autonomy: str | None  # what the agent may do without asking
-    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
+    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
     source: str  # where the state comes from: store, process, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
@@ -48,6 +48,9 @@ class Question(Value):
     kind: str  # permission, question, or screen
     text: str
     command: str | None  # the command that the agent wants to run, or the whole input of the tool
+    change: (
+        str | None
+    )  # what the tool would write, as a diff; null when it writes no file, or the input was too long to keep
     choices: list[Choice]  # one for each question that is asked at once
     asked_at: Time | None
     answerable: bool  # false: the question can be answered only at the agent's terminal
@@ -56,6 +59,7 @@ class Question(Value):
 class Choice(Value):
     question: str  # empty for a permission
     options: list[str]
+    descriptions: list[str]  # what each option means, in the same order; empty when the agent described none
     many: bool  # several options may be chosen
 
 

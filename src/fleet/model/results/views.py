@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
+from fleet.model.results.tasks import NextStep
 from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
@@ -24,10 +25,18 @@ class Overview(Value):
     parked: list[Parked]  # newest first, 200 at most
     holds: list[HoldView]  # engines on which no agent is started
     merging: list[Merging]
+    to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
+
+
+class ToLand(Value):
+    project: str
+    commits: int  # how many wait
+    integration: str
+    target: str  # the branch that `fleet land` would move
 
 
 class Obstacle(Value):
@@ -59,6 +68,7 @@ class Failure(Value):
     title: str
     reason: str | None
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class Parked(Value):
@@ -72,6 +82,7 @@ class Parked(Value):
     reason: str | None
     not_before: Time | None  # the time that the task waits for
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class HoldView(Value):

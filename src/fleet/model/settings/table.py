@@ -26,6 +26,12 @@ PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 
 
+# What the setup commands of usual projects read.
+SETUP_FILES = (
+    *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
+    *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
+    *("Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile*", "composer.*", "mix.*", "Makefile", ".tool-versions"),
+)
 # Ignored folders and files that a build, a package manager or a desktop creates again.
 DISPOSABLE = (
     *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
@@ -386,6 +392,13 @@ SETTINGS = (
         help="whether work is merged into the integration branch, or by pull request",
     ),
     Setting(
+        name="merge_batch",
+        file=PROJECT_FILE,
+        default=8,
+        kind=count(1, 100),
+        help="how many tasks that wait to be merged are merged together, with one verify; 1 merges each alone",
+    ),
+    Setting(
         name="pr.command",
         file=PROJECT_FILE,
         guard="runs",
@@ -408,6 +421,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.setup_files",
+        file=PROJECT_FILE,
+        default=list(SETUP_FILES),
+        kind=_PATTERNS,
+        help="what the setup command depends on: when one of these files changed, the merge tree is set up again",
     ),
     Setting(
         name="worktree.submodules",

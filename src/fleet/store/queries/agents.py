@@ -476,6 +476,19 @@ def try_engine(tx: Tx, /, *, dispatch: str | None, at: int | None, engine: str, 
     return tx.write(TRY_ENGINE, {'dispatch': dispatch, 'at': at, 'engine': engine, 'was': was})
 
 
+END_HOLD = Query(
+    'end_hold',
+    'UPDATE holds SET until = :at, trial = NULL, tried_at = NULL WHERE engine = :engine',
+    'UPDATE holds SET until = %(at)s, trial = NULL, tried_at = NULL WHERE engine = %(engine)s',
+    None,
+)
+
+
+def end_hold(tx: Tx, /, *, at: int | None, engine: str) -> int:
+    """A person says that the engine works again: whoever asks for it next tries it."""
+    return tx.write(END_HOLD, {'at': at, 'engine': engine})
+
+
 LIFT_HOLD = Query(
     'lift_hold',
     'DELETE FROM holds WHERE engine = :engine',

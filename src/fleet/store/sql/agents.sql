@@ -88,6 +88,10 @@ ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reaso
 -- Compare and set: one trial at a time.
 UPDATE holds SET trial = :dispatch, tried_at = :at WHERE engine = :engine AND COALESCE(trial, '') = COALESCE(CAST(:was AS TEXT), '');
 
+-- name: end_hold
+-- A person says that the engine works again: whoever asks for it next tries it.
+UPDATE holds SET until = :at, trial = NULL, tried_at = NULL WHERE engine = :engine;
+
 -- name: lift_hold
 DELETE FROM holds WHERE engine = :engine;
 

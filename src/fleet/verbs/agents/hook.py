@@ -8,8 +8,8 @@ short.
 from __future__ import annotations
 
 from fleet.model.agents import questions as asking
+from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
-from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
@@ -22,8 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.agents.activity.hook_events import Facts, Turn
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.model.agents.hook_events import Facts, Turn
     from fleet.model.results.reports import Received
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
@@ -40,7 +40,7 @@ REPORT = (
 _MILLIONTHS = 1_000_000
 _SEPARATORS = str.maketrans("", "", "_.-")
 # States that say more than `idle`.
-_INFORMATIVE = frozenset({"stopped", "failed_turn", "limit", "asks"})
+_INFORMATIVE = frozenset({"stopped", "failed_turn", "limit", "login", "asks"})
 _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
@@ -205,7 +205,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
             engine_holds.hold(tx, event.dialect.engine, remedy, reason)
-        state = "limit" if remedy == "limit" else "failed_turn"
+        state = remedy if remedy is not None and remedy in HELD else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
         return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event), yields=True), []
@@ -327,7 +327,7 @@ def record_agent(tx: Tx, after: LivingAgent) -> None:
 
 def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
     """Lift the hold of the engine when a good turn proves that the engine works again."""
-    if report.turn != "good" or report.state in {"failed_turn", "limit"}:
+    if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
     if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
         q.lift_hold(tx, engine=event.dialect.engine)

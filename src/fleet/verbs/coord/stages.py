@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.tasks.pipeline import KIND_AT, MENDING
+from fleet.model.tasks.pipeline import KIND_AT, MENDING, MOST_FIXES
 from fleet.store import queries as q
 from fleet.verbs.dispatch import dispatch as dispatching
 from fleet.verbs.dispatch.plan import Wanted
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fleet.store.queries import ListedTask, WaitingStage
     from fleet.verbs.context import Context
 
-MOST_FIXES = 3
 _MOST_READY = 100
 # An open task at one of these stages gets no agent, except a review when agents review.
 _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
@@ -76,12 +75,16 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 
 
 def _start_next_merge(context: Context, project: str) -> list[str]:
-    """Start `fleet merge` as a process of its own: it may take long. Return one line; none when a merge is running."""
+    """Start `fleet merge` of what waits to be merged as a process of its own: it may take long.
+
+    Return one line; none when a merge is running.
+    """
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     mergeable = [row.slug for row in rows if row.status != "done"]
     at_work = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     busy = any(row.kind == "finisher" for row in at_work)
     if not mergeable or busy or context.setting("merge", project) == "pr":
         return []
-    context.world.start_fleet("merge", mergeable[0], "-p", project)
-    return [f"merging {mergeable[0]}"]
+    together = mergeable[: context.setting("merge_batch", project)]
+    context.world.start_fleet("merge", *together, "-p", project)
+    return [f"merging {', '.join(together)}"]

@@ -5,10 +5,8 @@ It moves the dispatch to in_flight, once, and becomes the engine. If the dispatc
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
 import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
@@ -17,13 +15,15 @@ from fleet import errors
 from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.roles import role_of
+from fleet.model.branches import task_branch
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
 from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
-from fleet.model.text import escapes, jsontext
+from fleet.model.text import jsontext
+from fleet.resources.worktree.prepare import Preparation, files_to_include, prepare
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -45,9 +45,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
 
-_REASON = 300
 _LINK_WAIT = 10.0
-_SETUP_LIMIT = 3_600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +96,8 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
+        # The agent before may have been killed while its git wrote: this one's git would refuse to write.
+        context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
         _note_untracked_files(context, row, row.slug)
     if row.kind == "coord":
@@ -289,12 +289,19 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
     populate_submodules(context, row.project, repository, cwd)
-    names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    included = files_to_include(context.world, repository)
+    names = [name for name in included if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
-    for name in names:
-        source, target = os.path.join(repository, name), os.path.join(cwd, name)
-        context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
-    run_hook(context, row, "worktree.setup", cwd)
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
+    wanted = Preparation(
+        repository=repository,
+        path=cwd,
+        copies=tuple(names),
+        setup=context.setting("worktree.setup", row.project),
+        log=f"{context.world.home}/{paths.log(row.id, 'setup')}",
+        env={**os.environ, **ports},
+    )
+    prepare(context.world, wanted)
     context.world.files.publish(marker, b"done\n")
 
 
@@ -317,12 +324,6 @@ def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
         world.files.publish(note, files)
 
 
-def _copy_file(source: str, target: str) -> None:
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
-        shutil.copy2(source, target, follow_symlinks=False)
-
-
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
     """Record the digests of the files to be copied: an unchanged copy is reproducible and needs no saving."""
     if not names:
@@ -331,45 +332,3 @@ def _record_copies(context: Context, row: Dispatch, repository: str, names: list
     before = json.loads(context.world.files.read(path)) if os.path.exists(f"{context.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
     context.world.files.publish(path, json.dumps(copies).encode())
-
-
-def files_to_include(context: Context, repository: str) -> list[str]:
-    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
-    patterns = os.path.join(repository, ".worktreeinclude")
-    if not os.path.exists(patterns):
-        return []
-    named, ignored = (
-        _ignored_files(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
-    )
-    return sorted(named & ignored)
-
-
-def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
-    """Return the untracked files that git ignores by the given exclude option; empty when git fails."""
-    words = [
-        "git",
-        f"--git-dir={repository}/.git",
-        f"--work-tree={repository}",
-        "ls-files",
-        "-z",
-        "--others",
-        "--ignored",
-        flag,
-    ]
-    listed = context.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
-    return {name for name in listed.out.split("\0") if name and not name.endswith("/")} if listed.ok else set()
-
-
-def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
-    """Run the user's command from a setting in a worktree, with a log; raise when the command fails."""
-    words = context.setting(setting, row.project)
-    if not words:
-        return
-    log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
-    result = context.world.programs.record(
-        setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd, env={**os.environ, **ports}
-    )
-    if not result.ok:
-        output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
-        raise errors.FleetError(what=f"{setting} failed ({result.status}): {output}")

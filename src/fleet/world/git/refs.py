@@ -9,7 +9,7 @@ import os
 import select
 from time import monotonic
 
-from fleet.model.branches import HEADS, head_ref
+from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
 from fleet.world.git import pointers
 
 TYPE_CHECKING = False
@@ -55,13 +55,39 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
     return there if all(map(_is_commit, there.values())) else None
 
 
+def followed(git_dir: str) -> str:
+    """Return the branch that the integration branch is based on; empty when none is stored."""
+    try:
+        return branch_in((_text(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
+    except (OSError, ValueError):
+        return ""
+
+
+def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
+    """Whether work may wait to land: the integration branch exists, and is not where its target is.
+
+    Without a name, the target is the branch that was kept. True where only git can tell.
+    """
+    target = target or followed(git_dir)
+    tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
+    return tips is None or (integration in tips and tips.get(target) != tips[integration])
+
+
+def head_of(worktree: str) -> str | None:
+    """Return what a linked worktree's HEAD says: `ref: ` and a ref, or a commit; None when it cannot be read."""
+    try:
+        own = _entry(worktree)
+        return None if own is None else (_text(f"{own}/HEAD") or "").strip() or None
+    except (OSError, ValueError):
+        return None
+
+
 def head_commit(worktree: str) -> str | None:
     """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
     try:
-        entry = _text(f"{worktree}/.git") or ""
-        if not entry.startswith("gitdir:"):
+        own = _entry(worktree)
+        if own is None:
             return None
-        own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
         head = (_text(f"{own}/HEAD") or "").strip()
         if head.startswith("ref:"):
             ref = head.removeprefix("ref:").strip()
@@ -81,6 +107,12 @@ def head_moved_at(worktree: str) -> int | None:
         return os.stat(f"{own}/logs/HEAD").st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
     except (OSError, ValueError):
         return None
+
+
+def _entry(worktree: str) -> str | None:
+    """Return git's entry of a linked worktree, as its `.git` file says; None when there is no such file."""
+    told = _text(f"{worktree}/.git") or ""
+    return os.path.join(worktree, told.removeprefix("gitdir:").strip()) if told.startswith("gitdir:") else None
 
 
 def _is_commit(text: str) -> bool:

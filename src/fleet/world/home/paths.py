@@ -51,6 +51,11 @@ def merge_tree(project: str, dispatch: str) -> str:
     return f"projects/{project}/merges/{dispatch}"
 
 
+def warm_tree(project: str) -> str:
+    """Return the prepared worktree in which a project's work is merged. No dispatch has such an id."""
+    return f"projects/{project}/merges/warm"
+
+
 def worker_dir(project: str, slug: str) -> str:
     """Return the folder of what fleet notes beside a task's worktree."""
     return f"projects/{project}/workers/{slug}"
