@@ -101,7 +101,7 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     ahead = fleet.merge.ahead(project=project)
     if ahead:
-        terminal.warn(f"waiting for the merge of {ahead} …")
+        terminal.warn(f"waiting for another merge: {ahead}")
     with waiting(f"trying to merge {slug}, and running its verify command"):
         tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:

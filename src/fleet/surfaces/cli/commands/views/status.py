@@ -85,6 +85,10 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("Jobs", "cyan", map(_job_entry, page.jobs))
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
+    if page.remote_control:
+        terminal.say(
+            terminal.paint(f"remote control up: {', '.join(page.remote_control)} — `fleet rc down PROJECT`", "dim")
+        )
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
     for line in page.elsewhere:
