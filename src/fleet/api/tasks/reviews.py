@@ -74,8 +74,17 @@ class Reviews(Part):
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
         text = quote_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
         change = review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work)
-        with advised(self._by, "review", project, slug):
-            return context.commit(change, key)
+        try:
+            with advised(self._by, "review", project, slug):
+                return context.commit(change, key)
+        except (errors.IllegalStep, errors.Superseded, errors.Contested) as error:
+            message = context.world.ids.dispatch()
+            late = review.LateVerdict(
+                project=project, slug=slug, verdict=verdict, comments=text.strip(), work=work, message=message
+            )
+            if not late.comments or not context.commit(review.keep_comments(late)):
+                raise
+            raise errors.VerdictTooLate(project=project, slug=slug, why=str(error)) from error
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:

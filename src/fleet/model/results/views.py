@@ -28,6 +28,7 @@ class Overview(Value):
     to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
+    remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 

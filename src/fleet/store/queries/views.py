@@ -54,6 +54,7 @@ class Verdict(Row):
         'verdict',
         'comments',
         'work',
+        'counted',
     )
 
     def __init__(
@@ -63,12 +64,14 @@ class Verdict(Row):
         verdict: ReviewVerdict,
         comments: str,
         work: str | None,
+        counted: int,
     ) -> None:
         self.at = at
         self.actor = actor
         self.verdict = verdict
         self.comments = comments
         self.work = work
+        self.counted = counted
 
 
 class PullRequest(Row):
@@ -473,21 +476,21 @@ def review_queue(rows: Rows, /) -> list[QueuedReview]:
 
 ADD_VERDICT = Query(
     'add_verdict',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work)',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s, %(counted)s)',
     None,
 )
 
 
-def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None) -> int:
-    """What a reviewer said."""
-    return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work})
+def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None, counted: int) -> int:
+    """What a reviewer said. It does not count when another verdict came first; then its comments are kept."""
+    return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work, 'counted': counted})
 
 
 ACCEPTED_WORK = Query(
     'accepted_work',
-    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1",
-    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work AND counted = 1 LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s AND counted = 1 LIMIT 1",
     Existence,
 )
 
@@ -499,8 +502,8 @@ def accepted_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Exist
 
 VERDICTS_OF = Query(
     'verdicts_of',
-    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
-    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
     Verdict,
 )
 

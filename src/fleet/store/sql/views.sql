@@ -8,19 +8,19 @@ WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND arch
 ORDER BY priority DESC, changed_at, project, slug;
 
 -- name: add_verdict
--- What a reviewer said.
-INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work)
-VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work);
+-- What a reviewer said. It does not count when another verdict came first; then its comments are kept.
+INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted)
+VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted);
 
 -- name: accepted_work
 -- Whether a commit of a task's work was accepted.
 -- returns: Existence?
-SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1;
+SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work AND counted = 1 LIMIT 1;
 
 -- name: verdicts_of
 -- What was said of a task's work, oldest first.
 -- returns: Verdict*
-SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
+SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
 -- Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.

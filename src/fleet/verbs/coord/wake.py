@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
-from fleet.model.agents.waking import RESTS, Situation, news, things_to_do, wake_text
+from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES

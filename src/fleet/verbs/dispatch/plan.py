@@ -17,6 +17,7 @@ from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times
 from fleet.model.text.times import SECOND, duration
@@ -269,11 +270,17 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
         "branch": order.branch,
         "verify": f"- Before you say done, `{task.verify}` has to pass.\n" if task and task.verify else "",
         "integration": order.integration,
-        "comments": (task and task.reason) or "",
+        "comments": _comments(context, task) if task else "",
         "history": _history(context, task) if task else "",
     }
     text = prompt.prompt(context.world.home, order.kind, facts)
     return f"{text}\n{handoff}" if handoff else text
+
+
+def _comments(context: Context, task: WholeTask) -> str:
+    """Return why the work is not good yet, with what other reviewers said of it."""
+    verdicts = context.store.read(lambda rows: q.verdicts_of(rows, project=task.project, slug=task.slug))
+    return f"{task.reason or ''}{describe_beside(verdicts)}".strip()
 
 
 def _history(context: Context, task: WholeTask) -> str:

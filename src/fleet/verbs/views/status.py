@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.agents.silence import ways_out
+from fleet.model.agents.activity.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.next_steps import steps_of_stopped
@@ -47,6 +48,7 @@ def status(context: Context, project: str | None = None) -> Overview:
     whole = page.replaced(
         failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
         parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
+        remote_control=controlled_projects(context),
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
     )
@@ -149,6 +151,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> 
         to_land=[],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
+        remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )

@@ -82,6 +82,10 @@ def _print_page(page: Overview, now: int) -> None:
     )
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
+    if page.remote_control:
+        terminal.say(
+            terminal.paint(f"remote control up: {', '.join(page.remote_control)} — `fleet rc down PROJECT`", "dim")
+        )
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
     for line in page.elsewhere:
@@ -123,6 +127,8 @@ def _obstacle_entry(each: Obstacle) -> str:
 def _need_entry(need: NeedView, now: int) -> str:
     """Return the command that answers, and the question, on a second line where both do not fit on one."""
     text, command = _one_line(need.text), _one_line(need.command or "")
+    if command.startswith("{"):  # the input of a tool that is no command
+        command = f"`fleet questions {need.question}` shows it whole"
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
