@@ -34,7 +34,7 @@ READS = {
     "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",
     "tasks": "list ready show why",
-    "views": "doctor overview recap status nearest",
+    "views": "doctor nearest overview recap status",
 }
 # What tmux and sessions call, which proves what it does by what is there.
 MACHINERY = {"sessions.launch", "sessions.settle", "sessions.settle_soon"}
