@@ -159,6 +159,13 @@ class LimitReached(Refused):
     hint = "wait for one to end, or raise {setting} in config.toml"
 
 
+class NoPortsLeft(Refused):
+    """Every block of ports belongs to a worktree."""
+
+    says = "no block of {size} ports is free from port {first} on: {taken} worktrees have one"
+    hint = "remove worktrees with `fleet clean`, or set a lower ports.block or ports.first in config.toml"
+
+
 class EngineHeld(Refused):
     """The engine is held back by a usage limit or a missing login, so a new agent would stop at once."""
 
@@ -210,6 +217,10 @@ class NotMergeable(Refused):
 
     says = "{project}/{slug} was not merged: {why}"
     hint = "{advice}"
+
+
+class NotVerified(NotMergeable):
+    """The merged files could not be set up, or the verify command failed on them or changed them."""
 
 
 class UncommittedWork(Refused):

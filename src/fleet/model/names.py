@@ -20,6 +20,9 @@ KEY_LENGTH = 100
 _LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _SLUG = _LOWER | frozenset("-_.")
 _ACTOR = _SLUG | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ@+")
+# Such as gpt-5.1-codex, anthropic/claude-opus-4-5 and sonnet[1m].
+_MODEL = _ACTOR | frozenset("/:[]=")
+_MODEL_FIRST = _ACTOR - frozenset("-.@+_")
 _HEX = frozenset("0123456789abcdef")
 _ID_LENGTH = 8
 _SHORTEST_COMMIT, _LONGEST_COMMIT = 4, 64
@@ -65,6 +68,11 @@ def tag(given: str) -> str:
 def engine(given: str) -> str:
     """Check the name of an engine."""
     return _name("engine", given, TAG_LENGTH, _SLUG)
+
+
+def model(given: str) -> str:
+    """Check the name of a model, as an engine calls it: it becomes a word of the engine's command line, never an option."""
+    return _name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
 
 
 def key(given: str) -> str:

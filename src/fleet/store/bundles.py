@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.claim_steps import STEPS
+from fleet.model.dispatch.ports import free_block
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.tables import change
 from fleet.model.text import jsontext
@@ -84,6 +85,29 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
         return None
     return _replace(tx, wanted, existing, seen)
+
+
+def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
+    """Give the task's worktree a block of ports that no other worktree on this host has. It keeps the one it has.
+
+    Blocks of released worktrees are free. NoPortsLeft when no block is left.
+    """
+    if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
+        return
+    q.free_ports(tx)
+    for claim in current(tx, project, slug):
+        if claim.kind == "worktree":
+            taken = [(row.base, row.size) for row in q.taken_ports(tx, host=claim.host)]
+            base = free_block(taken, first=first, size=size)
+            if base is None:
+                raise errors.NoPortsLeft(size=size, first=first, taken=len(taken))
+            q.add_ports(tx, claim=claim.id, host=claim.host, base=base, size=size)
+
+
+def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]:
+    """Return the variables that name a worktree's own block of ports; empty when it has none."""
+    block = q.ports_of_bundle(rows, project=project, slug=slug) if slug else None
+    return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
 
 
 def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:

@@ -17,18 +17,23 @@ WAIT = 30.0
 # The settings of config.toml that do not concern the store; checks/hot.py compares them with the table of settings.
 ELSEWHERE = frozenset(
     (
+        b"environment.file",
+        b"environment.pass",
         b"exit_grace",
         b"git_limit",
         b"handoff.ask_percent",
         b"handoff.ask_tokens",
         b"handoff.force_percent",
         b"handoff.force_tokens",
+        b"handoff.without_progress",
         b"keep_operations",
         b"limits.agents",
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
         b"remote_control",
+        b"ports.block",
+        b"ports.first",
         b"report_grace",
         b"silent_after",
         b"spawn_cooldown",

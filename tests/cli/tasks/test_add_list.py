@@ -110,3 +110,28 @@ def test_what_does_not_fit_a_list_is_refused(fleet):
     (fleet.where / "plan.md").write_bytes(b"- caf\xe9\n")
     fleet("add", "plan.md").refused(2, "UTF-8")
     fleet("add", "-", "-d", "words", stdin=PLAN).refused(2, "--description")
+
+
+@pytest.mark.req("CLI-2")
+def test_braces_name_what_an_item_waits_for_in_the_list_or_in_the_project_and_its_model(either):
+    either.add("before")
+    plan = b"- Ship it {after: api, before}\n  - Tell all {after: api}\n- Design the API {slug: api} {model: haiku}\n"
+    either("add", "-", "--model", "opus", stdin=plan).ok()
+    found = tasks(either)
+    assert {slug: (sorted(task["after"]), task["model"]) for slug, task in found.items() if slug != "before"} == {
+        "ship-it": (["api", "before"], "opus"),
+        "tell-all": (["api", "ship-it"], "opus"),
+        "api": ([], "haiku"),
+    }
+    assert [task["slug"] for task in either.ask("task", "ready")] == ["before", "api"]
+
+
+@pytest.mark.req("CLI-2", "GRAPH-7")
+def test_braces_that_name_nothing_a_cycle_or_a_taken_slug_add_nothing(either):
+    either.add("taken")
+    before = either.everything()
+    either("add", "-", stdin=b"- a\n- b {after: nobody}\n").refused(14, "line 2", "'nobody' is neither")
+    either("add", "-", stdin=b"- a {after: b}\n- b {after: a}\n").refused(14, "a → b → a")
+    either("add", "-", stdin=b"- a {slug: taken}\n").refused(14, "taken")
+    either("add", "-", stdin=b"- a {model: --yolo}\n").refused(14, "line 1", "model")
+    assert either.everything() == before

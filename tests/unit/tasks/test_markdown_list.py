@@ -100,3 +100,28 @@ def test_every_item_is_read_once_below_the_nearest_one_that_is_less_indented(dep
         above = [other for other in range(number) if depths[other] < depths[number]]
         assert item.parent == (above[-1] if above else None)
         assert item.description.split() == " ".join(words).split()
+
+
+def test_braces_at_the_end_of_an_item_say_what_it_waits_for_its_model_and_its_slug():
+    first, second, third = read_list(
+        [
+            "- Design the API {slug: api}",
+            "- Write {x: 1} docs {model: haiku} {after: api, tests}",
+            "- Ship it {after: write-x-1-docs,} { after : api }",
+        ]
+    ).items
+    assert (first.title, first.slug) == ("Design the API", "api")
+    assert (second.title, second.model, second.after) == ("Write {x: 1} docs", "haiku", ("api", "tests"))
+    assert (third.title, third.after) == ("Ship it", ("write-x-1-docs", "api"))
+
+
+def test_other_braces_stay_in_the_title():
+    titles = ["Fix {after}", "{after: api}", "Use {afer: api}", "Close {after: api} now"]
+    assert [item.title for item in read_list(f"- {title}" for title in titles).items] == titles
+
+
+def test_nothing_waits_for_a_ticked_item():
+    (item,) = read_list(
+        ["- [x] Design the API {slug: api}", "- [x] Buy milk", "- Ship {after: api, buy-milk, b}"]
+    ).items
+    assert item.after == ("b",)

@@ -12,7 +12,8 @@ from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.text import texts
 from fleet.store import queries as q
-from fleet.verbs.coord import handoff, replace, seat, tick, wake
+from fleet.verbs.coord import replace, seat, tick, wake
+from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.seat_status import seat_status
 
 if TYPE_CHECKING:

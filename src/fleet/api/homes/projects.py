@@ -11,6 +11,7 @@ from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
 from fleet.model import names
+from fleet.model.agents.engine_choices import engine_choices, setting_of
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
@@ -19,8 +20,11 @@ from fleet.store import queries as q
 from fleet.verbs.coord import seat, wake
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.homes import environment
+from fleet.verbs.merge import branches
+from fleet.verbs.projects import allow, configure, register, remote_control, trust
 from fleet.verbs.resume import resume
+from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
 from fleet.verbs.views import operations as log
@@ -30,7 +34,7 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed
+    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -88,9 +92,21 @@ class Projects(Part):
         """Remove a project from fleet. With `with_tasks`, its tasks are exported into the home and removed too."""
         self._by.may("projects.remove")
         names.project(name)
+        self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
-        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        allow.forget(self._by.view, name)
+        return removed
+
+    def _release_trees(self, name: str) -> None:
+        """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
+        if not self._by.store.read(lambda rows: q.claims_of_project(rows, project=name)):
+            return
+        outcome = warm_trees.release_tree(self._by.context, name)
+        if outcome.failure or outcome.left:
+            why = outcome.failure or "; ".join(outcome.left)
+            raise errors.ProjectInUse(project=name, tasks=f"its merge tree: {why}", advice="try again when it is free")
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""
@@ -118,16 +134,24 @@ class Projects(Part):
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
+    def targets(self, project: str) -> TargetChoice:
+        """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
+        return branches.target_choice(self._by.context, project)
+
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
+        """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
         self._by.may("projects.begin")
-        reader.engine(self._by.home, chosen.engine)
+        engines = engine_choices(chosen.engine)
+        for name in engines:
+            reader.engine(self._by.home, name)
         context = self._by.context
-        settings = {"engine": chosen.engine, "autonomy": chosen.autonomy, "review": chosen.review}
+        settings = {"engine": setting_of(chosen.engine), "autonomy": chosen.autonomy, "review": chosen.review}
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
-        agent = Wanted(project=project, slug="", engine=chosen.engine, autonomy=chosen.autonomy)
+        target = branches.keep_target(context, project, chosen.target)
+        environment.keep(context)
+        agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
@@ -137,6 +161,7 @@ class Projects(Part):
             project=project,
             path=context.project(project).path,
             settings=chosen,
+            target=target,
             written=written,
             coordinator=ident,
             started=started,

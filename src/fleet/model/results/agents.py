@@ -6,7 +6,7 @@ from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.results.value import Time
+    from fleet.model.results.value import Said, Time
     from fleet.model.states import AskedFor, DispatchKind, Report
 
 
@@ -16,6 +16,8 @@ class AgentView(Value):
     project: str
     task: str | None  # the task's slug; null for a coordinator or a job
     engine: str | None
+    model: str | None  # the model that the agent was started with; null for the engine's own
+    instead_of: str | None  # the engine that would have come first, but was held back when the agent started
     autonomy: str | None  # what the agent may do without asking
     state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
     source: str  # where the state comes from: store, process, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
@@ -33,6 +35,7 @@ class AgentView(Value):
     conversation: str | None  # the engine's own name of the conversation
     report: Report | None  # done, failed or blocked; null when the agent has not reported
     asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
+    handoffs: int  # how many handoffs led to this agent
 
 
 class Question(Value):
@@ -64,6 +67,7 @@ class Answered(Value):
     text: str  # the question
     answer: str
     taken: bool  # the agent has received the answer
+    always: Said[str] = None  # the command, or its first words, that agents of the project now run without asking
 
 
 class Sent(Value):

@@ -109,7 +109,9 @@ class Journal(_Attempt):
     exit_status: int | None
     predecessor: str | None  # the dispatch whose work this one continued
     autonomy: str | None
-    model: str | None
+    model: str | None  # the model that the agent was started with; null for the engine's own
+    instead_of: str | None  # the engine that would have come first, but was held back
+    instead_why: str | None  # why that engine was held back
     command: str | None  # the words of the command, as JSON
     base: str | None  # the commit that the agent started from
     spawner: str | None  # the process that started the dispatch

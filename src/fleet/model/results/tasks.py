@@ -28,6 +28,7 @@ class TaskView(GraphNode):
     archived: bool  # lists leave the task out
     not_before: Time | None  # the task waits until then
     engine: str | None  # the engine that should run the task
+    model: str | None  # the model that should run the task, as the engine calls it
     attempts: int  # how often the task was claimed
     reason: str | None  # why the task failed or is blocked
     open_blockers: int  # how many dependencies are neither done nor abandoned
@@ -45,6 +46,7 @@ class TaskDetails(TaskView):
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
+    handoffs: int  # how many agents of the task were handed off
 
 
 class LogEntry(Value):
@@ -102,6 +104,7 @@ class Node(Value):
     not_before: Said[Time] = None
     verify: Said[str] = None
     engine: Said[str] = None
+    model: Said[str] = None
     assignee: Said[str] = None
     attempts: Said[int] = None
     reason: Said[str] = None

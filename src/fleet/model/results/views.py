@@ -15,18 +15,28 @@ if TYPE_CHECKING:
 class Overview(Value):
     """The page of `fleet status`."""
 
-    needs_you: list[NeedView]  # questions, oldest first; then agents that wait without a question
+    needs_you: list[
+        NeedView
+    ]  # questions, oldest first; then agents that wait without a question or are stuck; then tasks that were parked because handoffs brought nothing
     in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
     review: list[Waiting]  # most urgent first
     failed: list[Failure]  # newest first, 200 at most
     parked: list[Parked]  # newest first, 200 at most
     holds: list[HoldView]  # engines on which no agent is started
     merging: list[Merging]
+    to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
     remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
+
+
+class ToLand(Value):
+    project: str
+    commits: int  # how many wait
+    integration: str
+    target: str  # the branch that `fleet land` would move
 
 
 class Obstacle(Value):
@@ -43,9 +53,9 @@ class NeedView(Value):
 
     project: str
     slug: str | None  # null for a coordinator
-    dispatch: str
-    kind: str  # permission or question; else the state of the agent that waits
-    text: str  # the question
+    dispatch: str  # the agent; for handoffs the last one, which has ended
+    kind: str  # permission or question; handoffs; else the state of the agent that waits
+    text: str  # the question, or what is known and what can be done
     command: str | None  # the command that the agent wants to run
     question: str | None  # the question's id
     since: Time
@@ -79,6 +89,7 @@ class HoldView(Value):
     reason: str
     since: Time
     until: Time | None  # null: until somebody solves it
+    instead: list[str]  # the engines that agents run on now because this one is held back
 
 
 class Merging(Value):
@@ -104,6 +115,7 @@ class Attempt(Value):
     detail: str
     since: Time  # since when the state is known
     started_at: Time
+    handoffs: int  # how many handoffs led to the agent
 
 
 class Recap(Value):

@@ -6,7 +6,7 @@ import json
 import re
 
 
-def with_value(text: str, name: str, value: str) -> str:
+def with_value(text: str, name: str, value: str | list[str]) -> str:
     """Return the text with a top-level setting: its line is changed, or a new line is added before the tables."""
     lines = text.splitlines(keepends=True)
     wanted = f"{name} = {json.dumps(value, ensure_ascii=False)}"

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.allow import is_rule
 from fleet.model.branches import INTEGRATION
-from fleet.model.text.documents.kinds import AUTONOMY, ENGINE, Key, Kind, choice, count, duration_like, is_number
+from fleet.model.text.documents.kinds import (
+    AUTONOMY,
+    ENGINE,
+    ENGINES,
+    Key,
+    Kind,
+    choice,
+    count,
+    duration_like,
+    is_number,
+)
 from fleet.model.text.sizes import size
 
 TYPE_CHECKING = False
@@ -15,6 +26,12 @@ PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 
 
+# What the setup commands of usual projects read.
+SETUP_FILES = (
+    *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
+    *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
+    *("Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile*", "composer.*", "mix.*", "Makefile", ".tool-versions"),
+)
 # Ignored folders and files that a build, a package manager or a desktop creates again.
 DISPOSABLE = (
     *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
@@ -99,6 +116,16 @@ def _is_patterns(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
+def _is_variables(value: object) -> bool:
+    """Whether a value is a list of names or patterns of variables."""
+    return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
+def _is_commands(value: object) -> bool:
+    """Whether a value is a list of the first words of commands that can be allowed."""
+    return isinstance(value, list) and all(is_rule(item) for item in value)
+
+
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
 _SECONDS = Kind(
     f"seconds, more than 0 and at most {_LONGEST_WAIT}",
@@ -159,6 +186,20 @@ SETTINGS = (
         default=90,
         kind=count(1, 100),
         help="how much of an engine's usage window may be used before no more agents are started on it",
+    ),
+    Setting(
+        name="ports.first",
+        file=HOME_FILE,
+        default=20_000,
+        kind=count(1_024, 65_000),
+        help="the first port that worktrees get; each gets a block of its own, named by FLEET_PORT_BASE",
+    ),
+    Setting(
+        name="ports.block",
+        file=HOME_FILE,
+        default=20,
+        kind=count(1, 1_000),
+        help="how many ports each worktree gets",
     ),
     Setting(
         name="spawn_cooldown",
@@ -238,6 +279,13 @@ SETTINGS = (
         help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
+        name="handoff.without_progress",
+        file=HOME_FILE,
+        default=2,
+        kind=count(0, 1000),
+        help="how many handoffs of a task in a row may bring no commit, artifact or changed plan before the task is parked",
+    ),
+    Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
@@ -259,6 +307,20 @@ SETTINGS = (
         help="whether coordinators may be controlled from another device; down turns it off for all projects",
     ),
     Setting(
+        name="environment.file",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind("the path of a file", _is_line),
+        help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
+    ),
+    Setting(
+        name="environment.pass",
+        file=HOME_FILE,
+        default=[],
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
@@ -270,8 +332,8 @@ SETTINGS = (
         file=PROJECT_FILE,
         guard="frees",
         default=None,
-        kind=ENGINE,
-        help="the engine that agents run on",
+        kind=ENGINES,
+        help="the engine that agents run on, or several: the next one while the one before it is held back",
     ),
     Setting(
         name="autonomy",
@@ -280,6 +342,14 @@ SETTINGS = (
         default=None,
         kind=AUTONOMY,
         help="what agents may do without asking",
+    ),
+    Setting(
+        name="allow",
+        file=PROJECT_FILE,
+        guard="frees",
+        default=[],
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
         name="target",
@@ -329,6 +399,13 @@ SETTINGS = (
         help="whether work is merged into the integration branch, or by pull request",
     ),
     Setting(
+        name="merge_batch",
+        file=PROJECT_FILE,
+        default=8,
+        kind=count(1, 100),
+        help="how many tasks that wait to be merged are merged together, with one verify; 1 merges each alone",
+    ),
+    Setting(
         name="pr.command",
         file=PROJECT_FILE,
         guard="runs",
@@ -351,6 +428,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.setup_files",
+        file=PROJECT_FILE,
+        default=list(SETUP_FILES),
+        kind=_PATTERNS,
+        help="what the setup command depends on: when one of these files changed, the merge tree is set up again",
     ),
     Setting(
         name="worktree.submodules",

@@ -82,6 +82,7 @@ class Node:
     not_before: int | None = None
     verify: str | None = None
     engine: str | None = None
+    model: str | None = None
     assignee: str | None = None
     attempts: int = 0
     reason: str | None = None
@@ -270,6 +271,7 @@ def _build_node(line: int, given: Given) -> Node:
         tags=[names.tag(each) for each in _strings_field(given, "tags")],
         verify=_line_field(given, "verify"),
         engine=_line_field(given, "engine"),
+        model=None if given.get("model") is None else names.model(_text_field(given, "model")),
         assignee=_line_field(given, "assignee"),
         attempts=_number_field(given, "attempts", range(1_000_000)),
         reason=None if given.get("reason") is None else texts.text("reason", _text_field(given, "reason")),

@@ -1,6 +1,7 @@
 """Read a Markdown list as tasks: each item is a task, and an indented item waits for the item it is indented under.
 
-Text below an item is its description. Ticked items are done and left out, as are headings and text around the list.
+Braces at the end of an item say more of it: `{after: api, docs}` names items of the list or tasks of the project that it waits
+for, `{model: opus}` its model, `{slug: api}` its own name. Text below an item is its description. Ticked items are done and left out, as are headings and text around the list.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fleet.model.tasks import slugs
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ITEM = re.compile(r"(?P<lead>\s*)(?P<mark>[-*+]|\d{1,9}[.)])(?P<gap>\s+)(?:\[(?P<tick>[ xX])\]\s+)?(?P<title>\S.*)")
+_BRACES = re.compile(r"(.*\S)\s*\{\s*(after|model|slug)\s*:([^{}]*)\}")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})")
 _TAB = 4
 
@@ -25,6 +29,10 @@ class Item:
     title: str
     parent: int | None
     description: str = ""
+    # What the braces say: names of items or tasks that it waits for, its model, its own slug.
+    after: tuple[str, ...] = ()
+    model: str | None = None
+    slug: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,6 +61,7 @@ class _Reader:
         self._stack: list[_OpenItem] = []
         self._fence = ""
         self._blank = False
+        self._ticked: set[str] = set()
 
     def line(self, number: int, text: str) -> None:
         """Read the next line: a new item, text of the current item, or text outside of the list."""
@@ -91,12 +100,14 @@ class _Reader:
             self._set_description(self._stack.pop())
         above = self._stack[-1] if self._stack else None
         parent = None if above is None else above.above if above.place is None else above.place
+        new = _with_braces(Item(line=number, title=item["title"].strip(), parent=parent))
         if item["tick"] in {"x", "X"}:
             self.reading.left_out += 1
+            self._ticked.add(stem_of(new))
             self._stack.append(_OpenItem(indent=indent, place=None, above=parent))
             return
         self._stack.append(_OpenItem(indent=indent, place=len(self.reading.items), above=parent))
-        self.reading.items.append(Item(line=number, title=item["title"].strip(), parent=parent))
+        self.reading.items.append(new)
 
     def _set_description(self, closed: _OpenItem) -> None:
         """Give a closed item the text below it as its description."""
@@ -110,6 +121,8 @@ class _Reader:
     def end(self) -> Reading:
         """Close all open items and return the reading."""
         self._close_items()
+        for item in self.reading.items:  # a ticked item is done: nothing waits for it
+            item.after = tuple(name for name in item.after if name not in self._ticked)
         return self.reading
 
 
@@ -119,6 +132,25 @@ def read_list(lines: Iterable[str]) -> Reading:
     for number, line in enumerate(lines, 1):
         reader.line(number, line.rstrip().expandtabs(_TAB))
     return reader.end()
+
+
+def stem_of(item: Item) -> str:
+    """Return the name by which other items refer to an item: its slug, or the slug made from its title."""
+    return item.slug or slugs.slug_from(item.title)
+
+
+def _with_braces(item: Item) -> Item:
+    """Return the item with the braces at the end of its title read and taken off."""
+    while found := _BRACES.fullmatch(item.title):
+        item.title, key, value = found.groups()
+        match key:
+            case "after":
+                item.after = (*(name.strip() for name in value.split(",") if name.strip()), *item.after)
+            case "model":
+                item.model = value.strip()
+            case _:
+                item.slug = value.strip()
+    return item
 
 
 def _dedent(lines: list[str]) -> str:

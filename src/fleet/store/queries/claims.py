@@ -11,6 +11,21 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 
+class PortBlock(Row):
+    __slots__ = (
+        'base',
+        'size',
+    )
+
+    def __init__(
+        self,
+        base: int,
+        size: int,
+    ) -> None:
+        self.base = base
+        self.size = size
+
+
 class Claim(Row):
     __slots__ = (
         'id',
@@ -235,6 +250,58 @@ FAIL_MAKING = Query(
 def fail_making(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimState) -> int:
     """A thing could not be made. Nobody is at it any more."""
     return tx.write(FAIL_MAKING, {'after': after, 'at': at, 'id': id, 'before': before})
+
+
+FREE_PORTS = Query(
+    'free_ports',
+    "DELETE FROM ports WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = ports.claim AND c.state <> 'released')",
+    "DELETE FROM ports WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = ports.claim AND c.state <> 'released')",
+    None,
+)
+
+
+def free_ports(tx: Tx, /) -> int:
+    """Free the blocks of ports whose worktrees are released."""
+    return tx.write(FREE_PORTS, {})
+
+
+TAKEN_PORTS = Query(
+    'taken_ports',
+    'SELECT base, size FROM ports WHERE host = :host ORDER BY base',
+    'SELECT base, size FROM ports WHERE host = %(host)s ORDER BY base',
+    PortBlock,
+)
+
+
+def taken_ports(rows: Rows, /, *, host: str) -> list[PortBlock]:
+    """The blocks of ports that worktrees on a host have."""
+    return rows.select_all(TAKEN_PORTS, PortBlock, {'host': host})
+
+
+ADD_PORTS = Query(
+    'add_ports',
+    'INSERT INTO ports (claim, host, base, size) VALUES (:claim, :host, :base, :size) ON CONFLICT DO NOTHING',
+    'INSERT INTO ports (claim, host, base, size) VALUES (%(claim)s, %(host)s, %(base)s, %(size)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_ports(tx: Tx, /, *, claim: str, host: str, base: int, size: int) -> int:
+    """Give a block of ports to the claim of a worktree."""
+    return tx.write(ADD_PORTS, {'claim': claim, 'host': host, 'base': base, 'size': size})
+
+
+PORTS_OF_BUNDLE = Query(
+    'ports_of_bundle',
+    "SELECT p.base, p.size FROM ports p JOIN claims c ON c.id = p.claim WHERE c.project = :project AND c.slug = :slug AND c.state <> 'released' AND c.dispatch IS NULL AND c.kind = 'worktree'",
+    "SELECT p.base, p.size FROM ports p JOIN claims c ON c.id = p.claim WHERE c.project = %(project)s AND c.slug = %(slug)s AND c.state <> 'released' AND c.dispatch IS NULL AND c.kind = 'worktree'",
+    PortBlock,
+)
+
+
+def ports_of_bundle(rows: Rows, /, *, project: str, slug: str) -> PortBlock | None:
+    """The block of ports of a task's worktree."""
+    return rows.select_one(PORTS_OF_BUNDLE, PortBlock, {'project': project, 'slug': slug})
 
 
 HELD_CLAIM = Query(
@@ -578,3 +645,41 @@ CLAIM_BY_ID = Query(
 def claim_by_id(rows: Rows, /, *, id: str) -> Claim | None:
     """One claim."""
     return rows.select_one(CLAIM_BY_ID, Claim, {'id': id})
+
+
+CLAIMS_OF_PROJECT = Query(
+    'claims_of_project',
+    "SELECT * FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE project = %(project)s AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    Claim,
+)
+
+
+def claims_of_project(rows: Rows, /, *, project: str) -> list[Claim]:
+    """What a project itself holds: neither a dispatch, nor a task, nor a job."""
+    return rows.select_all(CLAIMS_OF_PROJECT, Claim, {'project': project})
+
+
+CLAIMS_OF_PROJECTS = Query(
+    'claims_of_projects',
+    "SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    Claim,
+)
+
+
+def claims_of_projects(rows: Rows, /) -> list[Claim]:
+    """The same, of every project, also of one that was removed."""
+    return rows.select_all(CLAIMS_OF_PROJECTS, Claim, {})
+
+
+FORGET_RELEASED_OF_PROJECT = Query(
+    'forget_released_of_project',
+    "DELETE FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released'",
+    "DELETE FROM claims WHERE project = %(project)s AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released'",
+    None,
+)
+
+
+def forget_released_of_project(tx: Tx, /, *, project: str) -> int:
+    return tx.write(FORGET_RELEASED_OF_PROJECT, {'project': project})

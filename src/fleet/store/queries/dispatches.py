@@ -50,6 +50,8 @@ class Dispatch(Row):
         'reported_commit',
         'settled_commit',
         'descendants',
+        'instead_of',
+        'instead_why',
     )
 
     def __init__(
@@ -91,6 +93,8 @@ class Dispatch(Row):
         reported_commit: str | None,
         settled_commit: str | None,
         descendants: str,
+        instead_of: str | None,
+        instead_why: str | None,
     ) -> None:
         self.id = id
         self.kind = kind
@@ -129,6 +133,8 @@ class Dispatch(Row):
         self.reported_commit = reported_commit
         self.settled_commit = settled_commit
         self.descendants = descendants
+        self.instead_of = instead_of
+        self.instead_why = instead_why
 
 
 class DispatchHead(Row):
@@ -183,6 +189,18 @@ class UnfinishedCount(Row):
     ) -> None:
         self.everywhere = everywhere
         self.here = here
+
+
+class Announced(Row):
+    __slots__ = (
+        'id',
+    )
+
+    def __init__(
+        self,
+        id: str,
+    ) -> None:
+        self.id = id
 
 
 class Agent(Row):
@@ -281,6 +299,8 @@ class LeftAttempt(Row):
         'reported_commit',
         'settled_commit',
         'descendants',
+        'instead_of',
+        'instead_why',
         'conversation',
     )
 
@@ -323,6 +343,8 @@ class LeftAttempt(Row):
         reported_commit: str | None,
         settled_commit: str | None,
         descendants: str,
+        instead_of: str | None,
+        instead_why: str | None,
         conversation: str | None,
     ) -> None:
         self.id = id
@@ -362,6 +384,8 @@ class LeftAttempt(Row):
         self.reported_commit = reported_commit
         self.settled_commit = settled_commit
         self.descendants = descendants
+        self.instead_of = instead_of
+        self.instead_why = instead_why
         self.conversation = conversation
 
 
@@ -593,6 +617,32 @@ def report_dispatch(tx: Tx, /, *, report: Report | None, reason: str | None, wor
     return tx.write(REPORT_DISPATCH, {'report': report, 'reason': reason, 'work': work, 'at': at, 'id': id})
 
 
+ANNOUNCE_MERGE = Query(
+    'announce_merge',
+    "UPDATE dispatches SET reported_commit = :commit, updated_at = :at WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight'",
+    "UPDATE dispatches SET reported_commit = %(commit)s, updated_at = %(at)s WHERE id = %(id)s AND kind = 'finisher' AND exec_state = 'in_flight'",
+    None,
+)
+
+
+def announce_merge(tx: Tx, /, *, commit: str | None, at: int, id: str) -> int:
+    """The merge commit that a finisher is about to move the integration branch to. Until it ends, its task cannot be changed."""
+    return tx.write(ANNOUNCE_MERGE, {'commit': commit, 'at': at, 'id': id})
+
+
+ANNOUNCED_MERGE = Query(
+    'announced_merge',
+    "SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
+    "SELECT id FROM dispatches WHERE project = %(project)s AND slug = %(slug)s AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
+    Announced,
+)
+
+
+def announced_merge(rows: Rows, /, *, project: str, slug: str) -> Announced | None:
+    """The finisher that publishes a task's merge just now."""
+    return rows.select_one(ANNOUNCED_MERGE, Announced, {'project': project, 'slug': slug})
+
+
 ASK_DISPATCH = Query(
     'ask_dispatch',
     "UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at WHERE id = :id AND exec_state IN ('pending', 'in_flight') AND (asked_for IS NULL OR asked_for = 'report' OR (asked_for <> 'kill' AND :asked_for = 'kill') OR (asked_for = 'handoff' AND :asked_for = 'stop'))",
@@ -805,6 +855,19 @@ SET_RESUMES = Query(
 def set_resumes(tx: Tx, /, *, resumes: Resumes | None, id: str) -> int:
     """How a resume goes on."""
     return tx.write(SET_RESUMES, {'resumes': resumes, 'id': id})
+
+
+SET_INSTEAD = Query(
+    'set_instead',
+    "UPDATE dispatches SET instead_of = :engine, instead_why = :why WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET instead_of = %(engine)s, instead_why = %(why)s WHERE id = %(id)s AND exec_state = 'pending'",
+    None,
+)
+
+
+def set_instead(tx: Tx, /, *, engine: str | None, why: str | None, id: str) -> int:
+    """The engine that would have come first, and why it is held back."""
+    return tx.write(SET_INSTEAD, {'engine': engine, 'why': why, 'id': id})
 
 
 NOTE_DESCENDANTS = Query(

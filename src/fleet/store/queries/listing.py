@@ -22,6 +22,7 @@ class ListedTask(Row):
         'archived',
         'not_before',
         'engine',
+        'model',
         'assignee',
         'attempts',
         'reason',
@@ -42,6 +43,7 @@ class ListedTask(Row):
         archived: int,
         not_before: int | None,
         engine: str | None,
+        model: str | None,
         assignee: str | None,
         attempts: int,
         reason: str | None,
@@ -59,6 +61,7 @@ class ListedTask(Row):
         self.archived = archived
         self.not_before = not_before
         self.engine = engine
+        self.model = model
         self.assignee = assignee
         self.attempts = attempts
         self.reason = reason
@@ -153,6 +156,7 @@ class WholeTask(Row):
         'not_before',
         'verify',
         'engine',
+        'model',
         'assignee',
         'attempts',
         'reason',
@@ -177,6 +181,7 @@ class WholeTask(Row):
         not_before: int | None,
         verify: str | None,
         engine: str | None,
+        model: str | None,
         assignee: str | None,
         attempts: int,
         reason: str | None,
@@ -198,6 +203,7 @@ class WholeTask(Row):
         self.not_before = not_before
         self.verify = verify
         self.engine = engine
+        self.model = model
         self.assignee = assignee
         self.attempts = attempts
         self.reason = reason
@@ -225,8 +231,8 @@ class SlugWithTitle(Row):
 
 READY_TASKS = Query(
     'ready_tasks',
-    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now) ORDER BY project, priority DESC, added_at, slug LIMIT :most",
-    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = %(project)s AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY project, priority DESC, added_at, slug LIMIT %(most)s",
+    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= :now) ORDER BY project, priority DESC, added_at, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at FROM tasks WHERE project = %(project)s AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (not_before IS NULL OR not_before <= %(now)s) ORDER BY project, priority DESC, added_at, slug LIMIT %(most)s",
     ListedTask,
 )
 
@@ -238,8 +244,8 @@ def ready_tasks(rows: Rows, /, *, project: str, now: int, most: int) -> list[Lis
 
 LISTED_TASKS = Query(
     'listed_tasks',
-    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = :project AND t.slug > :after_slug AND t.job IS NULL AND (CAST(:status AS TEXT) IS NULL OR t.status = :status) AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee) AND (:archived = 1 OR t.archived = 0) AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!' OR t.slug LIKE :text ESCAPE '!') AND (CAST(:tag AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag)) ORDER BY t.slug LIMIT :most",
-    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = %(project)s AND t.slug > %(after_slug)s AND t.job IS NULL AND (CAST(%(status)s AS TEXT) IS NULL OR t.status = %(status)s) AND (CAST(%(assignee)s AS TEXT) IS NULL OR t.assignee = %(assignee)s) AND (%(archived)s = 1 OR t.archived = 0) AND (CAST(%(text)s AS TEXT) IS NULL OR LOWER(t.title) LIKE %(text)s ESCAPE '!' OR LOWER(t.description) LIKE %(text)s ESCAPE '!' OR t.slug LIKE %(text)s ESCAPE '!') AND (CAST(%(tag)s AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = %(tag)s)) ORDER BY t.slug LIMIT %(most)s",
+    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.model, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = :project AND t.slug > :after_slug AND t.job IS NULL AND (CAST(:status AS TEXT) IS NULL OR t.status = :status) AND (CAST(:assignee AS TEXT) IS NULL OR t.assignee = :assignee) AND (:archived = 1 OR t.archived = 0) AND (CAST(:text AS TEXT) IS NULL OR LOWER(t.title) LIKE :text ESCAPE '!' OR LOWER(t.description) LIKE :text ESCAPE '!' OR t.slug LIKE :text ESCAPE '!') AND (CAST(:tag AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = :tag)) ORDER BY t.slug LIMIT :most",
+    "SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.model, t.assignee, t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at FROM tasks t WHERE t.project = %(project)s AND t.slug > %(after_slug)s AND t.job IS NULL AND (CAST(%(status)s AS TEXT) IS NULL OR t.status = %(status)s) AND (CAST(%(assignee)s AS TEXT) IS NULL OR t.assignee = %(assignee)s) AND (%(archived)s = 1 OR t.archived = 0) AND (CAST(%(text)s AS TEXT) IS NULL OR LOWER(t.title) LIKE %(text)s ESCAPE '!' OR LOWER(t.description) LIKE %(text)s ESCAPE '!' OR t.slug LIKE %(text)s ESCAPE '!') AND (CAST(%(tag)s AS TEXT) IS NULL OR EXISTS ( SELECT 1 FROM tags g WHERE g.project = t.project AND g.slug = t.slug AND g.tag = %(tag)s)) ORDER BY t.slug LIMIT %(most)s",
     ListedTask,
 )
 
@@ -316,8 +322,8 @@ def artifacts_from(rows: Rows, /, *, project: str, after_slug: str, until_slug: 
 
 PAGE_OF_TASKS = Query(
     'page_of_tasks',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND job IS NULL AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND job IS NULL AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
     WholeTask,
 )
 
@@ -342,8 +348,8 @@ def slugs_like(rows: Rows, /, *, project: str, prefix: str, beyond: str, most: i
 
 TASK_WHOLE = Query(
     'task_whole',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug = :slug',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
     WholeTask,
 )
 

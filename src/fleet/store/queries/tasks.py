@@ -214,15 +214,15 @@ class Need(Row):
 
 ADD_TASK = Query(
     'add_task',
-    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at) ON CONFLICT DO NOTHING',
-    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(status)s, %(priority)s, %(paused)s, %(archived)s, %(not_before)s, %(verify)s, %(engine)s, %(assignee)s, %(attempts)s, %(reason)s, %(open_blockers)s, %(added_at)s, %(changed_at)s, %(started_at)s, %(ended_at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :model, :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at) ON CONFLICT DO NOTHING',
+    'INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at) VALUES (%(project)s, %(slug)s, %(title)s, %(description)s, %(status)s, %(priority)s, %(paused)s, %(archived)s, %(not_before)s, %(verify)s, %(engine)s, %(model)s, %(assignee)s, %(attempts)s, %(reason)s, %(open_blockers)s, %(added_at)s, %(changed_at)s, %(started_at)s, %(ended_at)s) ON CONFLICT DO NOTHING',
     None,
 )
 
 
-def add_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, status: TaskStatus, priority: int, paused: int, archived: int, not_before: int | None, verify: str | None, engine: str | None, assignee: str | None, attempts: int, reason: str | None, open_blockers: int, added_at: int, changed_at: int, started_at: int | None, ended_at: int | None) -> int:
+def add_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, status: TaskStatus, priority: int, paused: int, archived: int, not_before: int | None, verify: str | None, engine: str | None, model: str | None, assignee: str | None, attempts: int, reason: str | None, open_blockers: int, added_at: int, changed_at: int, started_at: int | None, ended_at: int | None) -> int:
     """A new task. Its count of open blockers is set once its edges are there."""
-    return tx.write(ADD_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'status': status, 'priority': priority, 'paused': paused, 'archived': archived, 'not_before': not_before, 'verify': verify, 'engine': engine, 'assignee': assignee, 'attempts': attempts, 'reason': reason, 'open_blockers': open_blockers, 'added_at': added_at, 'changed_at': changed_at, 'started_at': started_at, 'ended_at': ended_at})
+    return tx.write(ADD_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'status': status, 'priority': priority, 'paused': paused, 'archived': archived, 'not_before': not_before, 'verify': verify, 'engine': engine, 'model': model, 'assignee': assignee, 'attempts': attempts, 'reason': reason, 'open_blockers': open_blockers, 'added_at': added_at, 'changed_at': changed_at, 'started_at': started_at, 'ended_at': ended_at})
 
 
 TASK_EXISTS = Query(
@@ -396,15 +396,15 @@ def miscounted(rows: Rows, /) -> list[Miscount]:
 
 EDIT_TASK = Query(
     'edit_task',
-    'UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before, verify = :verify, engine = :engine, changed_at = :at WHERE project = :project AND slug = :slug',
-    'UPDATE tasks SET title = %(title)s, description = %(description)s, priority = %(priority)s, not_before = %(not_before)s, verify = %(verify)s, engine = %(engine)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
+    'UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before, verify = :verify, engine = :engine, model = :model, changed_at = :at WHERE project = :project AND slug = :slug',
+    'UPDATE tasks SET title = %(title)s, description = %(description)s, priority = %(priority)s, not_before = %(not_before)s, verify = %(verify)s, engine = %(engine)s, model = %(model)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s',
     None,
 )
 
 
-def edit_task(tx: Tx, /, *, title: str, description: str, priority: int, not_before: int | None, verify: str | None, engine: str | None, at: int, project: str, slug: str) -> int:
+def edit_task(tx: Tx, /, *, title: str, description: str, priority: int, not_before: int | None, verify: str | None, engine: str | None, model: str | None, at: int, project: str, slug: str) -> int:
     """The fields a person may change."""
-    return tx.write(EDIT_TASK, {'title': title, 'description': description, 'priority': priority, 'not_before': not_before, 'verify': verify, 'engine': engine, 'at': at, 'project': project, 'slug': slug})
+    return tx.write(EDIT_TASK, {'title': title, 'description': description, 'priority': priority, 'not_before': not_before, 'verify': verify, 'engine': engine, 'model': model, 'at': at, 'project': project, 'slug': slug})
 
 
 PAUSE_TASK = Query(

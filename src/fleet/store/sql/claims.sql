@@ -34,6 +34,25 @@ WHERE (state = 'allocating' AND (dispatch = :dispatch OR (dispatch IS NULL AND p
 -- A thing could not be made. Nobody is at it any more.
 UPDATE claims SET state = :after, actor = '', updated_at = :at WHERE id = :id AND state = :before;
 
+-- name: free_ports
+-- Free the blocks of ports whose worktrees are released.
+DELETE FROM ports WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = ports.claim AND c.state <> 'released');
+
+-- name: taken_ports
+-- The blocks of ports that worktrees on a host have.
+-- returns: PortBlock*
+SELECT base, size FROM ports WHERE host = :host ORDER BY base;
+
+-- name: add_ports
+-- Give a block of ports to the claim of a worktree.
+INSERT INTO ports (claim, host, base, size) VALUES (:claim, :host, :base, :size) ON CONFLICT DO NOTHING;
+
+-- name: ports_of_bundle
+-- The block of ports of a task's worktree.
+-- returns: PortBlock?
+SELECT p.base, p.size FROM ports p JOIN claims c ON c.id = p.claim
+WHERE c.project = :project AND c.slug = :slug AND c.state <> 'released' AND c.dispatch IS NULL AND c.kind = 'worktree';
+
 -- name: held_claim
 -- Whoever holds a thing.
 -- returns: Claim?
@@ -160,3 +179,18 @@ WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state I
 -- One claim.
 -- returns: Claim?
 SELECT * FROM claims WHERE id = :id;
+
+-- name: claims_of_project
+-- What a project itself holds: neither a dispatch, nor a task, nor a job.
+-- returns: Claim*
+SELECT * FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL
+  AND state <> 'released' ORDER BY created_at, id;
+
+-- name: claims_of_projects
+-- The same, of every project, also of one that was removed.
+-- returns: Claim*
+SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released'
+ORDER BY created_at, id;
+
+-- name: forget_released_of_project
+DELETE FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released';

@@ -1,7 +1,7 @@
 -- name: ready_tasks
 -- What could be started now: most urgent first, then oldest.
 -- returns: ListedTask*
-SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, assignee, attempts, reason,
+SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, model, assignee, attempts, reason,
        open_blockers, added_at, changed_at
 FROM tasks
 WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL
@@ -11,7 +11,7 @@ ORDER BY project, priority DESC, added_at, slug LIMIT :most;
 -- name: listed_tasks
 -- Tasks that fit every filter that is given, in the order of their slugs.
 -- returns: ListedTask*
-SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.assignee,
+SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.model, t.assignee,
        t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at
 FROM tasks t
 WHERE t.project = :project AND t.slug > :after_slug AND t.job IS NULL
@@ -55,7 +55,7 @@ WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY
 -- name: page_of_tasks
 -- Whole tasks by slug, a page at a time.
 -- returns: WholeTask*
-SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
+SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
 FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
 
@@ -68,7 +68,7 @@ WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0
 -- name: task_whole
 -- Everything in the task's own row.
 -- returns: WholeTask?
-SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, assignee,
+SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
 FROM tasks WHERE project = :project AND slug = :slug;
 

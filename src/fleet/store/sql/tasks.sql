@@ -1,8 +1,8 @@
 -- name: add_task
 -- A new task. Its count of open blockers is set once its edges are there.
-INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine,
+INSERT INTO tasks (project, slug, title, description, status, priority, paused, archived, not_before, verify, engine, model,
                    assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at)
-VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine,
+VALUES (:project, :slug, :title, :description, :status, :priority, :paused, :archived, :not_before, :verify, :engine, :model,
         :assignee, :attempts, :reason, :open_blockers, :added_at, :changed_at, :started_at, :ended_at)
 ON CONFLICT DO NOTHING;
 
@@ -100,7 +100,7 @@ GROUP BY t.project, t.slug, t.open_blockers HAVING t.open_blockers <> COUNT(n.sl
 -- name: edit_task
 -- The fields a person may change.
 UPDATE tasks SET title = :title, description = :description, priority = :priority, not_before = :not_before,
-                 verify = :verify, engine = :engine, changed_at = :at
+                 verify = :verify, engine = :engine, model = :model, changed_at = :at
 WHERE project = :project AND slug = :slug;
 
 -- name: pause_task

@@ -6,7 +6,7 @@ dispatch is let through as a trial; the others follow when its model has answere
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.agents.hook_events import HELD, MOST_FAILED_TURNS
@@ -65,6 +65,30 @@ def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
         return None
     advice = f"{held.trial} tries whether it is over; the others follow when its model has answered"
     return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
+
+
+class Held(NamedTuple):
+    """An engine that is held back, and why."""
+
+    engine: str
+    reason: str
+
+
+def choose_engine(
+    rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
+) -> tuple[str, Held | None]:
+    """Return the first engine that is not held back, and the first choice when another one takes its place.
+
+    When all are held back, return the first choice: starting an agent on it says until when.
+    """
+    first, *_others = choices
+    for name in choices:
+        if why_engine_held(rows, name, at, quota_percent=quota_percent) is None:
+            break
+    else:
+        return first, None
+    refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
+    return name, None if refusal is None else Held(first, str(refusal))
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:

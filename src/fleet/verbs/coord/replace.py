@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.coord import Seated
@@ -64,8 +65,8 @@ def start_candidate(context: Context, wanted: Wanted) -> Seated:
 
 def proof_limit(context: Context, wanted: Wanted) -> float:
     """Return how many seconds the engine of a new coordinator may take to prove itself."""
-    name = wanted.engine or context.setting("engine", wanted.project) or ""
-    return read_engine(context.world.home, name).proof_timeout
+    names = (wanted.engine,) if wanted.engine else engine_choices(context.setting("engine", wanted.project))
+    return max(read_engine(context.world.home, name).proof_timeout for name in names or ("",))
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:

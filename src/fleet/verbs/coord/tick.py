@@ -14,9 +14,10 @@ from fleet.model.identity import Identity
 from fleet.model.results.coord import Ticked
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
-from fleet.verbs.coord import handoff, replace, wake
+from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
-from fleet.verbs.coord.context_guard import guard_contexts
+from fleet.verbs.coord.handoffs import handoff
+from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.seat import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks

@@ -130,7 +130,7 @@ def _has_unfinished_dispatch(context: Context, project: str, slug: str) -> bool:
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
     """Return the kinds of claims that belong to the dispatch itself, in the order of creation; the session is last."""
     cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
-    return ("coord_prompt_inbox", *cgroup, "tmux_session")
+    return ("coord_prompt_inbox", "agent_environment", *cgroup, "tmux_session")
 
 
 def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
@@ -142,6 +142,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
     settings = context.settings(None)
     limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
+    ports = (context.setting("ports.first"), context.setting("ports.block"))
     to_acquire: list[Claim] = []
 
     def work(tx: Tx) -> None:
@@ -155,6 +156,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
             seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
             to_acquire.extend(_adopt_bundle(tx, context, order, fresh, before))
+            bundles.give_ports(tx, project=order.project, slug=order.slug, first=ports[0], size=ports[1])
         inbox_claim = prompts.take_over(tx, inbox, order.dispatch, order.prompt) if inbox else None
         to_acquire.extend([inbox_claim] if inbox_claim else [])
         for name in own if inbox_claim is None else own[1:]:
@@ -284,6 +286,9 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
         q.inherit_messages(tx, dispatch=ident, predecessor=wanted.predecessor or "")
     if wanted.resumes:
         q.set_resumes(tx, id=ident, resumes=wanted.resumes)
+    if wanted.instead_of:
+        q.set_instead(tx, id=ident, engine=wanted.instead_of, why=wanted.instead_why)
+        tx.note(instead_of=wanted.instead_of)
     if wanted.handoffs:
         q.count_handoffs(tx, id=ident, handoffs=wanted.handoffs)
 

@@ -7,11 +7,13 @@ order for the kinds of resources, and the request with its open values filled in
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.model import names
+from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
@@ -23,7 +25,9 @@ from fleet.resources.kind import Order
 from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_of_project
 from fleet.store import bundles
 from fleet.store import queries as q
+from fleet.verbs.agents import failed_turns
 from fleet.verbs.dispatch.tmux_server import choose_server
+from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
 
@@ -49,6 +53,9 @@ class Wanted:
     command: tuple[str, ...] = ()
     autonomy: str | None = None
     model: str | None = None
+    # Filled in by the plan: the engine that would have come first but is held back, and why.
+    instead_of: str | None = None
+    instead_why: str | None = None
     predecessor: str | None = None
     # The branch at which the work starts and into which it is merged, if not the project's integration branch.
     onto: str | None = None
@@ -70,7 +77,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
         )
     task = _task(context, wanted)
-    project, engine, autonomy = _check_start(context, wanted, task)
+    project, choice, autonomy, passed = _check_start(context, wanted, task)
+    engine = choice.engine
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _with_kind_of_stage(wanted, task)
@@ -79,8 +87,15 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         refuse_foreign_branch(context, project, wanted.slug)
     order = _order(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
-    wanted = replace(wanted, autonomy=autonomy if engine.autonomy else None, conversation=conversation)
-    return replace(order, engine=engine.name, branch_was_there=there), wanted
+    wanted = replace(
+        wanted,
+        autonomy=autonomy if engine.autonomy else None,
+        conversation=conversation,
+        model=choice.model,
+        instead_of=choice.held.engine if choice.held else None,
+        instead_why=choice.held.reason if choice.held else None,
+    )
+    return replace(order, engine=engine.name, branch_was_there=there, passed=passed), wanted
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -95,26 +110,35 @@ def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str | None]:
+def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tuple[Project, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
+    With `ticks`, a tick is to start the agent, whoever asks: with the environment that ticks pass on.
     """
-    return _check_start(context, wanted, _task(context, wanted))
+    project, choice, autonomy, _passed = _check_start(context, wanted, _task(context, wanted), ticks=ticks)
+    return project, choice.engine, autonomy
 
 
-def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Engine, str | None]:
-    """Check a start, with the task that was read before. Returns and raises the same as `check_start`."""
+def _check_start(
+    context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
+) -> tuple[Project, Choice, str | None, dict[str, str]]:
+    """Check a start, with the task that was read before. Raises the same as `check_start`.
+
+    Returns also the variables that are passed on to the agent.
+    """
     project = context.project(wanted.project)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)
-    engine = _engine(context, wanted, task)
-    readiness.program_of(engine, wanted.command)
+    choice = _choose_engine(context, wanted, task)
+    engine = choice.engine
+    passed = environment.of_agent(context, engine, ticks=ticks)
+    readiness.program_of(engine, wanted.command, passed)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
-    readiness.check(engine, autonomy=autonomy, repository=project.path)
-    return project, engine, autonomy
+    readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed)
+    return project, choice, autonomy, passed
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
@@ -124,17 +148,48 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
-def _engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Engine:
-    """Return the engine that the request, the task or the settings name, in this order."""
+class Choice(NamedTuple):
+    """The engine and the model of a new agent; `held` when an engine that would have come first is held back."""
+
+    engine: Engine
+    model: str | None
+    held: failed_turns.Held | None
+
+
+def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
+    """Return the engine that is not held back, with its model; the first choice when all are held back.
+
+    The model of the task belongs to the engine that the task would run on first.
+    """
+    choices = _engine_choices(context, wanted, task)
+    quota, now = context.setting("limits.quota_percent"), context.world.clock.now()
+    name, held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now, quota_percent=quota))
+    first, *_others = choices
+    own = task.model if task and first == _usual_engine(context, wanted.project, task) else None
+    model = model_for(name, first, wanted.model or own)
+    engine = read_engine(context.world.home, name)
+    if model is not None and not engine.model:
+        raise errors.BadInput(what=f"the engine {name} cannot be given a model, and {names.model(model)} is asked for")
+    return Choice(engine, None if model is None else names.model(model), held)
+
+
+def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None:
+    """Return the engine that a task runs on when nobody asks for another one."""
+    return task.engine or next(iter(engine_choices(context.setting("engine", project))), None)
+
+
+def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[str, ...]:
+    """Return the engines that the request, the task or the settings name, in this order."""
     setting = context.settings(wanted.project)["engine"]
-    name = wanted.engine or (task and task.engine) or setting.value
-    if not name and setting.untrusted:
+    name = wanted.engine or (task and task.engine)
+    choices = (name,) if name else engine_choices(setting.value)
+    if not choices and setting.untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="engine")
-    if not name:
+    if not choices:
         raise errors.BadInput(
             what="no engine: say --engine NAME, or set engine in fleet.toml; `fleet engine list` shows them"
         )
-    return read_engine(context.world.home, name)
+    return choices
 
 
 def _task(context: Context, wanted: Wanted) -> WholeTask | None:

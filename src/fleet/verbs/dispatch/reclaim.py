@@ -22,6 +22,7 @@ from fleet.model.text.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.verdict import may_go
+from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import release
@@ -205,7 +206,10 @@ def _tear_down(context: Context, claim: Claim) -> None:
     if command and claim.state == "live" and os.path.isdir(claim.name):
         context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
         words = ["/bin/sh", "-c", command]
-        context.world.programs.record("worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name)
+        ports = context.store.read(lambda rows: bundles.port_variables(rows, claim.project or "", claim.slug))
+        context.world.programs.record(
+            "worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name, env={**os.environ, **ports}
+        )
 
 
 def _teardown(context: Context, project: str | None) -> str | None:

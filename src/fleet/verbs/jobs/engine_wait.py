@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
+from fleet.verbs.jobs.items import run_step
 
 if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
@@ -53,6 +54,5 @@ class EngineWait:
         holds = self._context.store.read(q.all_holds) if self._named else []
         if not holds:
             return []
-        default = self._context.setting("engine", self._project)
-        used = {name or default for name in self._named}
+        used = {run_step.choose_engine(self._context, name, self._project).engine for name in self._named}
         return [row for row in holds if row.engine in used]

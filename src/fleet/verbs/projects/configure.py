@@ -13,10 +13,12 @@ from fleet.world.files.user_file import write
 from fleet.world.home.settings_file import text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.verbs.context import Context
 
 
-def configure(context: Context, project: str, wanted: dict[str, str]) -> list[str]:
+def configure(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> list[str]:
     """Write settings into the project's fleet.toml. Return the names of those that changed."""
     path = f"{context.project(project).path}/{PROJECT_FILE}"
     before = text_of(path) if os.path.lexists(path) else ""
@@ -26,7 +28,7 @@ def configure(context: Context, project: str, wanted: dict[str, str]) -> list[st
     for name in changed:
         after = with_value(after, name, wanted[name])
     written = {name: value.value for name, value in document.read(path, after, PROJECT_FILE).items()}
-    if written != present | wanted:
+    if written != present | dict(wanted):
         raise errors.BadSetting(
             file=path, line=1, why=f"{', '.join(changed)} cannot be written into it", advice="write it by hand"
         )

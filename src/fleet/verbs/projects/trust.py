@@ -16,6 +16,8 @@ from fleet.world.home.settings import settings_of
 from fleet.world.home.trust import trusted_values
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
@@ -57,10 +59,10 @@ def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
     return Trusted(project=project, file=file, hash=fingerprint, changed=before != values, changes=changes)
 
 
-def trust_written(context: Context, project: str, wanted: dict[str, str]) -> None:
+def trust_written(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> None:
     """Trust the values that a person has just chosen, and keep trusting the values trusted before."""
     path = context.project(project).path
-    trust(context, project, trusted_values(context.world.home, project, path) | wanted)
+    trust(context, project, trusted_values(context.world.home, project, path) | dict(wanted))
 
 
 def _record_trust(project: str, fingerprint: str, names: list[str]) -> Change[None]:

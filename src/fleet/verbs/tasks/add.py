@@ -29,6 +29,7 @@ class NewTask(NamedTuple):
     not_before: int | None = None
     verify: str | None = None
     engine: str | None = None
+    model: str | None = None
     not_before_said: str | None = None
 
     @property
@@ -83,6 +84,7 @@ def checked_task(new: NewTask) -> NewTask:
         description=texts.maybe("description", new.description),
         verify=None if new.verify is None else texts.line("verify command", new.verify),
         engine=None if new.engine is None else names.engine(new.engine),
+        model=None if new.model is None else names.model(new.model),
     )
 
 
@@ -99,6 +101,7 @@ def insert_task(tx: Tx, task: NewTask, slug: str, *, added_at: int) -> bool:
         not_before=task.not_before,
         verify=task.verify,
         engine=task.engine,
+        model=task.model,
         assignee=None,
         reason=None,
         paused=0,

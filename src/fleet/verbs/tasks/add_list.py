@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Added, AddedMany
-from fleet.model.tasks import interchange, slugs
+from fleet.model.tasks import graph, interchange, slugs
+from fleet.model.tasks.markdown_list import stem_of
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
-    """Return the change that adds every item of a list as a task, or none.
+    """Return the change that adds every item of a list as a task, or none. An item's own model goes before that of `like`.
 
     Every task gets the other fields of `like`. Only items that are not indented under another item get the dependencies
     of `like`.
@@ -42,7 +43,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
         tx.note(tasks=[task.slug for task in added], file=name)
         return AddedMany(project=like.project, tasks=added)
 
-    asked = [(item.title, item.description, item.parent) for item in items]
+    asked = [(item.title, item.description, item.parent, item.after, item.model, item.slug) for item in items]
     one = f"add {like.project}/{slugs.slug_from(items[0].title)}"
     why = one if len(items) == 1 else f"add {len(items)} tasks from {name} to {like.project}"
     return Change(why, work, asked, *like.request_fields, returns=AddedMany)
@@ -54,14 +55,40 @@ def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
         raise errors.NoSuchProject(project=like.project)
     for needs in like.after:
         tasks.state(rows, like.project, names.slug(needs))
+    drafts = _checked_drafts(items, like)
+    chosen = _choose_slugs(rows, items, drafts)
+    named = {stem_of(item): slug for item, slug in reversed(list(zip(items, chosen, strict=True)))}
     added: list[Added] = []
-    taken: set[str] = set()
-    for draft, item in zip(_checked_drafts(items, like), items, strict=True):
-        slug = _free_slug(rows, like.project, slugs.slug_from(draft.title), taken)
-        taken.add(slug)
-        after = list(like.after) if item.parent is None else [added[item.parent].slug]
+    findings: list[str] = []
+    for draft, item, slug in zip(drafts, items, chosen, strict=True):
+        above = like.after if item.parent is None else (chosen[item.parent],)
+        own = [named.get(name, name) for name in item.after]
+        unknown = [name for name in own if name not in chosen and not _is_task(rows, like.project, name)]
+        findings += [f"line {item.line}: {name!r} is neither an item of the list nor a task" for name in unknown]
+        after = list(dict.fromkeys([*above, *own]))
         added.append(Added(project=like.project, task=slug, slug=slug, title=draft.title, after=after))
+    _refuse_findings(findings)
+    cycle = graph.find_cycle({task.slug: task.after for task in added if task.after})
+    if cycle:
+        raise errors.DependencyCycle(cycle=graph.cycle_text(cycle))
     return added
+
+
+def _choose_slugs(rows: Rows, items: list[Item], drafts: list[NewTask]) -> list[str]:
+    """Return the slug of each item: its own, or a free one made from its title. SlugTaken when its own is taken."""
+    own = [item.slug for item in items if item.slug]
+    taken: set[str] = set(own)
+    chosen: list[str] = []
+    for draft, item in zip(drafts, items, strict=True):
+        if item.slug and (own.count(item.slug) > 1 or _is_task(rows, draft.project, item.slug)):
+            raise errors.SlugTaken(project=draft.project, slug=item.slug)
+        chosen.append(item.slug or _free_slug(rows, draft.project, slugs.slug_from(draft.title), taken))
+        taken.add(chosen[-1])
+    return chosen
+
+
+def _is_task(rows: Rows, project: str, slug: str) -> bool:
+    return q.task_exists(rows, project=project, slug=slug) is not None
 
 
 def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
@@ -69,12 +96,19 @@ def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
     drafts, findings = [], []
     for item in items:
         try:
-            drafts.append(checked_task(like._replace(title=item.title, description=item.description)))
+            model = like.model if item.model is None else item.model
+            own = like._replace(title=item.title, description=item.description, slug=item.slug, model=model)
+            drafts.append(checked_task(own))
         except errors.FleetError as error:
             findings.append(f"line {item.line}: {error}")
+    _refuse_findings(findings)
+    return drafts
+
+
+def _refuse_findings(findings: list[str]) -> None:
+    """Raise ImportRefused with every finding, if there are any."""
     if findings:
         raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
-    return drafts
 
 
 def _free_slug(rows: Rows, project: str, stem: str, taken: set[str]) -> str:

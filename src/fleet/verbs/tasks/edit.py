@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 # The fields that say what the agent has to do; changing them while an agent works needs --override.
-_ORDERS = frozenset({"title", "description", "verify", "engine"})
-_CLEARABLE = ("not_before", "verify", "engine")
+_ORDERS = frozenset({"title", "description", "verify", "engine", "model"})
+_CLEARABLE = ("not_before", "verify", "engine", "model")
 
 
 class Edit(NamedTuple):
@@ -34,6 +34,7 @@ class Edit(NamedTuple):
     not_before: int | None = None
     verify: str | None = None
     engine: str | None = None
+    model: str | None = None
     clear: frozenset[str] = frozenset()
     add_after: tuple[str, ...] = ()
     drop_after: tuple[str, ...] = ()
@@ -46,8 +47,8 @@ class Edit(NamedTuple):
 def edit(wanted: Edit) -> Change[Edited]:
     """Return the change that edits a task's fields, dependencies and tags.
 
-    When somebody else works on the task, a change of its dependencies, title, description, verify command or engine
-    reopens the task and supersedes that agent or person. Work that waits for review or merge stays as it is.
+    When somebody else works on the task, a change of its dependencies, title, description, verify command, engine or
+    model reopens the task and supersedes that agent or person. Work that waits for review or merge stays as it is.
     """
     fields = _new_values(wanted)
     project, slug = names.project(wanted.project), names.slug(wanted.slug)
@@ -83,6 +84,7 @@ def _new_values(wanted: Edit) -> dict[str, object]:
         "not_before": wanted.not_before,
         "verify": None if wanted.verify is None else texts.line("verify command", wanted.verify),
         "engine": None if wanted.engine is None else names.engine(wanted.engine),
+        "model": None if wanted.model is None else names.model(wanted.model),
     }
     values = {name: value for name, value in given.items() if value is not None}
     return values | {name: None for name in _CLEARABLE if name in wanted.clear}
@@ -114,6 +116,7 @@ def _write_fields(tx: Tx, project: str, slug: str, fields: dict[str, object]) ->
         not_before=edited.not_before,
         verify=edited.verify,
         engine=edited.engine,
+        model=edited.model,
         at=tx.at,
     )
 

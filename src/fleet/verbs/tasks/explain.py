@@ -33,9 +33,18 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
         status=row.status,
         ready=clause == "is ready",
         obstacles=[],
-        sentences=[f"{slug} {clause}", *(each.sentence for each in chain)],
+        sentences=[f"{slug} {clause}", *_engine_sentences(rows, project, slug), *(each.sentence for each in chain)],
         chain=chain,
     )
+
+
+def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
+    """Say that the task's agent runs on another engine than the first choice, and why; empty when it does not."""
+    attempt = q.unfinished_of_task(rows, project=project, slug=slug)
+    if attempt is None or attempt.instead_of is None:
+        return []
+    why = " ".join((attempt.instead_why or "").split())
+    return [f"its agent {attempt.id} runs on {attempt.engine} instead of {attempt.instead_of}: {why}"]
 
 
 def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:

@@ -63,6 +63,7 @@ def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> li
             not_before=iso_or_none(row.not_before),
             verify=row.verify,
             engine=row.engine,
+            model=row.model,
             assignee=row.assignee,
             attempts=row.attempts or None,
             reason=row.reason,

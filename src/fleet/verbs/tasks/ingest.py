@@ -31,6 +31,7 @@ _COPIED = [
     "not_before",
     "verify",
     "engine",
+    "model",
     "assignee",
     "attempts",
     "reason",

@@ -49,6 +49,7 @@ def view(row: ListedTask | WholeTask, now: int) -> TaskView:
         archived=bool(row.archived),
         not_before=iso_or_none(row.not_before),
         engine=row.engine,
+        model=row.model,
         assignee=row.assignee,
         attempts=row.attempts,
         reason=row.reason,
@@ -82,6 +83,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
         tags=[row.tag for row in q.task_tags(rows, **key)],
         log=[log_entry(row) for row in q.task_log(rows, **key)],
         artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
+        handoffs=q.handoffs_of_task(rows, **key).n,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
@@ -11,12 +12,14 @@ from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
+from fleet.world.git import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
-    from fleet.model.results.views import Asked
-    from fleet.store.queries import ClaimsElsewhere, TaskOnHand, UnmergedTask
+    from fleet.model.results.projects import ProjectView
+    from fleet.model.results.views import Asked, ToLand
+    from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.world import World
@@ -36,6 +39,7 @@ def status(context: Context) -> Overview:
     return page.replaced(
         remote_control=controlled_projects(context),
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
+        to_land=_to_land(context, page.projects),
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
 
@@ -53,6 +57,25 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
         for project, kept in reasons
         if kept is not None
     ]
+
+
+def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
+    """Return the projects whose merged work waits to land."""
+    names = [each.name for each in projects if _may_wait_to_land(context, each)]
+    if not names:
+        return []
+    from fleet.verbs.merge.land import waiting_to_land
+
+    return [waiting for name in names if (waiting := waiting_to_land(context, name)) is not None]
+
+
+def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
+    """Whether git has to be asked; False when the branches' files say that nothing waits. An obstacle names bad settings."""
+    try:
+        integration, target = (context.setting(name, project.name) for name in ("integration", "target"))
+    except (errors.BadSetting, errors.NotTrusted):
+        return False
+    return refs.has_unlanded(f"{project.path}/.git", integration, target or "")
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
@@ -76,6 +99,8 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
     now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    fruitless = q.tasks_parked_by_handoffs(rows)
+    needed = {(row.project, row.slug) for row in fruitless}
     counts = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
@@ -83,6 +108,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         needs_you=[
             *map(_question_need, asked),
             *_needs_without_question(agents, {each.dispatch for each in asked}, iso(now)),
+            *map(_handoff_need, fruitless),
         ],
         in_the_way=[],
         review=review.waiting(rows),
@@ -90,9 +116,11 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         parked=[
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=MOST)
+            if (row.project, row.slug) not in needed
         ],
-        holds=[HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until)) for row in q.all_holds(rows)],
+        holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
+        to_land=[],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
         remote_control=[],
@@ -123,6 +151,30 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
         for agent in agents
         if agent.state in _WAITING_STATES and agent.id not in asked
     ]
+
+
+def _handoff_need(row: ParkedByHandoffs) -> NeedView:
+    """Return the entry "needs you" for a task that was parked because handoffs brought nothing."""
+    ways = (
+        f"`fleet handoffs show {row.dispatch}` shows what it left; make the task smaller (`fleet task edit {row.slug}`)"
+    )
+    return NeedView(
+        project=row.project,
+        slug=row.slug,
+        dispatch=row.dispatch,
+        kind="handoffs",
+        text=f"{row.reason}; {ways}, then `fleet resume {row.dispatch}` starts a new agent",
+        command=None,
+        question=None,
+        since=iso(row.parked_at),
+        source="store",
+    )
+
+
+def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
+    """Return the entry of an engine that is held back, with the engines that take its place."""
+    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
+    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
 
 
 def _need_text(agent: AgentView) -> str:
@@ -166,7 +218,15 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
     """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
-        row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
+        row,
+        who=row.assignee,
+        kind=None,
+        state="claimed",
+        source="store",
+        detail="",
+        since=since,
+        started_at=since,
+        handoffs=0,
     )
 
 

@@ -100,6 +100,13 @@ def _is_engine(value: object) -> bool:
         return False
 
 
+def _is_engines(value: object) -> bool:
+    """Whether a value is an engine's name, or a list of different ones."""
+    if not isinstance(value, list):
+        return _is_engine(value)
+    return bool(value) and all(map(_is_engine, value)) and len(set(value)) == len(value)
+
+
 ANYTHING = Kind("anything")
 FLAG = Kind("true or false", lambda value: isinstance(value, bool), {"type": "boolean"})
 TEXT = Kind("a text", _is_text, {"type": "string"})
@@ -111,6 +118,7 @@ ENGINE = Kind(
     _is_engine,
     {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,39}$"},
 )
+ENGINES = Kind('an engine\'s name, or a list like ["claude", "codex"] (`fleet engine list` shows them)', _is_engines)
 
 
 def count(least: int, most: int) -> Kind:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import command, prompt, readiness
+from fleet.engines import command, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import placeholders
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents import engine_holds, failed_turns
+from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
 from fleet.world.process.children import Child, Ended
@@ -125,24 +126,27 @@ class StepRun:
     def _agent_command(self) -> tuple[list[str], dict[str, str]]:
         """Publish the prompt of an agent step; return the engine's command and environment."""
         context, where = self._context, self._where
-        engine, autonomy = agent_of(context, self._step, where.project)
+        engine, model, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
         facts = {"job": where.job, "item": where.item, "project": where.project}
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
+        allowed = allow.of_agent(context, where.project, JOB_STEP)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
             prompt_file=path,
             autonomy=autonomy,
-            model=self._step.model,
-            allow=commands_of(JOB_STEP),
+            model=model,
+            allow=allowed,
             fleet_home=where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
         who = committer(context.world.git, where.cwd) if engine.committer else {}
-        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
+        env = command.environment(
+            engine, environment(where), {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)}
+        )
         return command.headless(engine, wanted), env
 
     def _head(self) -> str | None:
@@ -217,11 +221,26 @@ def _hold_back(engine: str, words: str) -> Change[int | None]:
     return Change(f"hold {engine} back: {words}", lambda tx: engine_holds.hold(tx, engine, "limit", words))
 
 
-def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None]:
-    """Return the engine and the autonomy of an agent step; refuse an engine that could not run the step."""
-    name = step.engine or context.setting("engine", project)
-    if not name:
+class Chosen(NamedTuple):
+    """The engine of a step that is not held back, and the engine that comes first."""
+
+    engine: str
+    first: str
+
+
+def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
+    """Return the engine that a step names, or of the project's engines the first one that is not held back."""
+    choices = (name,) if name else engine_choices(context.setting("engine", project))
+    if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
+    now = context.world.clock.now()
+    engine, _held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now))
+    return Chosen(engine, next(iter(choices)))
+
+
+def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
+    """Return the engine, the model and the autonomy of an agent step; refuse an engine that could not run the step."""
+    name, first = choose_engine(context, step.engine, project)
     engine = read_engine(context.world.home, name)
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
         advice = "choose another engine; `headless` in its file says how it does one thing and exits"
@@ -229,7 +248,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
     readiness.check(engine, autonomy=autonomy, repository=context.project(project).path)
-    return engine, autonomy if engine.autonomy else None
+    return engine, model_for(name, first, step.model), autonomy if engine.autonomy else None
 
 
 def _end_of_output(path: str) -> str:

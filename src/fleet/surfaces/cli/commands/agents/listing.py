@@ -12,9 +12,22 @@ if TYPE_CHECKING:
 
     from fleet.model.results.agents import AgentView
 
-_HEADS = ("AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE", "LEARNT FROM", "AGE", "CONTEXT", "STARTED", "")
+_HEADS = (
+    "AGENT",
+    "KIND",
+    "TASK",
+    "ENGINE",
+    "AUTONOMY",
+    "STATE",
+    "LEARNT FROM",
+    "AGE",
+    "CONTEXT",
+    "HANDOFFS",
+    "STARTED",
+    "",
+)
 # The columns in a narrow terminal: agent, task, state, age, context and detail.
-_NARROW = (0, 2, 5, 7, 8, 10)
+_NARROW = (0, 2, 5, 7, 8, 11)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
@@ -38,12 +51,18 @@ def _select(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
     return tuple(cells[n] for n in shown)
 
 
+def _engine(agent: AgentView) -> str:
+    """Return the engine of an agent, with its model, and the engine whose place it takes."""
+    model = f" {agent.model}" if agent.model else ""
+    return f"{agent.engine or ''}{model}{f' (instead of {agent.instead_of})' if agent.instead_of else ''}"
+
+
 def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     from fleet.model.text.moments import moment
 
     on = f"{agent.project}/{agent.task or ''}".rstrip("/")
     since = age(now - moment(agent.state_at, now=now)) if agent.state_at else ""
     context = "" if agent.context is None else f"{agent.context} %"
-    who = (agent.id, agent.kind, on, agent.engine or "", agent.autonomy or "")
+    who = (agent.id, agent.kind, on, _engine(agent), agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, agent.started_at[11:19], detail)
+    return (*who, agent.state, agent.source, since, context, str(agent.handoffs or ""), agent.started_at[11:19], detail)

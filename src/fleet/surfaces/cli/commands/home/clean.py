@@ -9,9 +9,10 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.api.homes.sweep import PHASES
+from fleet.api.homes.sweep import CLEAN, PHASES
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -78,7 +79,7 @@ def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]
       fleet maintenance sweep-leaks
       fleet maintenance sweep-leaks --kill
     """
-    with Fleet.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet, waiting("looking for what leaked"):
         findings = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
     if given["json"]:
         terminal.say_json(findings)
@@ -122,6 +123,8 @@ def _print_findings(findings: list[Swept]) -> None:
 def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """Show what leaked, ask once, and release it. Uncommitted work is never deleted: you choose for each such worktree.
 
+    The prepared trees that merges keep for the next merge are removed too; the next merge makes them anew.
+
     \b
     Examples:
       fleet clean
@@ -129,13 +132,15 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """
     asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        findings = fleet.sweep.run(kill=False)
+        with waiting("looking for what leaked"):
+            findings = fleet.sweep.run(kill=False, phases=CLEAN)
         moving = [finding for finding in findings if not finding.standing]
         if moving and asking and not _is_confirmed(findings, len(moving)):
             terminal.say("nothing was cleaned up")
             return
         if moving and (yes or asking):
-            findings = fleet.sweep.run(kill=True)
+            with waiting("releasing what leaked"):
+                findings = fleet.sweep.run(kill=True, phases=CLEAN)
         if given["json"]:
             terminal.say_json(findings)
             return

@@ -10,10 +10,12 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.results.projects import Begun
     from fleet.surfaces.cli.options import Unkeyed
+
+    class UpGiven(Unkeyed):
+        """The options of `fleet up` that are not written into fleet.toml."""
+
+        target: str | None
+
 
 _AUTONOMY = {
     "ask": "nothing: they ask before each step",
@@ -44,6 +52,7 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--engine", metavar="NAME", help="the engine that agents run on")
 @click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do without asking")
 @click.option("--review", type=click.Choice(list(_REVIEW)), help="who reviews work before it is merged")
+@click.option("--target", metavar="BRANCH", help="the branch that finished work lands on (default: your current one)")
 @click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
 @unkeyed
 def up(
@@ -54,11 +63,12 @@ def up(
     review: str | None,
     *,
     yes: bool,
-    **given: Unpack[Unkeyed],
+    **given: Unpack[UpGiven],
 ) -> None:
     """Set up fleet: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
-    Your choices are written into fleet.toml; settings that it already has are kept. After a reboot the command offers to resume
+    Your choices are written into fleet.toml; settings that it already has are kept. The branch that finished work lands on is kept
+    in the repository, unless fleet.toml sets target. After a reboot the command offers to resume
     interrupted agents. Repeating the command changes nothing.
 
     \b
@@ -73,8 +83,11 @@ def up(
         options = {"engine": engine, "autonomy": autonomy, "review": review}
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
+        chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
-        begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
+        with waiting(f"starting the coordinator of {project}"):
+            begun = fleet.projects.begin(project, chosen)
+        begun = begun.replaced(new=registered.new, resumed=resumed, left=left)
     terminal.say_json(begun) if given["json"] else _print_begun(begun)
 
 
@@ -82,6 +95,7 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
     """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
+    chosen.engine = ",".join(engine_choices(chosen.engine))
     missing = [name for name in _CHOICES if not getattr(chosen, name)]
     if (waiting := [name for name in missing if known[name].untrusted]) and not is_interactive:
         raise errors.NotTrusted(project=project, settings=", ".join(waiting))
@@ -92,11 +106,22 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
         "Which engine do agents run on?", _offered_engines(fleet.engines.all())
     )
     if not chosen.autonomy:
-        can = fleet.engines.show(chosen.engine).autonomy or _AUTONOMY
+        can = fleet.engines.show(engine_choices(chosen.engine)[0]).autonomy or _AUTONOMY
         offered = {name: text for name, text in _AUTONOMY.items() if name in can}
         chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)
     return chosen
+
+
+def _ask_target(fleet: Fleet, project: str) -> str | None:
+    """Ask once which branch finished work lands on; None when that is known, or there is nothing to choose from."""
+    choice = fleet.projects.targets(project)
+    if choice.kept or not choice.branches or choice.branches == [choice.current]:
+        return None
+    terminal.say(terminal.paint("Which branch does finished work land on?", "bold"))
+    terminal.say(f"  {', '.join(choice.branches)}")
+    offered = click.Choice(choice.branches)
+    return str(click.prompt("  your choice", type=offered, show_choices=False, default=choice.current))
 
 
 def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
@@ -121,7 +146,8 @@ def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (yes or (asked and click.confirm("Resume them?", default=True))):
-        resumed = fleet.dispatches.resume_all(project)
+        with waiting("resuming everything that was interrupted"):
+            resumed = fleet.dispatches.resume_all(project)
         return [dispatch.id for dispatch in resumed.resumed], [dispatch.id for dispatch in resumed.waiting]
     return [], [dispatch.id for dispatch in left]
 
@@ -131,6 +157,8 @@ def _print_begun(begun: Begun) -> None:
     terminal.say(f"project {begun.project} is {begun.path}{'' if begun.new else ' (it was already)'}")
     how = ", ".join(f"{name} {getattr(begun.settings, name)}" for name in _CHOICES)
     terminal.say(f"  {how}{'; written into fleet.toml' if begun.written else ' (as fleet.toml says)'}")
+    if begun.target:
+        terminal.say(f"  finished work lands on {begun.target}, when you say `fleet land`")
     back = begun.coordinator in begun.resumed
     now = "is started" if begun.started else "is resumed" if back else "is running already"
     terminal.say(f"  coordinator {begun.coordinator} {now}")

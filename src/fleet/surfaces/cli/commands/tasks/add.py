@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.model.states import ShownStatus
 
 _LISTS = (".md", ".markdown", ".txt")
-_FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify", "engine")
+_FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify", "engine", "model")
 
 
 @click.command("add")
@@ -34,6 +34,7 @@ _FIELDS = ("after", "tags", "priority", "not_before", "not_before_said", "verify
 @click.option("--not-before", metavar="TIME", help="do not start it before this time: 2h, 18:00, 2026-11-15")
 @click.option("--verify", metavar="COMMAND", help="the command that has to succeed on the merged work")
 @click.option("--engine", metavar="NAME", help="the engine of its agents")
+@click.option("--model", metavar="NAME", help="the model of its agents, as the engine calls it")
 @click.option("--dry-run", is_flag=True, help="only print what would be added")
 @writing
 def add(what: str, **given: Any) -> None:

@@ -25,6 +25,7 @@ _PRIORITY = click.IntRange(-1_000, 1_000)
 @click.option("--not-before", metavar="TIME", help="do not start it before this time: 2h, 18:00, 2026-11-15")
 @click.option("--verify", metavar="COMMAND", help="the command that has to succeed on the merged work")
 @click.option("--engine", metavar="NAME", help="the engine of its agents")
+@click.option("--model", metavar="NAME", help="the model of its agents, as the engine calls it")
 @writing
 def add(title: str, **given: Any) -> None:
     """Add a task.
@@ -56,6 +57,7 @@ def add(title: str, **given: Any) -> None:
 @click.option("--not-before", metavar="TIME", help="do not start it before this time; 'none' removes the time")
 @click.option("--verify", metavar="COMMAND", help="the new verify command; 'none' for the project's")
 @click.option("--engine", metavar="NAME", help="the new engine; 'none' for the project's")
+@click.option("--model", metavar="NAME", help="the new model, as the engine calls it; 'none' for the engine's own")
 @click.option("-a", "--after", "add_after", multiple=True, metavar="SLUG", type=Slug(), help="wait for this task too")
 @click.option(
     "--not-after", "drop_after", multiple=True, metavar="SLUG", type=Slug(), help="no longer wait for this task"
@@ -79,7 +81,7 @@ def edit(slug: str, **given: Any) -> None:
     with Fleet.open(actor=given.pop("as")) as fleet:
         project, as_json, key = fleet.project_here(given.pop("project")), given.pop("json"), given.pop("key")
         given["description"] = from_stdin(given["description"])
-        clear = frozenset(name for name in ("not_before", "verify", "engine") if given[name] == "none")
+        clear = frozenset(name for name in ("not_before", "verify", "engine", "model") if given[name] == "none")
         given |= dict.fromkeys(clear)
         given |= {"not_before": read_time(given["not_before"], fleet), "not_before_said": given["not_before"]}
         edited = fleet.tasks.edit(Edit(project=project, slug=slug, clear=clear, **given), key=key)

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
-    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
+    from fleet.model.results.views import (
+        Attempt,
+        Failure,
+        HoldView,
+        Merging,
+        NeedView,
+        Obstacle,
+        Overview,
+        Parked,
+        ToLand,
+    )
 
 _SHOWN = 20
 _LINES = 4
@@ -27,7 +37,13 @@ _INDENT = " " * 4
 _UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
-_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -57,6 +73,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
     _print_section("Held back", "red", map(_hold_entry, page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
+    _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
         "Ended", "red", (_agent_entry(attempt, now) for attempt in over), "the coordinator or `fleet clean` settles it"
@@ -136,16 +153,22 @@ def _parked_entry(task: Parked) -> str:
 
 def _hold_entry(hold: HoldView) -> str:
     until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
-    return f"{hold.engine} ({hold.kind})  {until}: {_one_line(hold.reason)}"
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind})  {until}{instead}: {_one_line(hold.reason)}"
 
 
 def _merge_entry(task: Merging) -> str:
     return f"{_place(task)}  {task.pull_request or task.title}"
 
 
+def _landing_entry(waiting: ToLand) -> str:
+    return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
+
+
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 
