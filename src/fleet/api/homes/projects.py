@@ -22,7 +22,7 @@ from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
-from fleet.verbs.projects import allow, configure, register, remote_control, trust
+from fleet.verbs.projects import clear, configure, down, register, remote_control, trust
 from fleet.verbs.resume import resume
 from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
@@ -34,7 +34,16 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
+    from fleet.model.results.projects import (
+        Chosen,
+        Cleared,
+        Down,
+        InTheWay,
+        ProjectView,
+        RemoteControlView,
+        Removed,
+        TargetChoice,
+    )
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -68,9 +77,11 @@ class Projects(Part):
         return self._by.commit(register.register(name=chosen, path=top), key)
 
     def ensure(self, path: str, name: str | None = None) -> Registration:
-        """Return the project of a repository; register the repository when it has none."""
+        """Return the project of a repository; register the repository when it has none. BareRepository without a checkout."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
+        if not os.path.lexists(f"{top}/.git"):
+            raise errors.BareRepository(path=top)
         known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
         if known is not None and name in {None, known.name}:
             self._refuse_blocked(top)
@@ -94,10 +105,38 @@ class Projects(Part):
         names.project(name)
         self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
+        if self._is_removable(name, key, with_tasks=with_tasks):
+            clear.remove_files(self._by.context, name)
         kept = self._export_tasks(name) if seen is not None else None
-        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
-        allow.forget(self._by.view, name)
-        return removed
+        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+
+    def _is_removable(self, name: str, key: str | None, *, with_tasks: bool) -> bool:
+        """Whether nothing keeps the project from being removed. False also when this key has removed it."""
+
+        def look(rows: Rows) -> bool:
+            repeated = key is not None and q.operation_by_key(rows, key=key) is not None
+            return not repeated and register.is_removable(rows, name, with_tasks=with_tasks)
+
+        return self._by.store.read(look)
+
+    def down(self, project: str) -> Down:
+        """End the coordinator of a project and stop its agents. Their work is kept, and can be resumed."""
+        self._by.may("projects.down")
+        self._by.context.project(project)
+        return down.down(self._by.context, project)
+
+    def in_the_way(self, name: str) -> InTheWay:
+        """Return what keeps a project from being removed."""
+        names.project(name)
+        return clear.in_the_way(self._by.context, name)
+
+    def clear(self, name: str) -> Cleared:
+        """Release all that a project holds, so that it can be removed. ProjectInUse when something could not be released."""
+        self._by.may("projects.clear")
+        names.project(name)
+        cleared = clear.clear(self._by.context, name)
+        clear.refuse_left(cleared)
+        return cleared
 
     def _release_trees(self, name: str) -> None:
         """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
+from fleet.model.results.tasks import NextStep
 from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
@@ -68,6 +69,7 @@ class Failure(Value):
     title: str
     reason: str | None
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class Parked(Value):
@@ -81,6 +83,7 @@ class Parked(Value):
     reason: str | None
     not_before: Time | None  # the time that the task waits for
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class HoldView(Value):

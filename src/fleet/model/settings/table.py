@@ -300,13 +300,6 @@ SETTINGS = (
         help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
-        name="remote_control",
-        file=HOME_FILE,
-        default="up",
-        kind=choice("up", "down"),
-        help="whether coordinators may be controlled from another device; down turns it off for all projects",
-    ),
-    Setting(
         name="environment.file",
         file=HOME_FILE,
         default=None,
@@ -319,6 +312,13 @@ SETTINGS = (
         default=[],
         kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
         help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
+    ),
+    Setting(
+        name="remote_control",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "down"),
+        help="whether coordinators may be controlled from another device; down turns it off for all projects",
     ),
     Setting(
         name="trust",

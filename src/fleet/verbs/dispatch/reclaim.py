@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import RECL_STEPS, is_unfinished
+from fleet.model.dispatch.steps import HANDED_OFF, RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
 from fleet.model.results.value import Value

@@ -64,7 +64,8 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
 def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
     """Return the dispatch that an id, a session's name, a slug or @last names. NoSuchDispatch when there is none."""
     session = _SESSION.fullmatch(given)
-    wanted = session[1] if session else given if given == "@last" else names.slug(given)
+    project, bare = names.project_and_slug(given, project)
+    wanted = session[1] if session else given if given == "@last" else names.slug(bare)
     try:
         return context.store.read(lambda rows: find.find(rows, wanted, project))
     except errors.NoSuchDispatch:
@@ -170,7 +171,8 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: b
         advice = f"`fleet resume {item.job}` goes on with what is unfinished"
         raise errors.NotResumable(dispatch=row.id, why=f"it works on an item of job {item.job}", advice=advice)
     state = context.store.read(lambda rows: tasks.state(rows, **place))
-    why = resumption.why_finished(row, parked=parked) or resumption.why_taken(row, state)
+    taken = resumption.why_taken(row, state) or resumption.why_past(row, state)
+    why = resumption.why_finished(row, parked=parked) or taken
     if why:
         raise _refusal(row, why)
 
