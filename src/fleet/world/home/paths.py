@@ -136,6 +136,16 @@ def trust(project: str) -> str:
     return f"trust/{project}.json"
 
 
+def lock_folders(project: str) -> tuple[str, ...]:
+    """Return the folders of a project's gates: its own, and those of its pieces of work."""
+    return (project_folder(project, ".locks"), f"locks/{work_gate(project, '')}".rstrip("/"))
+
+
+def work_gate(project: str, slug: str) -> str:
+    """Return the name of the gate of a piece of work."""
+    return f"work-{project}/{slug}"
+
+
 def files_of_project(project: str) -> tuple[str, ...]:
     """Return the files that the home keeps for a project as a whole. They go with it."""
     return (coord_state(project), pulls(project), trust(project))
