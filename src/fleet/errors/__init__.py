@@ -37,6 +37,7 @@
     ├── Superseded                13   the caller has lost the task or the seat
     │   ├── AnsweredBefore             the first answer counts
     │   ├── NotSeated                  somebody else coordinates the project
+    │   ├── VerdictTooLate             another verdict came first; the comments are kept
     │   └── SpeakerEnded               the calling dispatch has ended and is archived
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step

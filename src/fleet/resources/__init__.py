@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.resources.agent_environment import AgentEnvironment
 from fleet.resources.cgroup import Cgroup
 from fleet.resources.coord_prompt_inbox import CoordPromptInbox
 from fleet.resources.job_process import JobProcess
@@ -28,8 +29,16 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Kind
 
 CGROUP = Cgroup()
-# The worktree comes before the session that works in it, the prompt and the control group before the agent.
-ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
+# The worktree comes before the session that works in it; prompt, environment and control group before the agent.
+ORDER: tuple[Kind, ...] = (
+    WorkerDir(),
+    Worktree(),
+    MergeTree(),
+    CoordPromptInbox(),
+    AgentEnvironment(),
+    CGROUP,
+    TmuxSession(),
+)
 # A job's processes belong to the job and not to a dispatch; the job's runner acquires them. A warm tree belongs to its
 # project; a merge acquires it, and it stays.
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess(), WarmTree())}

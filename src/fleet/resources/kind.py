@@ -26,13 +26,15 @@ class Order:
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None
-    # The commit to merge.
+    # The commit to merge; for an agent, the tip of its task's branch if that is known as work of the task.
     work: str = ""
     # The beginning of the mark of this project's branch; the commit at which the branch starts is appended.
     branch_mark: str = ""
     integration: str = ""
     prompt: str = ""
     env: dict[str, str] = field(default_factory=dict)
+    # The variables that the agent gets from whoever asked for it. They may be secret.
+    passed: dict[str, str] = field(default_factory=dict, repr=False)
     words: tuple[str, ...] = ()
     cwd: str = "/"
     server: str = ""

@@ -31,7 +31,7 @@ READS = {
     "operations": "follow list newest with_archived",
     "projects": "in_the_way list show targets",
     "reviews": "waiting work",
-    "settings": "read untrusted",
+    "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",
     "tasks": "list ready show why",
     "views": "doctor overview recap status",
@@ -39,7 +39,7 @@ READS = {
 # What tmux and sessions call, which proves what it does by what is there.
 MACHINERY = {"sessions.launch", "sessions.settle", "sessions.settle_soon"}
 DECISIONS = (
-    "messages.answer", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin",
+    "messages.answer", "messages.approve", "messages.approve_all", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin",
     "projects.register", "engines.install_hooks", "jobs.run", "sweep.run",
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.permits import refuse_forced, refuse_freer
+from fleet.api.tasks.advice import OF_STATE, advised, name_next_step
 from fleet.engines import reader
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
@@ -52,7 +53,8 @@ class Dispatches(Part):
         context = self._by.context
         if wanted.slug:
             settle_attempt(context, wanted.project, wanted.slug, speaker=self._by.speaker)
-        return dispatch.dispatch(context, wanted)
+        with advised(self._by, "dispatch", wanted.project, wanted.slug):
+            return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
         """Raise what would refuse this start, without starting anything."""
@@ -87,7 +89,12 @@ class Dispatches(Part):
             meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
             self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
-        return resume.resume(context, given, project=project, force=force)
+        try:
+            return resume.resume(context, given, project=project, force=force)
+        except OF_STATE as error:
+            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
+            name_next_step(self._by, error, "resume", meant.project, meant.slug)
+            raise
 
     def resumable(self, project: str | None = None) -> Resumables:
         """Return the dispatches that can be resumed, with the reason why each ended."""

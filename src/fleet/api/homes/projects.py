@@ -18,9 +18,12 @@ from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import seat, wake
+from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
 from fleet.verbs.projects import clear, configure, down, register, remote_control, trust
+from fleet.verbs.resume import resume
 from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -186,6 +189,7 @@ class Projects(Part):
         trust.trust_written(context, project, settings)
         context.forget()
         target = branches.keep_target(context, project, chosen.target)
+        environment.keep(context)
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
@@ -202,6 +206,7 @@ class Projects(Part):
             started=started,
             resumed=[],
             left=[],
+            remote_control=remote_control.is_on(context, project),
             warnings=warnings + more,
         )
 
@@ -212,17 +217,36 @@ class Projects(Part):
         if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
             wake.start_watch(self._by.context, project)
             return now.holder, False, []
+        back = self._resume_agent_in_seat(now.holder)
+        if back is not None:
+            return back, True, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except errors.CoordinatorLives as error:  # another process was faster
             return str(error.facts["dispatch"]), False, []
         return seated.id, True, seated.warnings
 
+    def _resume_agent_in_seat(self, holder: str | None) -> str | None:
+        """Resume a dead coordinator that is an agent with turns, in its conversation if possible; None when it cannot be."""
+        if holder is None:
+            return None
+        context = self._by.context
+        try:
+            row = find.journal(context, holder)
+            if not reader.engine(self._by.home, row.engine or "").interactive:
+                return None
+            return resume.resume(context, holder).id
+        except (errors.NotResumable, errors.Absent):  # it was ended on purpose, or nothing is known of it any more
+            return None
+
     def remote_control(
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
         """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
+        off = remote_control.is_off_for_all(self._by.request) or None
         if to is None:
-            return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            known = self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            return known.replaced(off_for_all=off)
         self._by.may("projects.remote_control")
-        return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        changed = self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        return changed.replaced(off_for_all=off)

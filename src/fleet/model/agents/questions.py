@@ -19,7 +19,9 @@ ALLOW, DENY = "allow", "deny"
 _YES = frozenset({"allow", "yes", "y", "1", "approve", "ok"})
 _NO = frozenset({"deny", "no", "n", "2"})
 _DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "description")
-_LONGEST = 20_000
+# Long enough for what an agent writes in one go: it is shown as a diff.
+_LONGEST = 200_000
+_LONGEST_DESCRIPTION = 1_000
 
 
 class Asked(Value):
@@ -29,6 +31,7 @@ class Asked(Value):
     text: str
     command: str | None
     choices: list[Choice]
+    runs: str | None = None  # the shell command that it wants to run, unchanged; None for another tool
 
 
 class Answer(Value):
@@ -47,8 +50,11 @@ class Answer(Value):
         return f"{DENY}: {self.reason}" if self.reason else DENY
 
 
-def question(tool: str, given: object, asking: str) -> Asked:
-    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used."""
+def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
+    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used.
+
+    `asking` is the engine's tool for questions, `shell` the one that runs a shell command.
+    """
     call = given if isinstance(given, dict) else {}
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
@@ -57,19 +63,27 @@ def question(tool: str, given: object, asking: str) -> Asked:
     about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
-    choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
-    return Asked(kind="permission", text=f"{tool}: {first}" if first else tool, command=command, choices=choices)
+    choices = [Choice(question="", options=[ALLOW, DENY], descriptions=[], many=False)]
+    runs = command if tool == shell and call.get("command") == command else None
+    text = f"{tool}: {first}" if first else tool
+    return Asked(kind="permission", text=text, command=command, choices=choices, runs=runs)
 
 
 def _choice(part: dict[str, Any]) -> Choice:
-    options = [str(option.get("label", "")) for option in part.get("options") or [] if isinstance(option, dict)]
-    return Choice(question=str(part.get("question", "")), options=options, many=bool(part.get("multiSelect")))
+    options = [option for option in part.get("options") or [] if isinstance(option, dict)]
+    told = [clean(str(option.get("description") or ""), _LONGEST_DESCRIPTION) for option in options]
+    return Choice(
+        question=str(part.get("question", "")),
+        options=[str(option.get("label", "")) for option in options],
+        descriptions=told if any(told) else [],
+        many=bool(part.get("multiSelect")),
+    )
 
 
 def choices_of(kept: str) -> list[Choice]:
     """Return the choices of a question from the JSON that the store keeps."""
     parts: Any = jsontext.loads(kept)
-    return [Choice.from_json(part) for part in parts]
+    return [Choice.from_json({"descriptions": [], **part}) for part in parts]
 
 
 def answer_of(kept: str) -> Answer:

@@ -54,6 +54,7 @@ class Begun(Value):
     started: bool  # false when the coordinator was already running
     resumed: list[str]  # interrupted agents whose work continues
     left: list[str]  # interrupted agents whose work does not continue
+    remote_control: bool  # whether a coordinator that is an agent may be controlled from another device
     warnings: list[str]  # what would prevent an agent from starting
 
 
@@ -103,6 +104,7 @@ class RemoteControlView(Value):
     project: str
     remote_control: RemoteControl | None  # up, down, or null when nobody has chosen yet
     changed: Said[bool] = None
+    off_for_all: Said[bool] = None  # true when config.toml of the home turns it off for all projects
 
 
 class Removed(Value):

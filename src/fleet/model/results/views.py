@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
+from fleet.model.results.tasks import NextStep
 from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ class Overview(Value):
     to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
+    remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 
@@ -67,6 +69,7 @@ class Failure(Value):
     title: str
     reason: str | None
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class Parked(Value):
@@ -80,6 +83,7 @@ class Parked(Value):
     reason: str | None
     not_before: Time | None  # the time that the task waits for
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class HoldView(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.allow import is_rule
 from fleet.model.branches import INTEGRATION
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
@@ -113,6 +114,16 @@ def _is_line(value: object) -> bool:
 def _is_patterns(value: object) -> bool:
     """Whether a value is a list of patterns, none of which matches every file."""
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
+
+
+def _is_variables(value: object) -> bool:
+    """Whether a value is a list of names or patterns of variables."""
+    return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
+def _is_commands(value: object) -> bool:
+    """Whether a value is a list of the first words of commands that can be allowed."""
+    return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
@@ -289,6 +300,27 @@ SETTINGS = (
         help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
+        name="environment.file",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind("the path of a file", _is_line),
+        help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
+    ),
+    Setting(
+        name="environment.pass",
+        file=HOME_FILE,
+        default=[],
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
+    ),
+    Setting(
+        name="remote_control",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "down"),
+        help="whether coordinators may be controlled from another device; down turns it off for all projects",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
@@ -310,6 +342,14 @@ SETTINGS = (
         default=None,
         kind=AUTONOMY,
         help="what agents may do without asking",
+    ),
+    Setting(
+        name="allow",
+        file=PROJECT_FILE,
+        guard="frees",
+        default=[],
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
         name="target",

@@ -22,8 +22,8 @@ UPDATE agents SET state = :state, state_at = :state_at, detail = :detail, contex
 WHERE dispatch = :dispatch AND archived_at IS NULL;
 
 -- name: add_question
-INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at)
-VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING;
+INSERT INTO questions (id, dispatch, kind, text, command, runs, choices, asked_at)
+VALUES (:id, :dispatch, :kind, :text, :command, :runs, :choices, :at) ON CONFLICT DO NOTHING;
 
 -- name: question_by_id
 -- returns: AskedQuestion?

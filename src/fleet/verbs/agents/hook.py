@@ -8,21 +8,22 @@ short.
 from __future__ import annotations
 
 from fleet.model.agents import questions as asking
+from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
-from fleet.model.agents.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds, messages, questions
+from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.agents.activity.hook_events import Facts, Turn
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.model.agents.hook_events import Facts, Turn
     from fleet.model.results.reports import Received
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
@@ -244,9 +245,14 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
     return Reply()
 
 
-def _on_asks(event: HookEvent, _known: Known) -> Reply:
-    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer."""
+def _on_asks(event: HookEvent, known: Known) -> Reply:
+    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer.
+
+    A command that a person has allowed for always, perhaps after the agent was started, is permitted at once.
+    """
     asked = _question(event)
+    if asked.runs is not None and _is_allowed(event, known.agent.project, asked.runs):
+        return Reply(payload=permission(event.name))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
@@ -267,6 +273,17 @@ _HANDLERS = {
     "status": _on_status,
     "asks": _on_asks,
 }
+
+
+def _is_allowed(event: HookEvent, project: str, command: str) -> bool:
+    """Whether a person has allowed a command for always in the agent's project."""
+    row = event.by.store.read(lambda rows: q.project_by_name(rows, name=project))
+    return row is not None and allowed.read(event.home, project, row.added_at).permits(command)
+
+
+def permission(event: str) -> Payload:
+    """Return the answer of a hook that permits what the agent asks for."""
+    return {"hookSpecificOutput": {"hookEventName": event, "decision": {"behavior": asking.ALLOW}}}
 
 
 # writing --------------------------------------------------------------------------------------------------------------
@@ -347,7 +364,8 @@ def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _question(event: HookEvent) -> asking.Asked:
-    return asking.question(event.text("tool"), event.dialect.field(event.payload, "input"), event.dialect.asking)
+    tool, given = event.text("tool"), event.dialect.field(event.payload, "input")
+    return asking.question(tool, given, event.dialect.asking, event.dialect.shell)
 
 
 def _facts(event: HookEvent) -> Facts:

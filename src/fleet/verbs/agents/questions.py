@@ -21,7 +21,15 @@ def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -
     """Record a question of an agent."""
     choices = jsontext.dumps(asked.choices)
     q.add_question(
-        tx, id=ident, dispatch=dispatch, kind=asked.kind, text=asked.text, command=asked.command, choices=choices, at=at
+        tx,
+        id=ident,
+        dispatch=dispatch,
+        kind=asked.kind,
+        text=asked.text,
+        command=asked.command,
+        runs=asked.runs,
+        choices=choices,
+        at=at,
     )
     tx.note(question=ident, text=asked.text)
 
@@ -34,7 +42,13 @@ def unanswered(rows: Rows) -> list[Question]:
 def _question_view(row: OpenQuestion) -> Question:
     choices = questions.choices_of(row.choices)
     return Question.made_of(
-        row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
+        row,
+        agent=row.dispatch,
+        task=row.slug,
+        change=None,
+        choices=choices,
+        asked_at=iso(row.asked_at),
+        answerable=True,
     )
 
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet import errors
-from fleet.engines import command, readiness
+from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.own_commands import commands_of
 from fleet.model.agents.roles import role_of
 from fleet.model.branches import task_branch
 from fleet.model.dispatch import claim_steps as life
@@ -29,7 +28,9 @@ from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
+from fleet.verbs.homes import environment
 from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.projects import allow, remote_control
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
@@ -84,6 +85,8 @@ def launch(context: Context, ident: str) -> Launched:
     me = str(context.world.processes.me())
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
+    # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
+    environment.take_over(context, row.id, row.engine or "")
     launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
@@ -159,6 +162,8 @@ def _record_launch(
         _record_made_claims(tx, row)
         for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(claim_row)
+            if claim.kind == "agent_environment":  # this process has read and deleted the file
+                q.step_claim(tx, id=claim.id, **change(life.STEPS, "live", "found_gone"), at=tx.at)
             new_data = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
             if new_data:
                 q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **new_data}), at=tx.at)
@@ -181,11 +186,12 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
-    # Check again in the agent's real environment, which comes from the tmux server.
+    # Check again in the agent's real environment, which this process has now.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
+    allowed = allow.of_agent(context, row.project, role_of(row.kind, row.engine))
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -196,12 +202,13 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
-        allow=commands_of(role_of(row.kind, row.engine)),
+        allow=allowed,
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
     variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
+    variables |= permissions.variables(engine, allowed)
     env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
@@ -224,8 +231,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
     """Whether the agent is a coordinator and remote control is switched on for its project."""
-    marker = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project))
-    return row.kind == "coord" and marker is not None and marker.remote_control == "up"
+    return row.kind == "coord" and remote_control.is_on(context, row.project)
 
 
 def _ensure_bin_folder(context: Context) -> str:

@@ -10,6 +10,7 @@ TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
 FLEET_LINK = "bin/fleet"
 LAST_HOOK_ERROR = "hooks/last-error"
+KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` last
 
 PROJECTS = "projects"
 INBOX = "inbox"
@@ -106,6 +107,11 @@ def prompt(dispatch: str) -> str:
     return f"inbox/{dispatch}.md"
 
 
+def agent_environment(dispatch: str) -> str:
+    """Return the file of the variables that wait for an agent's launch."""
+    return f"environments/{dispatch}.json"
+
+
 def log(dispatch: str, about: str = "") -> str:
     """Return the file of what an agent showed, or of what a command that ran for it printed."""
     return f"logs/{dispatch}.{about}.log" if about else f"logs/{dispatch}.log"
@@ -146,9 +152,14 @@ def work_gate(project: str, slug: str) -> str:
     return f"work-{project}/{slug}"
 
 
+def allowed(project: str) -> str:
+    """Return the file of the commands that a person has allowed the agents of a project for always."""
+    return f"allow/{project}.json"
+
+
 def files_of_project(project: str) -> tuple[str, ...]:
     """Return the files that the home keeps for a project as a whole. They go with it."""
-    return (coord_state(project), pulls(project), trust(project))
+    return (coord_state(project), pulls(project), trust(project), allowed(project))
 
 
 def removed(project: str, at: int) -> str:

@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import command, prompt, readiness
+from fleet.engines import command, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.engine_choices import engine_choices, model_for
-from fleet.model.agents.own_commands import commands_of
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import placeholders
+from fleet.model.text import escapes
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
 from fleet.verbs.agents import engine_holds, failed_turns
+from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
 from fleet.world.process.children import Child, Ended
@@ -132,18 +133,21 @@ class StepRun:
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
+        allowed = allow.of_agent(context, where.project, JOB_STEP)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
             prompt_file=path,
             autonomy=autonomy,
             model=model,
-            allow=commands_of(JOB_STEP),
+            allow=allowed,
             fleet_home=where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
         who = committer(context.world.git, where.cwd) if engine.committer else {}
-        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
+        env = command.environment(
+            engine, environment(where), {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)}
+        )
         return command.headless(engine, wanted), env
 
     def _head(self) -> str | None:
@@ -183,9 +187,25 @@ class StepRun:
             return StepResult(
                 ok=False, status=ended.status, reason=reason, commits=commits, limit=self._hold_back_if_limited(output)
             )
+        refusal = self._refusal()
+        if refusal:
+            advice = "allow it (`allow` in fleet.toml, or another autonomy)"
+            reason = f"it refused a tool of its own, and did not do its work: {refusal}; {advice}"
+            return StepResult(ok=False, status=ended.status, reason=reason, commits=commits)
         if self._step.commit_required and not commits:
             return StepResult(ok=False, status=ended.status, reason="it made no commit", commits=commits)
         return StepResult(ok=True, status=ended.status, reason="", commits=commits)
+
+    def _refusal(self) -> str:
+        """Return the words with which the engine said that it refused a tool of its own; "" when it did not."""
+        if self._engine is None or self._engine.refused is None:
+            return ""
+        for path in filter(os.path.exists, self.files):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                found = next((match for line in file if (match := self._engine.refused.search(line))), None)
+            if found is not None:
+                return escapes.text(found.groupdict().get("what") or found[0])
+        return ""
 
     def _hold_back_if_limited(self, output: str) -> str:
         """Hold the engine back for the whole fleet if it reported a usage limit; return its words, else ""."""

@@ -15,10 +15,11 @@ from fleet.surfaces.cli.ui import terminal
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from fleet.model.results.agents import Answered, Question
+    from fleet.model.results.agents import Answered, Choice, Question
     from fleet.surfaces.cli.options import Unkeyed
 
 _INDENT = " " * 10
+_MOST_LINES = 60
 
 
 @click.command("message")
@@ -82,24 +83,32 @@ def inbox(*, json: bool) -> None:
 
 
 @click.command("questions")
+@click.argument("question", required=False)
 @json_option
-def questions(*, json: bool) -> None:
-    """List the open questions of agents, oldest first, with their choices.
+def questions(question: str | None, *, json: bool) -> None:
+    """List the open questions of agents, oldest first, with their choices and what would be run or written.
+
+    A long diff is folded in the list; QUESTION (its id, its agent or its task) shows one whole.
 
     \b
     Examples:
       fleet questions
+      fleet questions 5c0ffee1
       fleet questions --json
     """
     with Fleet.open() as fleet:
         open_questions = fleet.messages.questions()
+    if question is not None:
+        open_questions = [each for each in open_questions if question in {each.id, each.agent, each.task}]
+        if not open_questions:
+            raise errors.NoSuchQuestion(question=question)
     if json:
         terminal.say_json(open_questions)
         return
     if not open_questions:
         terminal.say("no open questions")
-    for question in open_questions:
-        _print_question(question)
+    for each in open_questions:
+        _print_question(each, whole=question is not None)
 
 
 @click.command("answer")
@@ -122,18 +131,50 @@ def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> N
 
 
 @click.command("approve")
-@click.argument("question")
+@click.argument("question", required=False)
+@click.option("--always", is_flag=True, help="and let all agents of the project run exactly this command from now on")
+@click.option("--prefix", metavar="WORDS", help="and let them run every command that begins with these words")
+@click.option("--all", "everything", is_flag=True, help="permit everything that agents ask for now")
+@click.option("-p", "--project", metavar="NAME", help="with --all: only of this project")
 @unkeyed
-def approve(question: str, **given: Unpack[Unkeyed]) -> None:
-    """Permit what an agent asks to do.
+def approve(
+    question: str | None,
+    *,
+    always: bool,
+    prefix: str | None,
+    everything: bool,
+    project: str | None,
+    **given: Unpack[Unkeyed],
+) -> None:
+    """Permit what an agent asks to do: this time, or for always in its project.
+
+    What you allow for always is kept in the fleet home. `fleet config show` lists it, `fleet config show --share` prints
+    it as a line for fleet.toml. Only one simple command can be allowed so: no quotes, no && and the like.
 
     \b
     Examples:
       fleet approve 5c0ffee1
-      fleet approve fix-login
+      fleet approve fix-login --always
+      fleet approve fix-login --prefix "uv run pytest"
+      fleet approve --all
     """
+    if everything == (question is not None) or (everything and (always or prefix is not None)):
+        raise errors.BadInput(
+            what="name the question: `fleet approve QUESTION [--always]`; or say `fleet approve --all`"
+        )
+    as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        _print_answer(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
+        if question is not None:
+            _print_answer(fleet.messages.approve(question, always=always, prefix=prefix), as_json=as_json)
+            return
+        answered = fleet.messages.approve_all(project)
+    if as_json:
+        terminal.say_json(answered)
+        return
+    for each in answered:
+        terminal.say(f"{each.agent} asked: {' '.join(each.text.split())} → {each.answer}")
+    if not answered:
+        terminal.say("nobody asks for a permission")
 
 
 @click.command("deny")
@@ -159,22 +200,45 @@ def _print_answer(answered: Answered, *, as_json: bool) -> None:
         return
     now = "" if answered.taken else f"; the agent has not taken it yet, `fleet peek {answered.agent}` shows it"
     terminal.say(f"{answered.agent} asked: {' '.join(answered.text.split())} → {answered.answer}{now}")
+    if answered.always is not None:
+        terminal.say(f"agents of {answered.project} run `{answered.always}` without asking from now on")
 
 
-def _print_question(question: Question) -> None:
-    """Print a question with its choices, and how to answer it."""
+def _print_question(question: Question, *, whole: bool) -> None:
+    """Print a question with what would be run or written, its choices, and how to answer it."""
     on = f"{question.project}/{question.task or ''}".rstrip("/")
     terminal.say_message(f"{question.id or '        '}  {question.agent} on {on}: ", question.text)
-    if (
-        question.command and question.command not in question.text
-    ):  # in full, because the person decides about this command
+    if question.change is not None:
+        _print_change(question.change, question.id or question.agent, whole=whole)
+    elif question.command and question.command not in question.text:
+        # in full, because the person decides about this command
         terminal.say_text(question.command, indent=_INDENT)
     for choice in question.choices:
-        options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
         asked = "" if choice.question in {"", question.text} else f"{choice.question} "
-        terminal.say(f"{_INDENT}{asked}{options}".rstrip())
+        _print_choice(choice, asked)
     if not question.answerable:
         terminal.say(f"{_INDENT}only at its terminal: fleet attach {question.agent}")
+
+
+def _print_change(change: str, ident: str, *, whole: bool) -> None:
+    """Print the diff of what would be written; unless `whole`, fold a long one and say how much is left out."""
+    lines = change.splitlines()
+    shown = lines if whole or len(lines) <= _MOST_LINES else lines[:_MOST_LINES]
+    terminal.say_text("\n".join(shown), indent=_INDENT)
+    if len(shown) < len(lines):
+        terminal.say(f"{_INDENT}… {len(lines) - len(shown)} more lines: fleet questions {ident}")
+
+
+def _print_choice(choice: Choice, asked: str) -> None:
+    """Print the options of one question on one line; with their descriptions, each on a line of its own."""
+    if not choice.descriptions:
+        options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
+        terminal.say(f"{_INDENT}{asked}{options}".rstrip())
+        return
+    if asked:
+        terminal.say(f"{_INDENT}{asked}".rstrip())
+    for number, (option, told) in enumerate(zip(choice.options, choice.descriptions, strict=True), 1):
+        terminal.say_message(f"{_INDENT}{number} {option}{': ' if told else ''}", told)
 
 
 COMMANDS = {
