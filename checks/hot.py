@@ -117,7 +117,7 @@ def prepare(scene: Path) -> Path:
 def every_other_setting() -> str:
     """Return a config.toml with every setting except those of the store, so that no command needs to parse TOML."""
     lines = [
-        f"{each.name} = {repr(each.default) if isinstance(each.default, str) else each.default}"
+        f"{each.name} = {repr(each.default) if isinstance(each.default, str) else each.default or 1}"
         for each in SETTINGS
         if each.file == HOME_FILE and not each.name.startswith("store")
     ]

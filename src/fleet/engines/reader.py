@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.engines import conversations, hooks, status_file
+from fleet.engines import conversations, hooks, status_file, usage
 from fleet.engines.conversations import Kept
 from fleet.engines.hooks import Hooks
 from fleet.engines.status_file import StatusFile
+from fleet.engines.usage import Usage
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
     ANYTHING,
@@ -115,6 +116,8 @@ class Engine:
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
     status_file: StatusFile | None = None
+    # Where it writes how many tokens its agents use; None: that is not known.
+    usage: Usage | None = None
     check: Check | None = None
     # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
@@ -168,6 +171,7 @@ TABLE = Table(
         "kept": Key(conversations.TABLE),
         "hooks": Key(hooks.TABLE),
         "status_file": Key(status_file.TABLE),
+        "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
     },
 )
@@ -266,6 +270,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
     "status_file": partial(_table_to_value, StatusFile),
+    "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),
 }
 

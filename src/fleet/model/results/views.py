@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.agents import Cost
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
 from fleet.model.results.value import Value
@@ -24,6 +25,7 @@ class Overview(Value):
     merging: list[Merging]
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
+    today: Cost  # what all agents have used today
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 
@@ -153,6 +155,7 @@ class SettledView(Value):
 
 
 class Spent(Value):
-    agents: int  # agents whose engine reports their cost
+    agents: int  # agents whose tokens or cost are known
     tokens: int
     dollars: float
+    unpriced: int  # tokens of models whose price is not known; they are not in `dollars`

@@ -6,6 +6,7 @@ from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.obstacles import find_obstacles
@@ -24,7 +25,7 @@ MOST = 200
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 
 def status(context: Context) -> Overview:
@@ -93,6 +94,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
+        today=cost_of_day(rows, now),
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )

@@ -45,6 +45,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
+        "cost": terminal.spending(task.used.tokens, task.used.dollars, task.used.unpriced) if task.used.tokens else "",
         "not before": task.not_before,
         "added": task.added_at,
         "changed": task.changed_at,
