@@ -26,7 +26,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/reclaim.py": (4, CLAIMS),
     "homes/disown.py": (1, CLAIMS),
     "sweep/sweep.py": (5, CLAIMS),
-    "coord/handoff.py": (3, SEAT),
+    "coord/handoffs/handoff.py": (3, SEAT),
     "coord/prove.py": (1, SEAT),
     "coord/replace.py": (4, SEAT),
     "coord/seat.py": (2, SEAT),

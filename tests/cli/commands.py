@@ -27,4 +27,11 @@ ALL = walk(root)
 COMMANDS = [path for path in ALL if not is_group(path)]
 
 # What they print is for people, or for programs already.
-WITHOUT_JSON = {("completion",), ("task", "export"), ("attach",), ("coord", "attach"), ("coord", "run")}
+WITHOUT_JSON = {
+    ("completion",),
+    ("task", "export"),
+    ("attach",),
+    ("coord", "attach"),
+    ("coord", "run"),
+    ("coord", "watch"),
+}

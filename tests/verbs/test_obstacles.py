@@ -13,7 +13,7 @@ from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.simulated.scene import SimulatedScene
-from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents.cost import engine_holds
 from fleet.verbs.dispatch.plan import Wanted
 
 PLACE = {"project": "p", "slug": "t"}
@@ -118,7 +118,7 @@ def test_a_setup_that_fails_until_one_succeeds(scene):
     assert kinds(scene) == []
 
 
-@pytest.mark.req("OBS-3", "LIM-1")
+@pytest.mark.req("OBS-3")
 def test_no_room_for_one_more_agent(scene):
     Path(scene.home, "config.toml").write_text(f"{Path(scene.home, 'config.toml').read_text()}[limits]\nagents = 1\n")
     ready_task(scene)
@@ -142,7 +142,7 @@ def test_a_coordinator_that_was_stopped(scene):
     assert "was stopped" in scene.fleet.views.status().in_the_way[0].text
 
 
-@pytest.mark.req("OBS-3", "SET-3")
+@pytest.mark.req("OBS-3")
 def test_a_setting_that_nobody_has_trusted(scene):
     config = Path(scene.home, "config.toml")
     ready_task(scene)

@@ -55,6 +55,7 @@
     │   ├── BranchInUse                the integration branch is checked out
     │   ├── SetupFails                 a worktree could not be set up
     │   ├── Uncoordinated              the coordinator is dead or was stopped
+    │   ├── NotWoken                   an agent that coordinates cannot be woken
     │   ├── EngineMissing              the engine's program is not installed
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── AutonomyRefused            for example `full` as root

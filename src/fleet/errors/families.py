@@ -57,6 +57,12 @@ class Absent(FleetError):
     kind = "absent"
     says = "there is no {what}"
 
+    @property
+    def next_step(self) -> str:
+        """Return the hint, after the most similar name that exists (the fact `near`) if one was found."""
+        hint, near = self.hint.format(**self.facts), self.facts.get("near")
+        return f"did you mean {near!r}? {hint}".rstrip() if near else hint
+
 
 class Contested(FleetError):
     """Somebody else holds the thing at the moment."""

@@ -124,6 +124,13 @@ class Uncoordinated(Refused):
     hint = "`fleet up` in the repository starts another"
 
 
+class NotWoken(Refused):
+    """The agent that coordinates the project cannot be woken when there is something to do."""
+
+    says = "its coordinator {holder} cannot be woken: {why}"
+    hint = "`fleet attach {holder}` joins it; `fleet up` in the repository tries to wake it again"
+
+
 class EngineMissing(Refused):
     """The engine's program is not installed."""
 

@@ -23,6 +23,7 @@ ELSEWHERE = frozenset(
         b"handoff.ask_tokens",
         b"handoff.force_percent",
         b"handoff.force_tokens",
+        b"handoff.without_progress",
         b"keep_operations",
         b"limits.agents",
         b"limits.cost_day",
@@ -40,6 +41,7 @@ ELSEWHERE = frozenset(
         b"trash.keep",
         b"trash.limit",
         b"trust",
+        b"wake_every",
     )
 )
 _TABLES = frozenset(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)

@@ -20,6 +20,11 @@ def seat(rows: Rows, project: str) -> Seat:
     return q.seat_of(rows, project=project) or empty
 
 
+def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
+    """Whether a dispatch is in the project's seat."""
+    return seat(rows, project).holder == dispatch
+
+
 def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
     """A new coordinator is durable in the seat before anything of it is made: in an empty seat, or as the next beside the holder."""
     q.add_seat(tx, project=project)

@@ -137,6 +137,17 @@ def test_an_unknown_command_suggests_the_nearest(words, near, fleet):
     fleet(*words).refused(2, f"'{words[-1]}'", f"Did you mean '{near}'?", "--help")
 
 
+def test_a_mistyped_slug_project_or_agent_suggests_the_nearest(fleet):
+    fleet("task", "add", "Write the parser").ok()
+    for words in (["task", "show"], ["task", "why"], ["task", "claim"], ["task", "pause"]):
+        fleet(*words, "write-teh-parser").refused(11, "did you mean 'write-the-parser'?", "fleet task list")
+    fleet("task", "log", "write-teh-parser", "half way").refused(11, "did you mean 'write-the-parser'?")
+    fleet("task", "show", "write-the-parser", "-p", "wbe").refused(11, "did you mean 'web'?", "fleet project list")
+    answer = fleet("task", "show", "write-teh-parser", "--json")
+    assert answer.error["near"] == "write-the-parser"
+    assert "mean" not in fleet("task", "show", "xyzzy").refused(11, "'xyzzy'").err
+
+
 def test_an_unknown_command_far_from_all_suggests_none(fleet):
     assert "mean" not in fleet("xyzzy").refused(2, "'xyzzy'", "fleet --help").err
 

@@ -11,7 +11,8 @@ from fleet.api.agents.dispatches import refuse_freer_agent
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.text import texts
 from fleet.store import queries as q
-from fleet.verbs.coord import handoff, replace, seat, tick
+from fleet.verbs.coord import replace, seat, tick, wake
+from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.seat_status import seat_status
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class Coord(Part):
             raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
         return tick.tick(self._by.context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
+
+    def watch(self, project: str) -> list[str] | None:
+        """Wake the agent that coordinates a project if there is news for it. Returns what was done; None for nobody to wake."""
+        self._by.may("coord.watch")
+        return wake.watch(self._by.context, project)
 
     # handoffs ---------------------------------------------------------------------------------------------------------
     def hand_off(self, ident: str, *, reason: str, written: str = "") -> HandoffView:

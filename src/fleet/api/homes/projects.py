@@ -17,6 +17,7 @@ from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
+from fleet.verbs.coord import wake
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.projects import configure, register, remote_control, trust
 from fleet.verbs.tasks import export
@@ -149,6 +150,7 @@ class Projects(Part):
         coord = Coord(self._by)
         seat = coord.show(project)
         if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+            wake.start_watch(self._by.context, project)
             return seat.holder, False, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))

@@ -6,6 +6,7 @@ from fleet.api.actor import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet import errors
     from fleet.model.results.home import Finding
     from fleet.model.results.views import Overview, Recap
     from fleet.verbs.views.overview import ProjectsOverview
@@ -36,6 +37,14 @@ class Views(Part):
         if project is not None:
             self._by.request.project(project)
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
+
+    def nearest(self, missing: errors.Absent) -> str:
+        """Return the name of a task, project or agent that is most similar to the missing one; empty for none."""
+        from fleet.model.text import nearest
+        from fleet.verbs.views import known_names
+
+        wrong, known = self._by.store.read(lambda rows: known_names.known_names(rows, missing))
+        return nearest.nearest(wrong, known)
 
     def doctor(self) -> list[Finding]:
         """Check tools, permissions, disk space, the store and the projects. Returns the findings."""

@@ -94,6 +94,7 @@ ACTS = {
     "agents.attach_words": Act("join an agent's terminal", _DECIDES),
     "coord.start": Act("start a coordinator", _STARTS),
     "coord.replace": Act("replace a coordinator", _STARTS, COORDINATOR),
+    "coord.watch": Act("wake a coordinator", _STARTS),
     "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced runs `fleet handoff`"),
     "dispatches.resume_all": Act("resume everything", _STARTS),
     "graph.ingest": Act("import a graph", _PLANS),

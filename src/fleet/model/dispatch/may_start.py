@@ -87,6 +87,11 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
     return None
 
 
+def why_asleep(holder: str | None, trouble: str | None) -> errors.NotWoken | None:
+    """Return why an agent in the seat is not woken when there is something to do; None when nothing is wrong."""
+    return errors.NotWoken(holder=holder, why=trouble) if trouble else None
+
+
 def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | None:
     """Return why the last setup of a worktree failed; None when it succeeded, or when there was none."""
     if last is None or last.setup_failure is None:

@@ -16,15 +16,18 @@ _ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
-def why_finished(journal: Dispatch | LeftAttempt) -> str:
-    """Return why an ended attempt leaves nothing to resume; empty when it can be resumed."""
+def why_finished(journal: Dispatch | LeftAttempt, *, parked: bool = False) -> str:
+    """Return why an ended attempt leaves nothing to resume; empty when it can be resumed.
+
+    `parked`: it was handed off, but no successor was started, because handoffs of its task had brought nothing.
+    """
     if journal.report in {"done", "failed"}:
         return f"it has finished: it reported {journal.report}"
     if journal.exec_state == "done":
         return "it has finished: it exited with its work done"
     if journal.asked_for in _ENDED_ON_PURPOSE:
         return f"it was ended on purpose ({journal.blocked_reason or journal.asked_for})"
-    if journal.blocked_reason == HANDED_OFF:
+    if journal.blocked_reason == HANDED_OFF and not parked:
         return "it was handed off to a successor"
     if journal.launched_at is None and not journal.resumes:
         return "it never started"

@@ -46,6 +46,7 @@ class AgentView(Value):
     conversation: str | None  # the engine's own name of the conversation
     report: Report | None  # done, failed or blocked; null when the agent has not reported
     asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit
+    handoffs: int  # how many handoffs led to this agent
 
 
 class Question(Value):

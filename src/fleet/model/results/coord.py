@@ -25,6 +25,7 @@ class SeatView(Value):
     holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has changed
     state: str  # none, starting, alive, dead, `dead before it started`, unknown or ended
+    wake_trouble: str | None  # why a coordinator that is an agent cannot be woken when there is something to do
     candidate: str | None  # the next coordinator, until it has proved that it works
     deadline: Time | None  # until when the candidate has to prove it
     retiring: list[str]  # former coordinators that have not ended yet
@@ -88,11 +89,15 @@ class HandoffView(Value):
     reason: str
     document: str  # the path of the document in the fleet home
     asked_by: str
-    state: HandoffState  # queued, done, or dropped (the agent ended by itself)
+    state: HandoffState  # queued, done, or dropped (the agent ended by itself, or the task was parked)
     deferred: str | None  # why the handoff was postponed the last time
     successor: str | None
     at: Time
     done_at: Time | None
+    fruitless: (
+        int | None
+    )  # how many handoffs of the task in a row, up to this one, brought no commit, artifact or changed plan; null when not known
+    parked_at: Time | None  # when the task was parked for it
     changed: Said[bool] = None  # only from `fleet handoff`: the handoff was not queued before
     warnings: Said[list[str]] = None  # only from `fleet handoff`
     text: Said[str] = None  # only from `fleet handoffs show`: the text of the document

@@ -48,6 +48,7 @@ class TaskDetails(TaskView):
     tags: list[str]
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
+    handoffs: int  # how many agents of the task were handed off
 
 
 class LogEntry(Value):

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class Overview(Value):
     """The page of `fleet status`."""
 
-    needs_you: list[NeedView]  # questions, oldest first; then agents that wait without a question
+    needs_you: list[
+        NeedView
+    ]  # questions, oldest first; then agents that wait without a question or are stuck; then tasks that were parked because handoffs brought nothing
     in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
     review: list[Waiting]  # most urgent first
     failed: list[Failure]  # newest first, 200 at most
@@ -44,9 +46,9 @@ class NeedView(Value):
 
     project: str
     slug: str | None  # null for a coordinator
-    dispatch: str
-    kind: str  # permission or question; else the state of the agent that waits
-    text: str  # the question
+    dispatch: str  # the agent; for handoffs the last one, which has ended
+    kind: str  # permission or question; handoffs; else the state of the agent that waits
+    text: str  # the question, or what is known and what can be done
     command: str | None  # the command that the agent wants to run
     question: str | None  # the question's id
     since: Time
@@ -106,6 +108,7 @@ class Attempt(Value):
     detail: str
     since: Time  # since when the state is known
     started_at: Time
+    handoffs: int  # how many handoffs led to the agent
 
 
 class Recap(Value):

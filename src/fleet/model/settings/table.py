@@ -285,11 +285,25 @@ SETTINGS = (
         help="how many tokens an agent's context has when it is handed off; the first limit reached counts",
     ),
     Setting(
+        name="handoff.without_progress",
+        file=HOME_FILE,
+        default=2,
+        kind=count(0, 1000),
+        help="how many handoffs of a task in a row may bring no commit, artifact or changed plan before the task is parked",
+    ),
+    Setting(
         name="tick_every",
         file=HOME_FILE,
         default="10s",
         kind=duration_like('"10s"'),
         help="how often the coordinator ticks when nothing changes",
+    ),
+    Setting(
+        name="wake_every",
+        file=HOME_FILE,
+        default="10m",
+        kind=duration_like('"10m"'),
+        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
         name="trust",

@@ -69,6 +69,9 @@ class Handoff(Row):
         'tries',
         'successor',
         'done_at',
+        'mark',
+        'fruitless',
+        'parked_at',
     )
 
     def __init__(
@@ -86,6 +89,9 @@ class Handoff(Row):
         tries: int,
         successor: str | None,
         done_at: int | None,
+        mark: str | None,
+        fruitless: int | None,
+        parked_at: int | None,
     ) -> None:
         self.id = id
         self.dispatch = dispatch
@@ -100,6 +106,9 @@ class Handoff(Row):
         self.tries = tries
         self.successor = successor
         self.done_at = done_at
+        self.mark = mark
+        self.fruitless = fruitless
+        self.parked_at = parked_at
 
 
 class HandedTo(Row):
@@ -112,6 +121,42 @@ class HandedTo(Row):
         successor: str | None,
     ) -> None:
         self.successor = successor
+
+
+class HandedOffAgent(Row):
+    __slots__ = (
+        'dispatch',
+    )
+
+    def __init__(
+        self,
+        dispatch: str,
+    ) -> None:
+        self.dispatch = dispatch
+
+
+class ParkedByHandoffs(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'reason',
+        'dispatch',
+        'parked_at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        reason: str | None,
+        dispatch: str,
+        parked_at: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.reason = reason
+        self.dispatch = dispatch
+        self.parked_at = parked_at
 
 
 class RemoteControlOf(Row):
@@ -193,6 +238,33 @@ class AgentContext(Row):
         self.tokens = tokens
         self.compacting = compacting
         self.reminded = reminded
+
+
+class Wake(Row):
+    __slots__ = (
+        'project',
+        'dispatch',
+        'told',
+        'at',
+        'message',
+        'trouble',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        dispatch: str,
+        told: str,
+        at: int,
+        message: str | None,
+        trouble: str | None,
+    ) -> None:
+        self.project = project
+        self.dispatch = dispatch
+        self.told = told
+        self.at = at
+        self.message = message
+        self.trouble = trouble
 
 
 ADD_NONCE = Query(
@@ -436,6 +508,97 @@ def defer_handoff(tx: Tx, /, *, why: str | None, id: str) -> int:
     return tx.write(DEFER_HANDOFF, {'why': why, 'id': id})
 
 
+HANDOFF_BEFORE = Query(
+    'handoff_before',
+    'SELECT * FROM handoffs WHERE project = :project AND slug = :slug AND fruitless IS NOT NULL AND id <> :id AND at <= :at ORDER BY at DESC, id DESC LIMIT 1',
+    'SELECT * FROM handoffs WHERE project = %(project)s AND slug = %(slug)s AND fruitless IS NOT NULL AND id <> %(id)s AND at <= %(at)s ORDER BY at DESC, id DESC LIMIT 1',
+    Handoff,
+)
+
+
+def handoff_before(rows: Rows, /, *, project: str, slug: str, id: str, at: int) -> Handoff | None:
+    """The handoff of a task before another one, of those whose work was looked at."""
+    return rows.select_one(HANDOFF_BEFORE, Handoff, {'project': project, 'slug': slug, 'id': id, 'at': at})
+
+
+WEIGH_HANDOFF = Query(
+    'weigh_handoff',
+    "UPDATE handoffs SET mark = :mark, fruitless = :fruitless WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET mark = %(mark)s, fruitless = %(fruitless)s WHERE id = %(id)s AND state = 'queued'",
+    None,
+)
+
+
+def weigh_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, id: str) -> int:
+    """What the work was like, and how many handoffs in a row have brought nothing."""
+    return tx.write(WEIGH_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'id': id})
+
+
+PARK_HANDOFF = Query(
+    'park_handoff',
+    "UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = 'dropped', done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
+    "UPDATE handoffs SET mark = %(mark)s, fruitless = %(fruitless)s, parked_at = %(at)s, state = 'dropped', done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+    None,
+)
+
+
+def park_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, at: int | None, id: str) -> int:
+    """Compare and set: no successor is started, because handoffs have brought nothing."""
+    return tx.write(PARK_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'at': at, 'id': id})
+
+
+HANDED_OFF_AGENTS = Query(
+    'handed_off_agents',
+    'SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug ORDER BY at DESC, id DESC LIMIT :most',
+    'SELECT dispatch FROM handoffs WHERE project = %(project)s AND slug = %(slug)s ORDER BY at DESC, id DESC LIMIT %(most)s',
+    HandedOffAgent,
+)
+
+
+def handed_off_agents(rows: Rows, /, *, project: str, slug: str, most: int) -> list[HandedOffAgent]:
+    """The agents of a task that were handed off last, newest first."""
+    return rows.select_all(HANDED_OFF_AGENTS, HandedOffAgent, {'project': project, 'slug': slug, 'most': most})
+
+
+PARKED_HANDOFF_OF = Query(
+    'parked_handoff_of',
+    'SELECT * FROM handoffs WHERE dispatch = :dispatch AND parked_at IS NOT NULL ORDER BY parked_at DESC LIMIT 1',
+    'SELECT * FROM handoffs WHERE dispatch = %(dispatch)s AND parked_at IS NOT NULL ORDER BY parked_at DESC LIMIT 1',
+    Handoff,
+)
+
+
+def parked_handoff_of(rows: Rows, /, *, dispatch: str) -> Handoff | None:
+    """The handoff of an agent for which its task was parked."""
+    return rows.select_one(PARKED_HANDOFF_OF, Handoff, {'dispatch': dispatch})
+
+
+HANDOFFS_OF_TASK = Query(
+    'handoffs_of_task',
+    "SELECT COUNT(*) AS n FROM handoffs WHERE project = :project AND slug = :slug AND (state = 'done' OR parked_at IS NOT NULL)",
+    "SELECT COUNT(*) AS n FROM handoffs WHERE project = %(project)s AND slug = %(slug)s AND (state = 'done' OR parked_at IS NOT NULL)",
+    Count,
+)
+
+
+def handoffs_of_task(rows: Rows, /, *, project: str, slug: str) -> Count:
+    """How many agents of a task were handed off."""
+    return rows.select_exactly_one(HANDOFFS_OF_TASK, Count, {'project': project, 'slug': slug})
+
+
+TASKS_PARKED_BY_HANDOFFS = Query(
+    'tasks_parked_by_handoffs',
+    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
+    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
+    ParkedByHandoffs,
+)
+
+
+def tasks_parked_by_handoffs(rows: Rows, /) -> list[ParkedByHandoffs]:
+    """Tasks that are parked because handoffs have brought nothing, and that nobody has taken up since; newest first."""
+    return rows.select_all(TASKS_PARKED_BY_HANDOFFS, ParkedByHandoffs, {})
+
+
 END_HANDOFF = Query(
     'end_handoff',
     "UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
@@ -549,3 +712,54 @@ TROUBLE_OF = Query(
 def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
     """Tasks of a project that wait for a person: blocked or failed."""
     return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})
+
+
+WAKE_OF = Query(
+    'wake_of',
+    'SELECT * FROM wakes WHERE project = :project',
+    'SELECT * FROM wakes WHERE project = %(project)s',
+    Wake,
+)
+
+
+def wake_of(rows: Rows, /, *, project: str) -> Wake | None:
+    """What the coordinator of a project was told last."""
+    return rows.select_one(WAKE_OF, Wake, {'project': project})
+
+
+TELL_COORDINATOR = Query(
+    'tell_coordinator',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
+    'INSERT INTO wakes (project, dispatch, told, at, message) VALUES (%(project)s, %(dispatch)s, %(told)s, %(at)s, %(message)s) ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message',
+    None,
+)
+
+
+def tell_coordinator(tx: Tx, /, *, project: str, dispatch: str, told: str, at: int, message: str | None) -> int:
+    """It knows of these things now: it has ticked, or a message that wakes it is on its way."""
+    return tx.write(TELL_COORDINATOR, {'project': project, 'dispatch': dispatch, 'told': told, 'at': at, 'message': message})
+
+
+NOTE_WAKE_TROUBLE = Query(
+    'note_wake_trouble',
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
+    "INSERT INTO wakes (project, dispatch, at, trouble) VALUES (%(project)s, %(dispatch)s, %(at)s, %(trouble)s) ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch, told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END",
+    None,
+)
+
+
+def note_wake_trouble(tx: Tx, /, *, project: str, dispatch: str, at: int, trouble: str | None) -> int:
+    """What keeps a coordinator from being woken; none when it can be woken again."""
+    return tx.write(NOTE_WAKE_TROUBLE, {'project': project, 'dispatch': dispatch, 'at': at, 'trouble': trouble})
+
+
+REMOVE_WAKE = Query(
+    'remove_wake',
+    'DELETE FROM wakes WHERE project = :project',
+    'DELETE FROM wakes WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_wake(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_WAKE, {'project': project})

@@ -81,6 +81,44 @@ UPDATE handoffs SET tries = 0, deferred = NULL WHERE id = :id AND state = 'queue
 -- name: defer_handoff
 UPDATE handoffs SET deferred = :why WHERE id = :id AND state = 'queued';
 
+-- name: handoff_before
+-- The handoff of a task before another one, of those whose work was looked at.
+-- returns: Handoff?
+SELECT * FROM handoffs WHERE project = :project AND slug = :slug AND fruitless IS NOT NULL AND id <> :id AND at <= :at
+ORDER BY at DESC, id DESC LIMIT 1;
+
+-- name: weigh_handoff
+-- What the work was like, and how many handoffs in a row have brought nothing.
+UPDATE handoffs SET mark = :mark, fruitless = :fruitless WHERE id = :id AND state = 'queued';
+
+-- name: park_handoff
+-- Compare and set: no successor is started, because handoffs have brought nothing.
+UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = 'dropped', done_at = :at, deferred = NULL
+WHERE id = :id AND state = 'queued';
+
+-- name: handed_off_agents
+-- The agents of a task that were handed off last, newest first.
+-- returns: HandedOffAgent*
+SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug ORDER BY at DESC, id DESC LIMIT :most;
+
+-- name: parked_handoff_of
+-- The handoff of an agent for which its task was parked.
+-- returns: Handoff?
+SELECT * FROM handoffs WHERE dispatch = :dispatch AND parked_at IS NOT NULL ORDER BY parked_at DESC LIMIT 1;
+
+-- name: handoffs_of_task
+-- How many agents of a task were handed off.
+-- returns: Count!
+SELECT COUNT(*) AS n FROM handoffs WHERE project = :project AND slug = :slug AND (state = 'done' OR parked_at IS NOT NULL);
+
+-- name: tasks_parked_by_handoffs
+-- Tasks that are parked because handoffs have brought nothing, and that nobody has taken up since; newest first.
+-- returns: ParkedByHandoffs*
+-- column: parked_at int
+SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h
+JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch
+WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id;
+
 -- name: end_handoff
 -- Compare and set: an entry is finished once.
 UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued';
@@ -132,3 +170,22 @@ ORDER BY d.created_at, d.id;
 -- returns: TaskTrouble*
 SELECT slug, status, reason FROM tasks
 WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;
+
+-- name: wake_of
+-- What the coordinator of a project was told last.
+-- returns: Wake?
+SELECT * FROM wakes WHERE project = :project;
+
+-- name: tell_coordinator
+-- It knows of these things now: it has ticked, or a message that wakes it is on its way.
+INSERT INTO wakes (project, dispatch, told, at, message) VALUES (:project, :dispatch, :told, :at, :message)
+ON CONFLICT (project) DO UPDATE SET dispatch = excluded.dispatch, told = excluded.told, at = excluded.at, message = excluded.message;
+
+-- name: note_wake_trouble
+-- What keeps a coordinator from being woken; none when it can be woken again.
+INSERT INTO wakes (project, dispatch, at, trouble) VALUES (:project, :dispatch, :at, :trouble)
+ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = excluded.dispatch,
+  told = CASE WHEN wakes.dispatch = excluded.dispatch THEN wakes.told ELSE '[]' END;
+
+-- name: remove_wake
+DELETE FROM wakes WHERE project = :project;

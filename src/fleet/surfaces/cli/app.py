@@ -11,7 +11,7 @@ import click
 from fleet.model import VERSION
 from fleet.surfaces.cli.entry import collect_garbage
 from fleet.surfaces.cli.moved_home import warn_of_move
-from fleet.surfaces.cli.table import GROUPS, HIDDEN, SECTIONS
+from fleet.surfaces.cli.table import GROUPS, HIDDEN, PLUMBING, SECTIONS
 from fleet.surfaces.cli.ui import streams
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ class LazyGroup(click.Group):
         """Resolve a command by its name; for an unknown name raise a usage error that suggests a similar command."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            near = _nearest(name, self.list_commands(ctx))
+            from fleet.model.text.nearest import nearest
+
+            near = nearest(name, self.list_commands(ctx))
             hint = f" Did you mean {near!r}?" if near else ""
             raise click.UsageError(f"there is no command {name!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
@@ -64,16 +66,25 @@ class LazyGroup(click.Group):
         for title, entries in sections:
             with formatter.section(title):
                 formatter.write_dl([(entry.name, entry.summary) for entry in entries])
+        if self.name == "fleet":
+            with formatter.section("Plumbing (`fleet --plumbing` describes them)"):
+                formatter.write_text(", ".join(entry.name for entry in PLUMBING))
 
 
-def _nearest(name: str, known: list[str]) -> str:
-    """Return the known name that is most similar to this one; empty when none is similar."""
-    import difflib
-
-    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0.5)), "")
+def _print_plumbing(ctx: click.Context, _option: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's own
+    """Print the plumbing commands, one a line, and end the program."""
+    if not given or ctx.resilient_parsing:
+        return
+    formatter = ctx.make_formatter()
+    with formatter.section("Plumbing"):
+        formatter.write_dl([(entry.name, entry.summary) for entry in PLUMBING])
+    click.echo(formatter.getvalue().rstrip())
+    ctx.exit()
 
 
 @click.group("fleet", cls=LazyGroup, entries=GROUPS[""], context_settings=_CONTEXT, invoke_without_command=True)
+@click.option("--plumbing", is_flag=True, is_eager=True, expose_value=False, callback=_print_plumbing,
+              help="Describe the commands that are seldom needed, and exit.")  # fmt: skip
 @click.version_option(VERSION, "-V", "--version", prog_name="fleet", message="%(prog)s %(version)s")
 @click.pass_context
 def root(ctx: click.Context) -> None:

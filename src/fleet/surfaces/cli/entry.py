@@ -45,6 +45,10 @@ def run(words: list[str]) -> int:
         _refuse_invalid_utf8(words)
         return _run(words)
     except errors.FleetError as error:
+        if isinstance(error, errors.Absent):
+            from fleet.surfaces.cli.ui.suggesting import suggest
+
+            suggest(error)
         print_error(error, as_json="--json" in words)
         return error.code
 

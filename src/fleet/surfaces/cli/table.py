@@ -75,7 +75,6 @@ PLUMBING = (
 SECTIONS = (
     ("Every day", EVERY_DAY),
     ("For agents (they read their task from the environment)", AGENTS),
-    ("Plumbing", PLUMBING),
 )
 
 TASK = (
@@ -103,4 +102,4 @@ HIDDEN = (
     Entry("launch", "dispatch.run", "Become the agent of a dispatch."),
     Entry("settle", "dispatch.run", "Settle a dispatch whose agent has exited."),
 )
-GROUPS = {"": (*(entry for _title, part in SECTIONS for entry in part), *HIDDEN), "task": TASK}
+GROUPS = {"": (*(entry for _title, part in SECTIONS for entry in part), *PLUMBING, *HIDDEN), "task": TASK}

@@ -14,7 +14,8 @@ from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds, messages, questions
+from fleet.verbs.agents import messages, questions
+from fleet.verbs.agents.cost import engine_holds
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
 TYPE_CHECKING = False

@@ -11,6 +11,7 @@ from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
 
@@ -24,6 +25,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         holder=seat.holder,
         epoch=seat.epoch,
         state=_holder_state(context, seat.holder),
+        wake_trouble=context.store.read(lambda rows: _wake_trouble(rows, project)),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
         retiring=[row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
@@ -33,6 +35,12 @@ def seat_status(context: Context, project: str) -> SeatView:
             if nonce.project == project
         ],
     )
+
+
+def _wake_trouble(rows: Rows, project: str) -> str | None:
+    """Return why the seat's holder cannot be woken; None when nothing is known to be wrong."""
+    wake = q.wake_of(rows, project=project)
+    return wake.trouble if wake is not None and seats.is_holder(rows, project, wake.dispatch) else None
 
 
 def _holder_state(context: Context, ident: str | None) -> str:

@@ -16,9 +16,10 @@ from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.cost.allow import continue_allowed
 from fleet.verbs.agents.cost.count_tokens import count_project
-from fleet.verbs.coord import handoff, replace
+from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
-from fleet.verbs.coord.context_guard import guard_contexts
+from fleet.verbs.coord.handoffs import handoff
+from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
@@ -65,6 +66,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         steps = _run_steps(context, project)
     finally:
         gate.give()
+    steps.run("waking", lambda: wake.record_tick(context, project, ident))
     now = context.world.clock.now()
     return Ticked(
         project=project,

@@ -97,8 +97,16 @@ def launch(context: Context, ident: str) -> Launched:
     if row.slug:
         _set_up_or_report(context, row, repository, cwd)
         _note_untracked_files(context, row, row.slug)
+    if row.kind == "coord":
+        _start_watch(context, row)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
     return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
+
+
+def _start_watch(context: Context, row: Dispatch) -> None:
+    """Start the process that wakes a coordinator after its turns, if its engine has turns. There is never a second one."""
+    if read_engine(context.world.home, row.engine or "").interactive:
+        context.world.start_fleet("coord", "watch", "-p", row.project)
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:

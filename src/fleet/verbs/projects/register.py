@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 _REMOVALS = (
+    q.remove_wake,
     q.remove_log,
     q.remove_artifacts,
     q.remove_tags,

@@ -80,9 +80,11 @@ def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
     last = _newest_attempt(context, row, slug)
     _refuse_foreign(context, last)
     last = settle_if_dead(context, last)
-    _refuse_unresumable(context, last, slug)
+    parked = context.store.read(lambda rows: q.parked_handoff_of(rows, dispatch=last.id)) is not None
+    _refuse_unresumable(context, last, slug, parked=parked)
     engine = read_engine(context.world.home, last.engine or "")
-    conversation_id = _conversation_of(context, engine, last)
+    # The conversation of an agent that was handed off is as good as full: its successor starts anew.
+    conversation_id = None if parked else _conversation_of(context, engine, last)
     goes_on = conversation.can_continue(engine, conversation_id)
     wanted = replace(
         _wanted_like(last),
@@ -156,7 +158,7 @@ def _refuse_foreign(context: Context, row: Dispatch) -> None:
         raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {disown_hint(row.id)}")
 
 
-def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
+def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: bool) -> None:
     """Refuse an attempt that belongs to a job, has finished, or whose task was taken up since."""
     place = {"project": row.project, "slug": slug}
     task = context.store.read(lambda rows: q.task_job(rows, **place))
@@ -168,7 +170,7 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str) -> None:
         advice = f"`fleet resume {item.job}` goes on with what is unfinished"
         raise errors.NotResumable(dispatch=row.id, why=f"it works on an item of job {item.job}", advice=advice)
     state = context.store.read(lambda rows: tasks.state(rows, **place))
-    why = resumption.why_finished(row) or resumption.why_taken(row, state)
+    why = resumption.why_finished(row, parked=parked) or resumption.why_taken(row, state)
     if why:
         raise _refusal(row, why)
 

@@ -85,6 +85,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
         tags=[row.tag for row in q.task_tags(rows, **key)],
         log=[log_entry(row) for row in q.task_log(rows, **key)],
         artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
+        handoffs=q.handoffs_of_task(rows, **key).n,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model.branches import task_branch
-from fleet.model.dispatch.may_start import why_no_room, why_setup_fails, why_uncoordinated
+from fleet.model.dispatch.may_start import why_asleep, why_no_room, why_setup_fails, why_uncoordinated
 from fleet.model.results.views import Obstacle
 from fleet.store import queries as q
 from fleet.verbs.coord.seat_status import seat_status
@@ -46,6 +46,9 @@ def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) 
     alone = why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=project.ready > 0)
     if alone is not None:
         return [_obstacle(name, alone)]
+    asleep = why_asleep(seat.holder, seat.wake_trouble)
+    if asleep is not None:
+        return [_obstacle(name, asleep)]
     if not seat.epoch or not (project.ready or merges):
         return []
     found = [_obstacle(name, each) for each in _in_use(context, name)]

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
     from fleet.model.results.views import Asked
-    from fleet.store.queries import ClaimsElsewhere, EngineHold, TaskOnHand, UnmergedTask
+    from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
     from fleet.world.world import World
@@ -75,6 +75,8 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
 def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
     now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    fruitless = q.tasks_parked_by_handoffs(rows)
+    needed = {(row.project, row.slug) for row in fruitless}
     counts = overview(rows, now)
     to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
@@ -82,6 +84,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         needs_you=[
             *map(_question_need, asked),
             *_needs_without_question(agents, {each.dispatch for each in asked}, iso(now)),
+            *map(_handoff_need, fruitless),
         ],
         in_the_way=[],
         review=review.waiting(rows),
@@ -89,6 +92,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         parked=[
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=MOST)
+            if (row.project, row.slug) not in needed
         ],
         holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
@@ -128,6 +132,24 @@ def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
     """Return the entry of an engine that is held back, with the engines that take its place."""
     instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
     return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
+
+
+def _handoff_need(row: ParkedByHandoffs) -> NeedView:
+    """Return the entry "needs you" for a task that was parked because handoffs brought nothing."""
+    ways = (
+        f"`fleet handoffs show {row.dispatch}` shows what it left; make the task smaller (`fleet task edit {row.slug}`)"
+    )
+    return NeedView(
+        project=row.project,
+        slug=row.slug,
+        dispatch=row.dispatch,
+        kind="handoffs",
+        text=f"{row.reason}; {ways}, then `fleet resume {row.dispatch}` starts a new agent",
+        command=None,
+        question=None,
+        since=iso(row.parked_at),
+        source="store",
+    )
 
 
 def _need_text(agent: AgentView) -> str:
@@ -171,7 +193,15 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
     """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
-        row, who=row.assignee, kind=None, state="claimed", source="store", detail="", since=since, started_at=since
+        row,
+        who=row.assignee,
+        kind=None,
+        state="claimed",
+        source="store",
+        detail="",
+        since=since,
+        started_at=since,
+        handoffs=0,
     )
 
 

@@ -18,8 +18,8 @@ from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds, failed_turns
-from fleet.verbs.agents.cost import count_tokens
+from fleet.verbs.agents import failed_turns
+from fleet.verbs.agents.cost import count_tokens, engine_holds
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
 from fleet.world.process.children import Child, Ended

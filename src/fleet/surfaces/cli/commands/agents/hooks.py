@@ -174,9 +174,9 @@ def allow(dollars: float, *, slug: str | None, today: bool, project: str | None,
     """
     if today and (slug or project):
         raise click.UsageError("--today is for all projects: give neither a task nor a project with it")
-    with Fleet.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given.get("as")) as fleet:
         allowed = fleet.engines.allow(dollars, project=None if today else fleet.project_here(project), slug=slug)
-    if given["json"]:
+    if given.get("json"):
         terminal.say_json(allowed)
         return
     terminal.say(f"${allowed.dollars:.2f} more is allowed for {allowed.scope} {allowed.name}")

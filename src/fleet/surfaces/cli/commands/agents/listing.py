@@ -23,11 +23,12 @@ _HEADS = (
     "AGE",
     "CONTEXT",
     "COST",
+    "HANDOFFS",
     "STARTED",
     "",
 )
 # The columns in a narrow terminal: agent, task, state, age, context, cost and detail.
-_NARROW = (0, 2, 5, 7, 8, 9, 11)
+_NARROW = (0, 2, 5, 7, 8, 9, 12)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
@@ -72,4 +73,14 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, _engine(agent), agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, _cost(agent), agent.started_at[11:19], detail)
+    return (
+        *who,
+        agent.state,
+        agent.source,
+        since,
+        context,
+        _cost(agent),
+        str(agent.handoffs or ""),
+        agent.started_at[11:19],
+        detail,
+    )

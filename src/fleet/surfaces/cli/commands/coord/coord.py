@@ -10,9 +10,10 @@ import click
 from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.commands.coord.tick import run, tick
+from fleet.surfaces.cli.commands.coord.tick import run, tick, watch
 from fleet.surfaces.cli.options import F, acting, reading
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.process.programs import become
 
@@ -62,7 +63,8 @@ def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         wanted = Wanted(project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model)
-        seated = fleet.coord.start(wanted)
+        with waiting("the coordinator starts"):
+            seated = fleet.coord.start(wanted)
     _say_started(seated, as_json=given["json"])
 
 
@@ -86,7 +88,8 @@ def replace(
         wanted = Wanted(
             project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model, proof=proof_timeout
         )
-        seated = fleet.coord.replace(wanted)
+        with waiting("the new coordinator proves itself"):
+            seated = fleet.coord.replace(wanted)
     _say_started(seated, as_json=given["json"])
 
 
@@ -122,6 +125,8 @@ def status(project: str | None, *, json: bool) -> None:
     else:
         again = f": `fleet coord start -p {seat.project}`" if seat.state.startswith("dead") else ""
         terminal.say(f"{seat.project}: {seat.holder} is {seat.state}{again} (epoch {seat.epoch})")
+    if seat.wake_trouble:
+        terminal.say(f"  it cannot be woken: {seat.wake_trouble}")
     if seat.candidate:
         terminal.say(f"  next: {seat.candidate} has to prove itself by {seat.deadline}")
     for ident in seat.retiring:
@@ -159,7 +164,8 @@ def stop(reason: str, **given: Unpack[Acting]) -> int:
     Examples:
       fleet coord stop -p web
     """
-    with Fleet.open(actor=given["as"]) as fleet:
+    what = "the coordinator is asked to exit"
+    with Fleet.open(actor=given["as"]) as fleet, waiting(what):
         unseated = fleet.coord.stop(fleet.project_here(given["project"]), reason)
     if given["json"]:
         terminal.say_json(unseated)
@@ -172,4 +178,5 @@ def stop(reason: str, **given: Unpack[Acting]) -> int:
 
 coord.add_command(tick)
 coord.add_command(run)
+coord.add_command(watch)
 COMMANDS = {"coord": coord}

@@ -12,6 +12,7 @@ from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import TextIO, Unpack
@@ -49,7 +50,8 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
         else:
             if not given["json"]:
                 terminal.warn(f"{ident} is asked to exit …")
-            finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
+            with waiting(f"handing {ident} off"):
+                finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
             entry = finished.replaced(changed=entry.changed, warnings=entry.warnings)
     if given["json"]:
         terminal.say_json(entry)
@@ -65,6 +67,11 @@ def _describe(entry: HandoffView) -> str:
     match entry.state:
         case "done":
             return f"{what} was handed off to {entry.successor}"
+        case "dropped" if entry.parked_at is not None:
+            return (
+                f"{what} has ended, and its task is parked: {entry.fruitless} handoffs in a row brought no commit, artifact or "
+                f"changed plan; `fleet resume {entry.dispatch}` starts a new agent"
+            )
         case "dropped":
             return (
                 f"{what} has ended, and was not handed off: `fleet dispatches show {entry.dispatch}` shows how it ended"
@@ -87,7 +94,7 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
       fleet drain
       fleet drain -p web --wait
     """
-    with Fleet.open() as fleet:
+    with Fleet.open() as fleet, waiting("continuing the handoffs"):
         entries = fleet.coord.drain(project)
         if wait:
             entries = [fleet.coord.finish_handoff(entry.id, limit=_PATIENCE) for entry in entries]

@@ -10,12 +10,14 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.loop import Loop
+from fleet.api.watch import Watch
 from fleet.model.text.times import iso
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.clock import Clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Unpack
 
     from fleet.model.results.coord import Ticked
@@ -81,11 +83,32 @@ def run(project: str | None) -> None:
             raise errors.BadInput(
                 what=f"this command runs inside a coordinator's session; `fleet coord start -p {name}` starts one"
             )
+    say = _line_printer()
+    say(f"coordinating {name}")
+    Loop(name, say).run()
+
+
+@click.command("watch")
+@click.option("-p", "--project", metavar="PROJECT", help="the project (default: the one of the current directory)")
+def watch(project: str | None) -> None:
+    """Wake an agent that coordinates when there is something to do; ends with it. Fleet starts this process itself.
+
+    \b
+    Examples:
+      fleet coord watch -p web
+    """
+    with Fleet.open() as fleet:
+        name = fleet.project_here(project)
+        fleet.projects.show(name)
+    Watch(name, _line_printer()).run()
+
+
+def _line_printer() -> Callable[[str], None]:
+    """Return a function that prints a line with the time, at once."""
     clock = Clock()
 
     def say(line: str) -> None:
         terminal.say(f"[fleet] {iso(clock.now())} {line}")
         sys.stdout.flush()
 
-    say(f"coordinating {name}")
-    Loop(name, say).run()
+    return say

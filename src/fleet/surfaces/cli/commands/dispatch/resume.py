@@ -11,6 +11,7 @@ from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Resumable, Resumed, ResumedMany
@@ -47,11 +48,13 @@ def resume(agent: str | None, **given: Any) -> int:
         if job:
             return resume_job(job, force=given["force"], actor=given["as"], as_json=given["json"])
         if agent:
-            _print_resumed(
-                fleet.dispatches.resume(agent, project=given["project"], force=given["force"]), as_json=given["json"]
-            )
+            with waiting(f"resuming {agent}"):
+                resumed = fleet.dispatches.resume(agent, project=given["project"], force=given["force"])
+            _print_resumed(resumed, as_json=given["json"])
         elif given["everything"]:
-            _print_all_resumed(fleet.dispatches.resume_all(given["project"]), as_json=given["json"])
+            with waiting("resuming everything that was interrupted"):
+                many = fleet.dispatches.resume_all(given["project"])
+            _print_all_resumed(many, as_json=given["json"])
         else:
             _print_resumable(fleet.dispatches.resumable(given["project"]), as_json=given["json"])
     return 0

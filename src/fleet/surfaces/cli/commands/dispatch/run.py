@@ -14,6 +14,7 @@ from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
+from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.dispatch.plan import WAIT, Wanted
 
 if TYPE_CHECKING:
@@ -160,8 +161,9 @@ def stop(agent: str | None, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         ident = pick_agent(fleet, agent, ending=True)
-        terminal.note(f"{ident} is asked to exit …")
-        _say_ended(fleet.dispatches.stop(ident), fleet.dispatches.show(ident), as_json=given["json"])
+        with waiting(f"{ident} is asked to exit"):
+            ended = fleet.dispatches.stop(ident)
+        _say_ended(ended, fleet.dispatches.show(ident), as_json=given["json"])
 
 
 @click.command("kill")
@@ -177,8 +179,9 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         ident = pick_agent(fleet, agent, ending=True)
-        terminal.note(f"{ident} is asked to exit …")
-        _say_ended(fleet.dispatches.kill(ident, reason), fleet.dispatches.show(ident), as_json=given["json"])
+        with waiting(f"{ident} is asked to exit"):
+            ended = fleet.dispatches.kill(ident, reason)
+        _say_ended(ended, fleet.dispatches.show(ident), as_json=given["json"])
 
 
 def _say_ended(ended: Ended, journal: Journal, *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.api.homes.sweep import PHASES
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -78,7 +79,7 @@ def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]
       fleet maintenance sweep-leaks
       fleet maintenance sweep-leaks --kill
     """
-    with Fleet.open(actor=given["as"]) as fleet:
+    with Fleet.open(actor=given["as"]) as fleet, waiting("looking for what leaked"):
         findings = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
     if given["json"]:
         terminal.say_json(findings)
@@ -129,13 +130,15 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """
     asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        findings = fleet.sweep.run(kill=False)
+        with waiting("looking for what leaked"):
+            findings = fleet.sweep.run(kill=False)
         moving = [finding for finding in findings if not finding.standing]
         if moving and asking and not _is_confirmed(findings, len(moving)):
             terminal.say("nothing was cleaned up")
             return
         if moving and (yes or asking):
-            findings = fleet.sweep.run(kill=True)
+            with waiting("releasing what leaked"):
+                findings = fleet.sweep.run(kill=True)
         if given["json"]:
             terminal.say_json(findings)
             return

@@ -9,6 +9,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import Slug, acting
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 
 @click.command("merge")
@@ -23,8 +24,8 @@ def merge(slug: str, **given: Any) -> None:
     Examples:
       fleet merge fix-login
     """
-    terminal.note(f"merging {slug}, and running its verify command if it has one …")
-    with Fleet.open(actor=given["as"]) as fleet:
+    what = f"merging {slug}, and running its verify command if it has one"
+    with Fleet.open(actor=given["as"]) as fleet, waiting(what):
         merged = fleet.merge.task(project=fleet.project_here(given["project"]), slug=slug)
     if given["json"]:
         terminal.say_json(merged)

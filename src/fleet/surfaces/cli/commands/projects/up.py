@@ -15,6 +15,7 @@ from fleet.model.results.projects import Chosen
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -75,7 +76,9 @@ def up(
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
-        begun = fleet.projects.begin(project, chosen).replaced(new=registered.new, resumed=resumed, left=left)
+        with waiting(f"starting the coordinator of {project}"):
+            begun = fleet.projects.begin(project, chosen)
+        begun = begun.replaced(new=registered.new, resumed=resumed, left=left)
     terminal.say_json(begun) if given["json"] else _print_begun(begun)
 
 
@@ -123,7 +126,8 @@ def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive
     for each in left if asked else ():
         terminal.say(f"  interrupted: {each.task or 'the coordinator'} ({each.id}, {each.engine})")
     if left and (yes or (asked and click.confirm("Resume them?", default=True))):
-        resumed = fleet.dispatches.resume_all(project)
+        with waiting("resuming everything that was interrupted"):
+            resumed = fleet.dispatches.resume_all(project)
         return [dispatch.id for dispatch in resumed.resumed], [dispatch.id for dispatch in resumed.waiting]
     return [], [dispatch.id for dispatch in left]
 

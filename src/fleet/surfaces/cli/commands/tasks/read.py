@@ -41,6 +41,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "priority": task.priority,
         "assignee": task.assignee,
         "attempts": task.attempts,
+        "handoffs": task.handoffs,
         "reason": task.reason,
         "engine": task.engine,
         "model": task.model,

@@ -12,6 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, streams, terminal
+from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
         elif slug is None and (given["listed"] or not _is_interactive() or given["json"]):
             _print_waiting(fleet.reviews.waiting(project), as_json=given["json"])
         elif slug is not None and (given["json"] or not _is_interactive()):
-            _print_work(fleet.reviews.work(project=project or "", slug=slug, verify=verify), as_json=given["json"])
+            with waiting(f"reading the work of {slug}"):
+                work = fleet.reviews.work(project=project or "", slug=slug, verify=verify)
+            _print_work(work, as_json=given["json"])
         else:
             _walk_through(fleet, project, slug, verify=verify)
 
@@ -95,7 +98,8 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
     """Refuse to accept work that does not merge or does not pass verify."""
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
-    tried = fleet.reviews.rehearse(project=project, slug=slug)
+    with waiting(f"trying to merge {slug}, and running its verify command"):
+        tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:
         raise errors.Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
 
@@ -161,7 +165,9 @@ def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool
         elif choice == "n":
             _page_diff(work.since.diff if work.since else "it was not reviewed before\n")
         elif choice == "v":
-            _print_trial(fleet.reviews.rehearse(project=project, slug=slug))
+            with waiting(f"trying to merge {slug}, and running its verify command"):
+                tried = fleet.reviews.rehearse(project=project, slug=slug)
+            _print_trial(tried)
         elif choice in "as" and not _give_verdict(fleet, work, choice):
             continue
         else:

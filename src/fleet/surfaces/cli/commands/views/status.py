@@ -25,7 +25,13 @@ _NARROWEST = 20
 _INDENT = " " * 4
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
-_NEED_COMMANDS = {"permission": "approve", "question": "answer", "silent": "peek", "stopped": "peek"}
+_NEED_COMMANDS = {
+    "permission": "approve",
+    "question": "answer",
+    "silent": "peek",
+    "stopped": "peek",
+    "handoffs": "resume",
+}
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
@@ -137,7 +143,8 @@ def _merge_entry(task: Merging) -> str:
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, terminal.AGENT_COLOURS.get(attempt.state, "cyan"))
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)})"
+    handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
+    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {_place(attempt)}  {_one_line(text)}"
 

@@ -20,7 +20,8 @@ from fleet.store import queries as q
 from fleet.store import seats, tasks
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
-from fleet.verbs.coord.handoff_document import compose_document
+from fleet.verbs.coord.handoffs.handoff_document import compose_document
+from fleet.verbs.coord.handoffs.progress import park_if_fruitless
 from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
@@ -173,6 +174,9 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
         return _finish_if_launched(context, entry, successor)
     if not context.store.read(lambda rows: _is_task_free(rows, entry)):
         return _end_entry(context, entry, "dropped", None)
+    if park_if_fruitless(context, entry, row):
+        reclaim(context, entry.dispatch)  # its inbox waits for no successor
+        return ""
     return f"{dispatch(context, _successor_wanted(context, entry, row)).id} is starting"
 
 
@@ -278,4 +282,5 @@ def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor:
 
 def view(entry: Handoff) -> HandoffView:
     """Return a handoff entry as commands print it: with ISO times."""
-    return HandoffView.made_of(entry, at=iso(entry.at), done_at=iso_or_none(entry.done_at))
+    times = {"done_at": iso_or_none(entry.done_at), "parked_at": iso_or_none(entry.parked_at)}
+    return HandoffView.made_of(entry, at=iso(entry.at), **times)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.coord.handoff import hand_off
+from fleet.verbs.coord.handoffs.handoff import hand_off
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:

@@ -1,0 +1,72 @@
+"""Decide when an agent that coordinates is woken, and for what.
+
+fleet's own coordinator ticks at every change. An agent ticks in its turns, and when its turn has ended somebody has to wake
+it. Each thing to do has a key. The coordinator is woken for things whose key it was not told, by its last tick or by being
+woken before; so it is woken once for each thing.
+"""
+
+from __future__ import annotations
+
+from fleet.model.results.value import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from fleet.model.results.coord import Briefing
+
+_MOST_NEWS = 8
+_READY, _ROOM = "ready ", "room "
+# States of an agent that waits at its prompt after a turn that went well; after a failed one it is continued, not woken.
+RESTS = frozenset({"idle", "stopped", "finished"})
+
+
+class Situation(Value):
+    """What a coordinator would find if it ticked now."""
+
+    next: Briefing
+    to_mend: list[str]  # tasks that wait for an agent to mend them
+    agent_reviews: bool  # whether an agent reviews work; else a person does
+    reported: dict[str, str]  # agents that have reported and have not ended, with their report
+    overdue: list[str]  # agents that are still there although they should have exited
+    questions: dict[str, str]  # open questions, with the agent that asks
+    over: list[str]  # engines whose limit or failed login is over
+    since: int  # milliseconds since the coordinator was told something
+    every: int  # milliseconds after which a tick is due while agents are at work
+
+
+def things_to_do(found: Situation) -> dict[str, str]:
+    """Return what there is to do: a key for each thing, and a sentence about it."""
+    now = found.next
+    things = {
+        **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
+        **{f"merge {slug}": f"the work on {slug} waits to be merged" for slug in now.to_merge},
+        **{f"mend {slug}": f"task {slug} waits to be mended" for slug in found.to_mend},
+        **{f"review {slug}": f"the work on {slug} waits for a review" for slug in now.to_review if found.agent_reviews},
+        **{f"{each.status} {each.task} {each.reason}": f"task {each.task} is {each.status}" for each in now.trouble},
+        **{f"handoff {ident}": f"agent {ident} waits to be handed off" for ident in now.handoffs},
+        **{f"report {ident}": f"agent {ident} has reported {report}" for ident, report in found.reported.items()},
+        **{f"overdue {ident}": f"agent {ident} has not exited yet" for ident in found.overdue},
+        **{f"question {key}": f"agent {ident} asks its person something" for key, ident in found.questions.items()},
+        **{f"over {engine}": f"{engine} can be tried again" for engine in found.over},
+    }
+    if now.ready:  # tasks may start when an agent has ended, although they were told of before
+        count = len(now.working)
+        things[f"{_ROOM}{count}"] = f"{count} agent{'' if count == 1 else 's'} at work, and tasks are ready"
+    return things
+
+
+def news(found: Situation, told: Collection[str]) -> list[str]:
+    """Return a sentence for each thing that the coordinator was not told; one about the tick when only that is due."""
+    new_things = {key: text for key, text in things_to_do(found).items() if key not in told}
+    has_ready = any(key.startswith(_READY) for key in new_things)
+    new = [text for key, text in new_things.items() if not (has_ready and key.startswith(_ROOM))]
+    if not new and found.next.working and found.since >= found.every:
+        return ["agents are at work, and a tick is due"]
+    return new
+
+
+def wake_text(sentences: list[str]) -> str:
+    """Return the message that wakes a coordinator."""
+    more = [f"{len(sentences) - _MOST_NEWS} more"] if len(sentences) > _MOST_NEWS else []
+    return f"There is something to do: {'; '.join([*sentences[:_MOST_NEWS], *more])}. Run `fleet coord tick`, and see what needs you."

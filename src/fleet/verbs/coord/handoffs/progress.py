@@ -1,0 +1,116 @@
+"""Bound the handoffs that bring nothing: count them, and park the task when there are too many in a row.
+
+The work is looked at when the agent is proven dead, so that its last commit counts. A killed drain is repeated by the next,
+which finds the same work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.branches import task_branch
+from fleet.model.dispatch.progress import describe_fruitless, fruitless_handoffs
+from fleet.model.results.value import Value
+from fleet.model.tables import change
+from fleet.model.tasks.pipeline import WORKING
+from fleet.model.tasks.steps import STEPS
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+
+if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, Handoff
+    from fleet.store.transaction import Rows, Tx
+    from fleet.verbs.context import Context
+
+
+class Weighed(Value):
+    """What a handoff brought: a mark of the work (None when unknown), and how many in a row brought nothing."""
+
+    mark: str | None
+    fruitless: int
+
+
+def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
+    """Record what a handoff brought. Park its task, and finish the entry, when too many in a row brought nothing."""
+    if row.kind not in WORKING or entry.slug is None:
+        return False
+    weighed = _weigh(context, entry, row, entry.slug)
+    if weighed.fruitless > context.setting("handoff.without_progress"):
+        return context.commit(_park(entry, row, entry.slug, weighed))
+    if (entry.mark, entry.fruitless) != (weighed.mark, weighed.fruitless):
+        context.commit(_record(entry, weighed))
+    return False
+
+
+def _weigh(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
+    """Compare the work with what it was at the handoff before."""
+    head = _branch_commit(context, row, slug)
+
+    def look(rows: Rows) -> Weighed:
+        artifacts = q.task_artifacts(rows, project=row.project, slug=slug)
+        before = q.handoff_before(rows, project=row.project, slug=slug, at=entry.at, id=entry.id)
+        mark = None if head is None else _mark(rows, row.project, slug, head)
+        has_work = bool(artifacts) or head != row.base
+        return Weighed(mark=mark, fruitless=fruitless_handoffs(mark, before, has_work=has_work))
+
+    return context.store.read(look)
+
+
+def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
+    """Return the commit of the task's branch; None when git does not say."""
+    branch = task_branch(slug)
+    try:
+        return context.world.git.branches(context.project(row.project).path, branch).get(branch)
+    except errors.GitRefused:
+        return None
+
+
+def _mark(rows: Rows, project: str, slug: str, head: str) -> str:
+    """Return a fingerprint of the work: commit, artifacts, and the plan (the task's own words and its dependencies)."""
+    key = {"project": project, "slug": slug}
+    task = q.task_whole(rows, **key)
+    parts = [
+        head,
+        [[each.path, each.at] for each in q.task_artifacts(rows, **key)],
+        [task.title, task.description, task.verify] if task else [],
+        [each.slug for each in q.task_needs(rows, **key)],
+        [each.slug for each in q.task_dependents(rows, **key)],
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _record(entry: Handoff, weighed: Weighed) -> Change[None]:
+    def work(tx: Tx) -> None:
+        tx.about(entry.project, entry.slug)
+        tx.dispatch = entry.dispatch
+        q.weigh_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless)
+        tx.note(handoff=entry.id, fruitless=weighed.fruitless)
+
+    return Change(
+        f"the handoff of {entry.dispatch} has brought {'something' if not weighed.fruitless else 'nothing'}", work
+    )
+
+
+def _park(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[bool]:
+    """Block the task of an agent that was handed off, and finish the entry. False when the task is another's by now."""
+
+    def work(tx: Tx) -> bool:
+        tx.about(entry.project, slug)
+        tx.dispatch = entry.dispatch
+        stepped = change(STEPS, "in_progress", "block")
+        agents = q.handed_off_agents(tx, project=entry.project, slug=slug, most=weighed.fruitless)
+        reason = describe_fruitless(weighed.fruitless, [each.dispatch for each in reversed(agents)], entry.reason)
+        moved = q.settle_task(tx, project=entry.project, slug=slug, id=row.id, **stepped, stage=None, assignee=row.id,
+                              reason=reason, work=None, not_before=None, ended_at=None, at=tx.at)  # fmt: skip
+        if not moved:
+            return False
+        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, at=tx.at)
+        tasks.tell_dependents(tx, entry.project, slug, **stepped)
+        tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
+        return True
+
+    return Change(f"park {entry.project}/{slug}: {weighed.fruitless} handoffs brought nothing", work)

@@ -1,0 +1,213 @@
+"""Wake an agent that coordinates when there is something to do.
+
+`fleet coord watch` does this beside the seat: one process a project, which holds the gate `coord-watch`, starts with the
+coordinator and ends with it. A watch that has died is started again by the next tick or `fleet up`. It wakes by a message,
+which is delivered like any other, and only while no turn runs.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.engines.reader import engine as read_engine
+from fleet.engines.reader import has_box, state_of
+from fleet.model.agents.waking import RESTS, Situation, news, things_to_do, wake_text
+from fleet.model.dispatch.steps import is_in_flight, is_unfinished
+from fleet.model.identity import Identity
+from fleet.model.tasks.pipeline import MENDING
+from fleet.model.text.times import duration
+from fleet.store import queries as q
+from fleet.store import seats
+from fleet.store.transaction import Change
+from fleet.verbs.agents import failed_turns, screens
+from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.coord.briefing import briefing
+from fleet.verbs.coord.stages import MOST_FIXES
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, LivingAgent, Wake
+    from fleet.store.transaction import Rows, Tx
+    from fleet.verbs.context import Context
+    from fleet.world.files.gates import Gate
+
+_WATCH_GATE = "coord-watch"
+
+
+def watch_gate(context: Context, project: str) -> Gate:
+    """Return the gate that the watch of a project holds: there is never a second one."""
+    return context.world.project_gate(project, _WATCH_GATE)
+
+
+def start_watch(context: Context, project: str) -> bool:
+    """Start the watch of a project in the background if an agent coordinates and no watch runs. Return whether it was."""
+    if not watched_coordinators(context, project):
+        return False
+    gate = watch_gate(context, project)
+    try:
+        gate.take()
+    except errors.GateHeld:
+        return False
+    gate.give()
+    context.world.start_fleet("coord", "watch", "-p", project)
+    return True
+
+
+def watched_coordinators(context: Context, project: str) -> list[Dispatch]:
+    """Return the seat's holder and its candidate, as far as they are agents of this home that may be alive."""
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    found = [context.store.read(lambda rows: q.dispatch_by_id(rows, id=each or "")) for each in (seat.holder, seat.candidate)]  # fmt: skip # noqa: B023 - called at once
+    return [row for row in found if row is not None and _is_watched(context, row)]
+
+
+def _is_watched(context: Context, row: Dispatch) -> bool:
+    """Whether a coordinator is an agent of this home that has not ended. An unknown life counts as alive."""
+    if not is_unfinished(row) or not is_own(context, row) or not _takes_turns(context, row):
+        return False
+    process = Identity.parse(row.process or "")
+    return process is None or context.world.processes.life(process) != "dead"
+
+
+def _takes_turns(context: Context, row: Dispatch) -> bool:
+    """Whether a coordinator's engine is interactive: such an agent does nothing after its turn until it is woken."""
+    return read_engine(context.world.home, row.engine or "").interactive
+
+
+def watch(context: Context, project: str) -> list[str] | None:
+    """Look once: continue failed turns, deliver messages, wake the coordinator. None when there is nobody to wake.
+
+    Do nothing while a tick runs. Return one line for each thing done.
+    """
+    if not watched_coordinators(context, project):
+        return None
+    gate = context.world.project_gate(project, "coordinator")
+    try:
+        gate.take()
+    except errors.GateHeld:
+        return []
+    try:
+        lines = [*screens.watch(context, project), *failed_turns.tend(context, project)]
+        return [*lines, *_wake_holder(context, project)]
+    finally:
+        gate.give()
+
+
+def _wake_holder(context: Context, project: str) -> list[str]:
+    """Send the coordinator a message when there is news and no turn of it runs. Return one line; none when not woken."""
+    seat = context.store.read(lambda rows: seats.seat(rows, project))
+    known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
+    if known is None or known.asked_for or known.report or not _rests(context, known):
+        return []
+    if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
+        return []  # whatever waits for it wakes it, and its tick tells it the rest
+    before = context.store.read(lambda rows: _told(rows, known))
+    found = _situation(context, project, before.at)
+    sentences = news(found, json.loads(before.told))
+    if not sentences:
+        return []
+    context.commit(_send_wake(known, context.world.ids.dispatch(), wake_text(sentences), list(things_to_do(found))))
+    deliver(context, known.dispatch, context.world.tmux.listing())
+    return [f"woke {known.dispatch}: {'; '.join(sentences)}"]
+
+
+def _rests(context: Context, known: LivingAgent) -> bool:
+    """Whether no turn of the agent runs: its hooks say so, or its screen where it has no hooks."""
+    engine = read_engine(context.world.home, known.engine)
+    if engine.hooks is not None and known.heartbeat_at is not None:
+        return known.state in RESTS
+    pane = context.world.tmux.listing().pane_of(known.dispatch)
+    screen = (context.world.tmux.capture(pane, history=False) if pane else None) or ""
+    return has_box(engine, screen) and state_of(engine, screen)[0] in RESTS
+
+
+def _told(rows: Rows, known: LivingAgent) -> Wake:
+    """Return what the coordinator was told last; nothing, since its launch, when it has neither ticked nor been woken."""
+    wake = q.wake_of(rows, project=known.project)
+    if wake is not None and wake.dispatch == known.dispatch:
+        return wake
+    since = known.launched_at or 0
+    return q.Wake(project=known.project, dispatch=known.dispatch, told="[]", at=since, message=None, trouble=None)
+
+
+def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -> Change[None]:
+    """Return the change that stores the message and what the coordinator knows then, if it is still in the seat."""
+
+    def work(tx: Tx) -> None:
+        tx.about(known.project)
+        tx.dispatch = known.dispatch
+        if not seats.is_holder(tx, known.project, known.dispatch):
+            raise errors.NotSeated(project=known.project, dispatch=known.dispatch, holder="somebody else")
+        q.add_message(tx, id=message, dispatch=known.dispatch, kind="message", sender="fleet", text=text, at=tx.at)
+        _write_told(tx, known.project, known.dispatch, things, message)
+        tx.note(message=message, text=text)
+
+    return Change(f"wake the coordinator {known.dispatch} of {known.project}", work)
+
+
+def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: str | None) -> None:
+    told = json.dumps(sorted(things), ensure_ascii=False)
+    q.tell_coordinator(tx, project=project, dispatch=ident, told=told, at=tx.at, message=message)
+
+
+def record_tick(context: Context, project: str, ident: str) -> list[str]:
+    """Record what the tick of an agent tells it, and see that its watch runs. Return one line when the watch was started."""
+    if not _takes_turns(context, context.dispatch(ident)):
+        return []
+    things = list(things_to_do(_situation(context, project, context.world.clock.now())))
+
+    def work(tx: Tx) -> None:
+        tx.about(project)
+        tx.dispatch = ident
+        wake = q.wake_of(tx, project=project)
+        if wake is not None and wake.dispatch == ident and wake.message:
+            q.acknowledge_message(tx, id=wake.message, dispatch=ident, at=tx.at)  # the tick is what it asked for
+        _write_told(tx, project, ident, things, None)
+
+    context.commit(Change(f"{ident} has ticked and knows what there is to do", work))
+    return [f"started the process that wakes {ident}"] if start_watch(context, project) else []
+
+
+def note_trouble(context: Context, project: str, trouble: str | None) -> None:
+    """Record why the coordinator cannot be woken, or None when it can; write only when that has changed."""
+    before = context.store.read(lambda rows: q.wake_of(rows, project=project))
+    if (before.trouble if before else None) == trouble:
+        return
+    holder = context.store.read(lambda rows: seats.seat(rows, project)).holder or ""
+
+    def work(tx: Tx) -> None:
+        tx.about(project)
+        tx.note(trouble=trouble)
+        q.note_wake_trouble(tx, project=project, dispatch=holder, at=tx.at, trouble=trouble)
+
+    context.commit(Change(f"waking the coordinator of {project}: {trouble or 'works again'}", work))
+
+
+def _situation(context: Context, project: str, told_at: int) -> Situation:
+    """Return what a coordinator would find if it ticked now."""
+    now = context.world.clock.now()
+    review = context.setting("review", project)
+    read = context.store.read
+    rows = [row for row in read(lambda r: q.listed_dispatches(r, project=project, ended=0)) if row.kind != "coord"]
+    waiting = read(lambda r: q.waiting_stages(r, project=project))
+    return Situation(
+        next=read(lambda r: briefing(r, project, now)),
+        to_mend=[row.slug for row in waiting if row.stage in MENDING and row.fixes < MOST_FIXES],
+        agent_reviews=review == "agent",
+        reported={row.id: row.report for row in rows if row.report is not None},
+        overdue=[row.id for row in rows if _is_overdue(context, row, now)],
+        questions={row.id: row.dispatch for row in read(q.waiting_questions) if row.project == project},
+        over=[row.engine for row in read(q.every_hold) if row.until is not None and row.until <= now and not row.trial],
+        since=now - told_at,
+        every=duration(context.setting("wake_every")),
+    )
+
+
+def _is_overdue(context: Context, row: Dispatch, now: int) -> bool:
+    """Whether an agent should have exited by now: some time after its report, and after it was asked to."""
+    if not is_in_flight(row):
+        return False
+    asked = row.asked_at is not None and now - row.asked_at >= duration(context.setting("exit_grace"))
+    reported = row.reported_at is not None and now - row.reported_at >= duration(context.setting("report_grace"))
+    return asked or (reported and row.asked_at is None)
