@@ -169,7 +169,7 @@ class NoPortsLeft(Refused):
 class OverBudget(Refused):
     """A budget of a task, a project or a day is spent, so no agent is started there."""
 
-    says = "the budget of {scope} {name} is spent: {spent} of {allowed} ({setting})"
+    says = "the budget of {scope} {which} is spent: {spent} of {allowed} ({setting})"
     hint = "`{way}` allows more"
 
 

@@ -38,7 +38,7 @@ class Budget(Value):
         """Return the error that says that the budget is spent, and the command that allows more."""
         return errors.OverBudget(
             scope=self.scope,
-            name=self.name,
+            which=self.name,
             spent=dollars(self.spent),
             allowed=dollars(self.allowed),
             setting=SETTING_OF[self.scope],

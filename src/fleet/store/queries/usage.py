@@ -151,8 +151,8 @@ def add_usage(tx: Tx, /, *, dispatch: str, model: str, day: str, project: str, s
 
 USED_BY_DISPATCH = Query(
     'used_by_dispatch',
-    "SELECT u.dispatch, SUM(u.input + u.output + u.cache_read + u.cache_write) AS tokens, SUM(u.cost) AS cost, SUM(u.unpriced) AS unpriced FROM usage u JOIN dispatches d ON d.id = u.dispatch WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch",
-    "SELECT u.dispatch, SUM(u.input + u.output + u.cache_read + u.cache_write) AS tokens, SUM(u.cost) AS cost, SUM(u.unpriced) AS unpriced FROM usage u JOIN dispatches d ON d.id = u.dispatch WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch",
+    "SELECT u.dispatch, CAST(SUM(u.input + u.output + u.cache_read + u.cache_write) AS BIGINT) AS tokens, CAST(SUM(u.cost) AS BIGINT) AS cost, CAST(SUM(u.unpriced) AS BIGINT) AS unpriced FROM usage u JOIN dispatches d ON d.id = u.dispatch WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch",
+    "SELECT u.dispatch, CAST(SUM(u.input + u.output + u.cache_read + u.cache_write) AS BIGINT) AS tokens, CAST(SUM(u.cost) AS BIGINT) AS cost, CAST(SUM(u.unpriced) AS BIGINT) AS unpriced FROM usage u JOIN dispatches d ON d.id = u.dispatch WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch",
     DispatchUsage,
 )
 
@@ -164,8 +164,8 @@ def used_by_dispatch(rows: Rows, /) -> list[DispatchUsage]:
 
 USED_BY_TASK = Query(
     'used_by_task',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE project = :project AND slug = :slug',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE project = %(project)s AND slug = %(slug)s',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE project = :project AND slug = :slug',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE project = %(project)s AND slug = %(slug)s',
     Used,
 )
 
@@ -177,8 +177,8 @@ def used_by_task(rows: Rows, /, *, project: str, slug: str) -> Used:
 
 USED_BY_PROJECT = Query(
     'used_by_project',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE project = :project',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE project = %(project)s',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE project = :project',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE project = %(project)s',
     Used,
 )
 
@@ -190,8 +190,8 @@ def used_by_project(rows: Rows, /, *, project: str) -> Used:
 
 USED_ON_DAY = Query(
     'used_on_day',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE day = :day',
-    'SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost, COALESCE(SUM(unpriced), 0) AS unpriced FROM usage WHERE day = %(day)s',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE day = :day',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE day = %(day)s',
     Used,
 )
 
@@ -203,8 +203,8 @@ def used_on_day(rows: Rows, /, *, day: str) -> Used:
 
 USED_BY_AGENTS_SINCE = Query(
     'used_by_agents_since',
-    'SELECT dispatch, SUM(input + output + cache_read + cache_write) AS tokens, SUM(cost) AS cost, SUM(unpriced) AS unpriced FROM usage WHERE at >= :since AND (CAST(:project AS TEXT) IS NULL OR project = :project) GROUP BY dispatch',
-    'SELECT dispatch, SUM(input + output + cache_read + cache_write) AS tokens, SUM(cost) AS cost, SUM(unpriced) AS unpriced FROM usage WHERE at >= %(since)s AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) GROUP BY dispatch',
+    'SELECT dispatch, CAST(SUM(input + output + cache_read + cache_write) AS BIGINT) AS tokens, CAST(SUM(cost) AS BIGINT) AS cost, CAST(SUM(unpriced) AS BIGINT) AS unpriced FROM usage WHERE at >= :since AND (CAST(:project AS TEXT) IS NULL OR project = :project) GROUP BY dispatch',
+    'SELECT dispatch, CAST(SUM(input + output + cache_read + cache_write) AS BIGINT) AS tokens, CAST(SUM(cost) AS BIGINT) AS cost, CAST(SUM(unpriced) AS BIGINT) AS unpriced FROM usage WHERE at >= %(since)s AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) GROUP BY dispatch',
     DispatchUsage,
 )
 

@@ -28,8 +28,8 @@ ON CONFLICT (dispatch, model, day) DO UPDATE SET
 -- column: tokens int
 -- column: cost int
 -- column: unpriced int
-SELECT u.dispatch, SUM(u.input + u.output + u.cache_read + u.cache_write) AS tokens, SUM(u.cost) AS cost,
-       SUM(u.unpriced) AS unpriced
+SELECT u.dispatch, CAST(SUM(u.input + u.output + u.cache_read + u.cache_write) AS BIGINT) AS tokens,
+       CAST(SUM(u.cost) AS BIGINT) AS cost, CAST(SUM(u.unpriced) AS BIGINT) AS unpriced
 FROM usage u JOIN dispatches d ON d.id = u.dispatch
 WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch;
 
@@ -39,8 +39,8 @@ WHERE d.exec_state IN ('pending', 'in_flight') GROUP BY u.dispatch;
 -- column: tokens int
 -- column: cost int
 -- column: unpriced int
-SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost,
-       COALESCE(SUM(unpriced), 0) AS unpriced
+SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens,
+       CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced
 FROM usage WHERE project = :project AND slug = :slug;
 
 -- name: used_by_project
@@ -49,8 +49,8 @@ FROM usage WHERE project = :project AND slug = :slug;
 -- column: tokens int
 -- column: cost int
 -- column: unpriced int
-SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost,
-       COALESCE(SUM(unpriced), 0) AS unpriced
+SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens,
+       CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced
 FROM usage WHERE project = :project;
 
 -- name: used_on_day
@@ -59,8 +59,8 @@ FROM usage WHERE project = :project;
 -- column: tokens int
 -- column: cost int
 -- column: unpriced int
-SELECT COALESCE(SUM(input + output + cache_read + cache_write), 0) AS tokens, COALESCE(SUM(cost), 0) AS cost,
-       COALESCE(SUM(unpriced), 0) AS unpriced
+SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens,
+       CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced
 FROM usage WHERE day = :day;
 
 -- name: used_by_agents_since
@@ -69,7 +69,8 @@ FROM usage WHERE day = :day;
 -- column: tokens int
 -- column: cost int
 -- column: unpriced int
-SELECT dispatch, SUM(input + output + cache_read + cache_write) AS tokens, SUM(cost) AS cost, SUM(unpriced) AS unpriced
+SELECT dispatch, CAST(SUM(input + output + cache_read + cache_write) AS BIGINT) AS tokens,
+       CAST(SUM(cost) AS BIGINT) AS cost, CAST(SUM(unpriced) AS BIGINT) AS unpriced
 FROM usage WHERE at >= :since AND (CAST(:project AS TEXT) IS NULL OR project = :project) GROUP BY dispatch;
 
 -- name: allowance_of
