@@ -4,6 +4,8 @@ import pytest
 from crash import deaths
 
 EVERY = {"sqlite": 9, "postgres": 23}
+# Merging together has the effects of a merge twice, and needs two agents.
+EVERY_OF_A_BATCH = {"sqlite": 41, "postgres": 97}
 # A job's runner has hundreds of effects, and a death costs a whole job.
 EVERY_OF_A_JOB = 97
 
@@ -13,6 +15,12 @@ EVERY_OF_A_JOB = 97
 @pytest.mark.parametrize("scenario", ["dispatch", "launch", "settle", "kill", "merge", "sweep"])
 def test_a_death_at_any_effect_is_swept_clean(scenario, store_url_kind, store_url):
     deaths.play(scenario, store_url, EVERY[store_url_kind])
+
+
+@pytest.mark.timeout(deaths.TIME)
+@pytest.mark.req("MERGE-5")
+def test_a_batch_that_died_at_any_effect_is_finished_and_each_task_is_merged_once(store_url_kind, store_url):
+    deaths.play("merge-together", store_url, EVERY_OF_A_BATCH[store_url_kind])
 
 
 @pytest.mark.timeout(deaths.TIME)

@@ -7,10 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.engines import permissions
+from fleet.model.agents.allow import NOTHING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fleet.engines.reader import Engine
+    from fleet.model.agents.allow import Allowed
 
 # The kernel allows 128 KiB for one argument; an agent reads a longer prompt from its file.
 LONGEST_ARGUMENT = 100_000
@@ -32,7 +36,7 @@ class Filling:
     git_dirs: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
     # Commands that the agent may run without a question, by their first words.
-    allow: tuple[str, ...] = ()
+    allow: Allowed = NOTHING
 
 
 def words(engine: Engine, filling: Filling, *, resume: bool = False) -> list[str]:
@@ -69,15 +73,10 @@ def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
-def allow_words(engine: Engine, commands: Iterable[str]) -> list[str]:
-    """Return the words that let the engine run these commands without a question; none for an engine without such words."""
-    return [part.replace("{command}", name) for name in commands for part in engine.allow]
-
-
 def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str]:
     """Return an autonomy word with its placeholders filled in: {allow} for all allowed commands, {git_dir} one word each."""
     if word == "{allow}":
-        return allow_words(engine, filling.allow)
+        return permissions.words(engine, filling.allow)
     directories = filling.git_dirs if "{git_dir}" in word else ("",)
     return [
         _fill_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": directory})
@@ -106,6 +105,14 @@ def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own."""
-    kept = {name: value for name, value in given.items() if not any(fnmatch.fnmatchcase(name, p) for p in engine.unset)}
+    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own.
+
+    A variable that the engine's file passes on by its full name is kept, even if a pattern of `unset` holds for it.
+    """
+    named = engine.passes or ()
+    kept = {name: value for name, value in given.items() if name in named or not _is_unset(engine, name)}
     return kept | engine.env | dict(mine)
+
+
+def _is_unset(engine: Engine, name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in engine.unset)

@@ -15,6 +15,7 @@ An engine's file has a table [hooks]:
     unit        how many of the engine's time units are a second
     matcher     the value of the key "matcher" beside each event
     asking      the engine's tool for questions to the person
+    shell       the engine's tool that runs a shell command
     install     the person's own settings file, for sessions that fleet does not start
     also        other content of the settings file, for every autonomy (always) or for one
     fields, errors, notices   where the engine's JSON has each fact; what its errors and notices mean
@@ -61,6 +62,7 @@ class Hooks:
     unit: int = 1
     matcher: str = ""
     asking: str = ""
+    shell: str = ""
     install: str = ""
     also: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
@@ -74,7 +76,7 @@ TABLE = Table(
         **dict.fromkeys(
             ("words", "each", "at", "later", "wakes", "own_status"), Key(ListOf(ANYTHING, expects="a list of words"))
         ),
-        **dict.fromkeys(("matcher", "asking", "install"), Key(TEXT)),
+        **dict.fromkeys(("matcher", "asking", "shell", "install"), Key(TEXT)),
         **dict.fromkeys(("wait", "unit"), Key(Kind("a whole number", lambda value: type(value) is int))),
         **dict.fromkeys(("env", "also"), Key(TableOf(ANYTHING))),
         "status": Key(FLAG),
@@ -167,6 +169,7 @@ def dialect(engine: Engine) -> str:
         "errors": hooks.errors,
         "notices": hooks.notices,
         "asking": hooks.asking,
+        "shell": hooks.shell,
         "own_status": hooks.own_status,
         "wait": hooks.wait,
     }

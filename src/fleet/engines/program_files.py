@@ -7,13 +7,15 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-def expand_path(path: str) -> str:
+def expand_path(path: str, env: Mapping[str, str] = os.environ) -> str:
     """Return a path with ~ and variables filled in; `${NAME:-~/x}` is the variable NAME, or ~/x when it is not set."""
-    moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: os.environ.get(match[1]) or match[2], path)
-    return os.path.expanduser(os.path.expandvars(moved))
+    moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: env.get(match[1]) or match[2], path)
+    filled = re.sub(r"\$(\w+)", lambda match: env.get(match[1], match[0]), moved)
+    home = env.get("HOME", "")
+    return home + filled[1:] if home and (filled == "~" or filled.startswith("~/")) else os.path.expanduser(filled)
 
 
 def value_at(given: object, way: Sequence[str]) -> object:

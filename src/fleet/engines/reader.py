@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.engines import conversations, hooks, status_file, usage
-from fleet.engines.conversations import Kept
+from fleet.engines import hooks, permissions, status_file
 from fleet.engines.hooks import Hooks
+from fleet.engines.kept import conversations, usage
+from fleet.engines.kept.conversations import Kept
+from fleet.engines.kept.usage import Usage
+from fleet.engines.permissions import Permissions
 from fleet.engines.status_file import StatusFile
-from fleet.engines.usage import Usage
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
     ANYTHING,
@@ -105,6 +107,10 @@ class Engine:
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
     unset: tuple[str, ...] = ()
+    # The variables, names or patterns, that an agent gets from whoever asked for it; None: all of them. And those that it
+    # cannot do without.
+    passes: tuple[str, ...] | None = None
+    require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     exit_signal: str = "SIGTERM"
     sandbox: str = ""
@@ -112,6 +118,9 @@ class Engine:
     root_sandbox: str = ""
     # The words that let it run one command without a question, where a word of [autonomy] is {allow}.
     allow: tuple[str, ...] = ()
+    # The same for one command without anything after it; and the variable that takes such commands instead.
+    allow_exactly: tuple[str, ...] = ()
+    permissions: Permissions | None = None
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
@@ -158,7 +167,20 @@ TABLE = Table(
         **dict.fromkeys(("install", "long_prompt", "sandbox"), Key(TEXT)),
         "start": Key(SOME_WORDS, required=True),
         **dict.fromkeys(
-            ("resume", "headless", "session", "transcript", "model", "unset", "remote", "allow"), Key(WORDS)
+            (
+                "resume",
+                "headless",
+                "session",
+                "transcript",
+                "model",
+                "unset",
+                "pass",
+                "require",
+                "remote",
+                "allow",
+                "allow_exactly",
+            ),
+            Key(WORDS),
         ),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
         "limit": Key(_PATTERN),
@@ -170,6 +192,7 @@ TABLE = Table(
         "screen": Key(ListOf(_SCREEN, expects="written as [[screen]]")),
         "kept": Key(conversations.TABLE),
         "hooks": Key(hooks.TABLE),
+        "permissions": Key(permissions.TABLE),
         "status_file": Key(status_file.TABLE),
         "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
@@ -184,6 +207,11 @@ def all_engines(home: str) -> dict[str, Engine]:
         for path in sorted(folder.glob("*.toml")):
             engines[path.stem] = read(path)
     return engines
+
+
+def is_built_in(engine: Engine) -> bool:
+    """Whether an engine's file is fleet's own and not the user's."""
+    return Path(engine.source).parent == BUILT_IN
 
 
 def engine(home: str, name: str) -> Engine:
@@ -231,7 +259,8 @@ def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.Ba
 def _engine(path: Path, given: dict[str, Any]) -> Engine:
     """Return the engine that a checked file describes."""
     fields: dict[str, Any] = {
-        key: _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value) for key, value in given.items()
+        _FIELDS.get(key, key): _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value)
+        for key, value in given.items()
     }
     autonomy = {name: tuple(words) for name, words in given.get("autonomy", {}).items() if name in AUTONOMIES}
     root = str(given.get("autonomy", {}).get("root_sandbox", ""))
@@ -260,6 +289,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
 
 
+# Keys of the file that are words of Python, and their fields of Engine.
+_FIELDS = {"pass": "passes"}
 # Convert values of the file to fields of Engine; values of other keys are used as written.
 _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "limit": _pattern,
@@ -269,6 +300,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "screen": lambda given: tuple(map(_rule, given)),
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
+    "permissions": partial(_table_to_value, Permissions),
     "status_file": partial(_table_to_value, StatusFile),
     "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),

@@ -14,11 +14,13 @@ from fleet.engines.reader import python
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.engines.reader import Before, Engine
 
 
-def program_of(engine: Engine, command: tuple[str, ...]) -> str:
-    """Return the absolute path of the engine's program; EngineMissing when it is not installed."""
+def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
+    """Return the absolute path of the engine's program; EngineMissing when it is not on the PATH of `env`."""
     if engine.program == "{python}":
         return python()
     if engine.program == "{fleet}":
@@ -27,26 +29,26 @@ def program_of(engine: Engine, command: tuple[str, ...]) -> str:
     if not name:
         advice = f"name the command after --: `fleet dispatch SLUG --engine {engine.name} -- COMMAND`"
         raise errors.EngineMissing(engine=engine.name, program="(none given)", advice=advice)
-    path = shutil.which(name)
+    path = shutil.which(name, path=env.get("PATH", os.defpath))
     if path is None:
         advice = f"install it: {engine.install}" if engine.install else "install it, or put it on the PATH"
         raise errors.EngineMissing(engine=engine.name, program=name, advice=advice)
     return os.path.abspath(path)
 
 
-def check(engine: Engine, *, autonomy: str | None, repository: str) -> None:
+def check(engine: Engine, *, autonomy: str | None, repository: str, env: Mapping[str, str] = os.environ) -> None:
     """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog."""
     if engine.autonomy:
-        _check_autonomy(engine, autonomy)
+        _check_autonomy(engine, autonomy, env)
     for before in engine.before:
-        if before.unless != autonomy and not _is_met(before, repository):
+        if before.unless != autonomy and not _is_met(before, repository, env):
             facts = {"{repository}": repository}
             raise errors.EngineNotReady(
                 engine=engine.name, why=_fill(before.why, facts), advice=_fill(before.advice, facts)
             )
 
 
-def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
+def _check_autonomy(engine: Engine, autonomy: str | None, env: Mapping[str, str]) -> None:
     """Raise AutonomyRefused when the autonomy is not chosen, not known, or full for root without a sandbox."""
     known = ", ".join(engine.autonomy)
     if autonomy is None:
@@ -58,7 +60,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         raise errors.AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="the engine does not have it", advice=f"choose one of {known}"
         )
-    sandboxed = bool(engine.root_sandbox) and os.environ.get(engine.root_sandbox) == "1"
+    sandboxed = bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
         declare = f", or declare a sandbox with {engine.root_sandbox}=1" if engine.root_sandbox else ""
         advice = f"run as another user{declare}"
@@ -67,9 +69,9 @@ def _check_autonomy(engine: Engine, autonomy: str | None) -> None:
         )
 
 
-def _is_met(before: Before, repository: str) -> bool:
+def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
     """Whether the file has the wanted value for the repository or a directory above it, whose trust it inherits."""
-    document = _read_document(expand_path(before.file))
+    document = _read_document(expand_path(before.file, env))
     here = repository
     while True:
         if value_at(document, [_fill(part, {"{repository}": here}) for part in before.path]) == before.equals:

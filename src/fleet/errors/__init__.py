@@ -32,6 +32,7 @@
     │   ├── BundleHeld                 another dispatch owns the task's worktree
     │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
     │   ├── ThingHeld                  another dispatch holds the claim
+    │   ├── BeingMerged                the merge of the task is being published
     │   └── StoreBusy                  the writer lock did not become free in time
     ├── Superseded                13   the caller has lost the task or the seat
     │   ├── AnsweredBefore             the first answer counts
@@ -69,7 +70,8 @@
     │   ├── WorktreeRefused            foreign or incomplete
     │   │   └── ForeignBranch          the task's branch is somebody else's
     │   ├── SubmoduleMissing           its recorded commit is not to be had
-    │   ├── NotMergeable               conflict, failed verify, nothing to merge
+    │   ├── NotMergeable               conflict, nothing to merge
+    │   │   └── NotVerified            setup or verify failed on the merged files
     │   ├── UncommittedWork            `fleet done` in a worktree with uncommitted changes
     │   ├── WorkMoved                  the branch is not at the commit that was named
     │   ├── MergesMissing              recorded merges are no longer on any branch
@@ -87,7 +89,8 @@
     ├── JobFailed                  1   a job cannot continue
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
-    │   └── GitRefused
+    │   ├── GitRefused
+    │   └── SetupFailed                the project's setup command
     └── StoreError                 1   the store or the home cannot be used
         ├── HomeUnusable
         ├── StoreUnreadable            garbage, truncated, no permission

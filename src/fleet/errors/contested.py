@@ -75,6 +75,13 @@ class ThingHeld(Contested):
     hint = "`fleet claims list` shows who holds what"
 
 
+class BeingMerged(Contested):
+    """The merge of the task's work is being published at this moment."""
+
+    says = "{project}/{slug} is being merged at this moment, by {finisher}; nothing was changed"
+    hint = "try again; if its process died, the coordinator or `fleet merge {slug} -p {project}` finishes the merge"
+
+
 class StoreBusy(Contested):
     """The store's writer lock did not become free in time."""
 

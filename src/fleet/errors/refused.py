@@ -226,6 +226,10 @@ class NotMergeable(Refused):
     hint = "{advice}"
 
 
+class NotVerified(NotMergeable):
+    """The merged files could not be set up, or the verify command failed on them or changed them."""
+
+
 class UncommittedWork(Refused):
     """An agent says that its task is done, and its worktree has uncommitted changes."""
 

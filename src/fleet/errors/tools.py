@@ -1,4 +1,4 @@
-"""Errors of other programs: tmux and git."""
+"""Errors of other programs: tmux, git, and a project's setup command."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ class GitRefused(ToolError):
 
     says = "git did not {what}: {why}"
     hint = "look at the repository with git itself"
+
+
+class SetupFailed(ToolError):
+    """The project's setup command failed in a worktree."""
+
+    says = "worktree.setup failed ({status}): {output}"

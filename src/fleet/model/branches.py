@@ -19,6 +19,11 @@ def job_branch(job: str) -> str:
     return f"fleet/job-{job}"
 
 
+def is_of_fleet(branch: str) -> bool:
+    """Whether a branch has a name that fleet makes: of a task, of a job, or the usual integration branch."""
+    return branch == INTEGRATION or branch.startswith((task_branch(""), job_branch("")))
+
+
 def head_ref(branch: str) -> str:
     """Return the full name of a branch: git would prefer a tag of the same short name."""
     return f"{HEADS}/{branch}"

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.resources.agent_environment import AgentEnvironment
 from fleet.resources.cgroup import Cgroup
 from fleet.resources.coord_prompt_inbox import CoordPromptInbox
 from fleet.resources.job_process import JobProcess
 from fleet.resources.merge_tree import MergeTree
 from fleet.resources.tmux_session import TmuxSession
+from fleet.resources.warm_tree import WarmTree
 from fleet.resources.worker_dir import WorkerDir
 from fleet.resources.worktree.worktree import Worktree
 
@@ -27,10 +29,19 @@ if TYPE_CHECKING:
     from fleet.resources.kind import Kind
 
 CGROUP = Cgroup()
-# The worktree comes before the session that works in it, the prompt and the control group before the agent.
-ORDER: tuple[Kind, ...] = (WorkerDir(), Worktree(), MergeTree(), CoordPromptInbox(), CGROUP, TmuxSession())
-# A job's processes belong to the job and not to a dispatch; the job's runner acquires them.
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess())}
+# The worktree comes before the session that works in it; prompt, environment and control group before the agent.
+ORDER: tuple[Kind, ...] = (
+    WorkerDir(),
+    Worktree(),
+    MergeTree(),
+    CoordPromptInbox(),
+    AgentEnvironment(),
+    CGROUP,
+    TmuxSession(),
+)
+# A job's processes belong to the job and not to a dispatch; the job's runner acquires them. A warm tree belongs to its
+# project; a merge acquires it, and it stays.
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess(), WarmTree())}
 
 # Kinds that are rows of the database and need no claim; journals show them among the claims of the dispatch.
 ROW_KINDS = {"agent_record": "exclusive", "coord_spawn_marker": "exclusive"}

@@ -30,14 +30,7 @@ class CoordPromptInbox:
 
     def look(self, claim: Claim, world: World) -> Look:
         """Return `ours` for a regular file at the claim's path, `foreign` for anything else there."""
-        path = f"{world.home}/{claim.name}"
-        try:
-            os.lstat(path)
-        except FileNotFoundError:
-            return "absent"
-        except OSError:
-            return "unknown"
-        return "ours" if os.path.isfile(path) and not os.path.islink(path) else "foreign"
+        return look_at_file(f"{world.home}/{claim.name}")
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
         """Write the prompt file, atomically and durably."""
@@ -49,3 +42,14 @@ class CoordPromptInbox:
             world.files.move(claim.name, f"{paths.INBOX_ARCHIVE}/{os.path.basename(claim.name)}")
         else:
             world.files.unlink(claim.name)
+
+
+def look_at_file(path: str) -> Look:
+    """Return `ours` for a regular file at a path that only fleet uses, `foreign` for anything else there."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return "absent"
+    except OSError:
+        return "unknown"
+    return "ours" if os.path.isfile(path) and not os.path.islink(path) else "foreign"

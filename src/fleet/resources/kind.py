@@ -33,6 +33,8 @@ class Order:
     integration: str = ""
     prompt: str = ""
     env: dict[str, str] = field(default_factory=dict)
+    # The variables that the agent gets from whoever asked for it. They may be secret.
+    passed: dict[str, str] = field(default_factory=dict, repr=False)
     words: tuple[str, ...] = ()
     cwd: str = "/"
     server: str = ""

@@ -17,6 +17,8 @@ WAIT = 30.0
 # The settings of config.toml that do not concern the store; checks/hot.py compares them with the table of settings.
 ELSEWHERE = frozenset(
     (
+        b"environment.file",
+        b"environment.pass",
         b"exit_grace",
         b"git_limit",
         b"handoff.ask_percent",

@@ -40,7 +40,11 @@ def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
 def end(
     tx: Tx, project: str, slug: str, was: TaskState, *, status: TaskStatus, reason: str | None, work: str | None = None
 ) -> list[str]:
-    """End or block a task. Return the slugs that became ready. `work` is the commit of its work, if it was reported."""
+    """End or block a task. Return the slugs that became ready. `work` is the commit of its work, if it was reported.
+
+    BeingMerged while its merge is being published.
+    """
+    _refuse_announced(tx, project, slug)
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
     moved = q.end_task(
         tx,
@@ -60,10 +64,17 @@ def end(
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
-    """Move a task back to open, without an assignee."""
+    """Move a task back to open, without an assignee. BeingMerged while its merge is being published."""
+    _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
     q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, at=tx.at)
     tell_dependents(tx, project, slug, before=was.status, after=after)
+
+
+def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
+    finisher = q.announced_merge(tx, project=project, slug=slug)
+    if finisher is not None:
+        raise errors.BeingMerged(project=project, slug=slug, finisher=finisher.id)
 
 
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:

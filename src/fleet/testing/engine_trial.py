@@ -45,7 +45,7 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ", "TMPDIR", "USER", "
 # Requests that leave loopback go to a proxy that does not exist.
 _SEALED = {"HTTP_PROXY": _NOWHERE, "HTTPS_PROXY": _NOWHERE, "NO_PROXY": "127.0.0.1,localhost"}
 _TMUX_NOTICE = "Pane is dead"
-_STUCK = ("dialog", "limit", "failed_turn")
+_STUCK = ("dialog", "limit", "login", "failed_turn")
 
 
 def try_out(engine: Engine, autonomy: str | None, root: str, *, patience: float = PATIENCE) -> Trial:

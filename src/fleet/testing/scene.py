@@ -93,6 +93,7 @@ class Scene:
                 f"worktree {tree.path}" for tree in world.git.worktrees(self.repository) or () if self.home in tree.path
             ]
             left += [f"inbox {name}" for name in world.files.names(paths.INBOX) if name != "archive"]
+            left += [f"environment {name}" for name in world.files.names("environments")]
             left += [f"claim {claim.kind} {claim.state}" for claim in fleet.claims.list() if claim.kind in _OUTSIDE]
             left += [f"journal {each.id} {each.exec_state}" for each in fleet.dispatches.list()]
             left += [f"cgroup {path}" for path in world.cgroups.all_of_home(os.getpid())]
@@ -155,7 +156,10 @@ def make_repository(path: str) -> None:
         subprocess.run(["git", "config", name, value], cwd=path, check=True)
 
 
-_OUTSIDE = ("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "merge_tree", "job_process")
+_OUTSIDE = (
+    *("tmux_session", "cgroup", "worktree", "worker_dir", "coord_prompt_inbox", "agent_environment"),
+    *("merge_tree", "warm_tree", "job_process"),
+)
 
 
 def _remove_cgroups(home: str) -> None:

@@ -6,6 +6,7 @@ Titles and texts are passed as arguments of their own.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,11 @@ _STATES: dict[str, PullRequestState] = {"open": "open", "opened": "open", "merge
 class _Asked:
     """A program that is asked in the repository."""
 
-    def __init__(self, programs: Programs, repository: str, *words: str) -> None:
+    def __init__(self, programs: Programs, repository: str, remote: str, *words: str) -> None:
         self._programs = programs
         self._repository = repository
+        # OWNER/NAME of the repository that branches are pushed to; empty when the remote's address does not say.
+        self._pushed_to = repository_in(remote)
         self._words = words
         self.name = words[0]
         self.said = ""
@@ -48,7 +51,7 @@ class _Asked:
 class Own(_Asked):
     """A program of the user's."""
 
-    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
         """Open a pull request; return the address that the program prints last."""
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
@@ -62,13 +65,22 @@ class Own(_Asked):
 class GitHub(_Asked):
     """The program gh."""
 
-    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
         """Return the address of the open pull request of a branch; open one if there is none."""
-        there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", "url")
-        if there:
-            return str(there[0]["url"])
+        fields = "url,isCrossRepository,headRepositoryOwner"
+        there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", fields)
+        ours = [each for each in there if self._is_ours(each)]
+        if ours:
+            return str(ours[0].get("url"))
         words = ["--head", branch, "--base", target, "--title", title, "--body", body]
         return _address(self._ask("pr", "create", *words))
+
+    def _is_ours(self, pull: dict[str, object]) -> bool:
+        """Whether a pull request comes from the repository that we push to, and not from a fork with a branch of that name."""
+        owner = _text_in(pull.get("headRepositoryOwner"), "login")
+        if owner and self._pushed_to:
+            return owner.lower() == self._pushed_to.partition("/")[0].lower()
+        return pull.get("isCrossRepository") is False
 
     def state(self, address: str) -> PullRequestState:
         """Return the state of the pull request at an address."""
@@ -79,13 +91,25 @@ class GitHub(_Asked):
 class GitLab(_Asked):
     """The program glab."""
 
-    def opened(self, *, branch: str, target: str, title: str, body: str) -> str | None:
+    def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:
         """Return the address of the open merge request of a branch; open one if there is none."""
         there = self._list("mr", "list", "--source-branch", branch, "--output", "json")
-        if there:
-            return str(there[0]["web_url"])
+        ours = [each for each in there if self._is_ours(each, commit)]
+        if ours:
+            return str(ours[0].get("web_url"))
         words = ["--source-branch", branch, "--target-branch", target, "--title", title, "--description", body, "--yes"]
         return _address(self._ask("mr", "create", *words))
+
+    def _is_ours(self, merge: dict[str, object], commit: str) -> bool:
+        """Whether a merge request comes from the repository that we push to, and not from a fork with a branch of that name.
+
+        When we push to a fork ourselves, only the commit that was pushed tells ours from others.
+        """
+        into = _text_in(merge.get("references"), "full").partition("!")[0]
+        is_within = "source_project_id" in merge and merge.get("source_project_id") == merge.get("target_project_id")
+        if into and self._pushed_to and into.lower() != self._pushed_to.lower():
+            return not is_within and merge.get("sha") == commit
+        return is_within
 
     def state(self, address: str) -> PullRequestState:
         """Return the state of the merge request at an address."""
@@ -96,13 +120,27 @@ class GitLab(_Asked):
 def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
     """Return the user's own program if one is set; else the one that fits the remote's address; else any that is installed."""
     if command:
-        return Own(programs, repository, *shlex.split(command))
+        return Own(programs, repository, remote, *shlex.split(command))
     found = [each for each in ("gh", "glab") if shutil.which(each)]
     if not found:
         return None
     wanted = "glab" if "gitlab" in remote else "gh"
     name = wanted if wanted in found else found[0]
-    return GitHub(programs, repository, name) if name == "gh" else GitLab(programs, repository, name)
+    kind = GitHub if name == "gh" else GitLab
+    return kind(programs, repository, remote, name)
+
+
+def repository_in(address: str) -> str:
+    """Return OWNER/NAME in a remote's address; empty for a path, and for what is no address of a forge."""
+    found = re.fullmatch(r"(?:\w+://(?:[^/@]+@)?[^/]+/|(?:[^/@:]+@)?[^/@:]+:(?!//))(.+?)(?:\.git)?/*", address)
+    name = found[1].strip("/") if found and not address.startswith("file:") else ""
+    return name if "/" in name else ""
+
+
+def _text_in(value: object, key: str) -> str:
+    """Return a text in an object of a JSON answer; empty when there is none."""
+    text = value.get(key) if isinstance(value, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 def _address(done: Done) -> str | None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Programs
     from fleet.world.tmux import Tmux
 
+# Marks a fleet command that fleet itself has started: no person's shell is behind it.
+UNATTENDED = "FLEET_UNATTENDED"
 # What says who an agent is.
 _SPEAKING = frozenset(
     f"FLEET_{name}"
@@ -149,7 +151,9 @@ class World:
         """Start another fleet command in the background, without the identity of the agent that this process may be."""
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         started = self.cgroups.outside([self.fleet_program, *words])
-        self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
+        self.programs.leave(
+            f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home, UNATTENDED: "1"}, cwd=self.home
+        )
 
     def gate(self, name: str) -> Gate:
         """A named exclusive lock of this home."""

@@ -127,6 +127,7 @@ TALKING = [
     ("questions", ["questions"]),
     ("answer", ["answer", "other", "allow"]),
     ("approve", ["approve", "other"]),
+    ("approve --all", ["approve", "--all"]),
     ("deny", ["deny", "other", "--reason", "no"]),
     ("limits list", ["limits", "list"]),
     ("limits lift", ["limits", "lift", "claude"]),

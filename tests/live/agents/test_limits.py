@@ -127,13 +127,19 @@ def test_a_login_or_a_bill_needs_the_person_and_holds_the_engine_back(either, er
         ident = scripted(either, fleet, "hang")
         hook(either, ident, "StopFailure", error=error, last_assistant_message="Please run /login")
         found = agent(fleet, ident)
-        assert (found.state, found.detail) == ("failed_turn", f"{error}: Please run /login")
+        assert (found.state, found.detail) == ("login", f"{error}: Please run /login")
         with pytest.raises(EngineHeld) as refused:
             start(fleet, "a")
         assert "fleet limits lift scripted" in refused.value.next_step
         fleet.agents.tend("p")
         assert messages_of(fleet, ident) == []
-        assert json.loads(either.program("limits", "lift", "scripted", "--json").out)["lifted"] is True
+        lifted = json.loads(either.program("limits", "lift", "scripted", "--json").out)
+        assert (lifted["lifted"], lifted["continued"], lifted["waiting"]) == (True, [ident], [])
+        with pytest.raises(EngineHeld) as refused:
+            start(fleet, "a")
+        assert f"{ident} tries whether it is over" in refused.value.next_step
+        hook(either, ident, "UserPromptSubmit", prompt="The login works again")
+        hook(either, ident, "PostToolUse", tool_name="Bash", tool_input={})
         start(fleet, "a")
 
 

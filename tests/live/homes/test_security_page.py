@@ -32,7 +32,7 @@ TRIED = {
     "`full` is refused to root unless a sandbox is declared": "unit/engines/test_readiness.py::test_full_as_root_is_refused_unless_a_sandbox_is_declared",
     "so that fleet takes it for you": "live/homes/test_security_page.py::test_a_process_that_means_to_hide_is_taken_for_the_person",
     "is shown in no message, error, log, operation or export": "live/homes/test_secrets.py::test_no_secret_is_kept_or_shown",
-    "What is in it, they can read": "live/homes/test_security_page.py::test_agents_inherit_the_environment_of_the_server",
+    "What is in them, they can read": "live/homes/test_security_page.py::test_agents_get_the_environment_of_whoever_asked_and_not_of_the_server",
     "What an agent prints is kept in `logs/` of the home": "live/homes/test_security_page.py::test_what_an_agent_prints_is_kept",
 }
 
@@ -96,16 +96,15 @@ def test_a_process_that_means_to_hide_is_taken_for_the_person(scene):
 
 
 @pytest.mark.req("SEC-6")
-def test_agents_inherit_the_environment_of_the_server(scene):
-    env = scene.around(SOME_TOKEN="inherited")
-    assert (
-        scene.program(
-            "run", "x", "--slug", "t", "--engine", "shell", "--", "sh", "-c", "echo is $SOME_TOKEN; sleep 1000", env=env
-        ).code
-        == 0
-    )
+def test_agents_get_the_environment_of_whoever_asked_and_not_of_the_server(scene):
+    says = ("--engine", "shell", "--", "sh", "-c", "echo is $SOME_TOKEN, not $OTHER_TOKEN.; sleep 1000")
+    first = scene.program("run", "x", "--slug", "s", *says, env=scene.around(SOME_TOKEN="old", OTHER_TOKEN="old"))
+    second = scene.program("run", "x", "--slug", "t", *says, env=scene.around(SOME_TOKEN="exported later"))
+    assert (first.code, second.code) == (0, 0)
     with scene.fleet() as fleet:
-        scene.shows(fleet, fleet.dispatches.find("t"), "is inherited")
+        scene.shows(fleet, fleet.dispatches.find("s"), "is old, not old.")
+        scene.shows(fleet, fleet.dispatches.find("t"), "is exported later, not .")
+    assert not list(Path(scene.home, "environments").iterdir())
 
 
 @pytest.mark.req("SEC-6")

@@ -81,7 +81,7 @@ def test_a_worker_decides_nothing_and_touches_nobody_else(staffed):
     assert state(fleet) == before
     said = worker(stage, ident, "approve", "0123abcd", "--json")
     facts = said.json["error"]
-    assert (facts["name"], facts["role"], facts["act"]) == ("NotAllowed", "worker", "messages.answer")
+    assert (facts["name"], facts["role"], facts["act"]) == ("NotAllowed", "worker", "messages.approve")
 
 
 @pytest.mark.req("SEC-1")

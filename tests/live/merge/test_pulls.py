@@ -19,7 +19,7 @@ STAND_IN = """#!/bin/sh
 for word in "$@"; do printf '%s\\n' "$word" >> {root}/asked; done
 printf -- '--\\n' >> {root}/asked
 case "$(basename $0) $*" in
-*"--state open"*|*"mr list"*) if [ -e {root}/there ]; then echo '[{{"url": "{address}", "web_url": "{address}"}}]'; else echo '[]'; fi;;
+*"--state open"*|*"mr list"*) if [ -e {root}/there ]; then echo '[{{"url": "{address}", "web_url": "{address}", "isCrossRepository": false, "source_project_id": 1, "target_project_id": 1}}]'; else echo '[]'; fi;;
 *"pr view"*|*"mr view"*) printf '{{"state": "%s"}}' "$(cat {root}/state)";;
 *" --state "*) cat {root}/state;;
 *) touch {root}/there; echo "Creating it"; echo {address};;

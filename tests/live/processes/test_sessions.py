@@ -42,7 +42,8 @@ def test_a_dispatch_holds_a_session_named_after_it_and_its_process_is_the_panes_
         held = {claim.kind: claim.state for claim in fleet.claims.list()}
         held.pop("cgroup", None)  # where the system has it
         assert held == dict.fromkeys(
-            ("agent_record", "coord_prompt_inbox", "tmux_session", "worker_dir", "worktree"), "live"
+            ("agent_record", "coord_prompt_inbox", "tmux_session", "worker_dir", "worktree"),
+            "live",
         )
         assert look(fleet, ident) == "ours"
         assert either.git("rev-parse", "--abbrev-ref", "HEAD", cwd=str(either.tree("t"))) == "worker/t"

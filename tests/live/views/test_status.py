@@ -148,7 +148,7 @@ def test_a_question_is_told_once_and_in_full_however_narrow_the_terminal_is(scen
 
 
 @pytest.mark.req("OBS-3")
-def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_is_in_the_way(either):
+def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_needs_the_person(either):
     with either.fleet() as fleet:
         either.without_hint(fleet)
         coordinator = fleet.coord.start(_sleeper()).id
@@ -159,7 +159,7 @@ def test_agents_that_have_exited_are_not_called_working_and_a_dead_coordinator_i
         os.kill(pid, signal.SIGKILL)
         either.exited(fleet, coordinator)
         said = either.program("status").out
-        assert f"In the way 1\n  p: its coordinator {coordinator} is dead — `fleet up`" in said
+        assert f"Needs you 1\n  p: its coordinator {coordinator} is dead — `fleet up`" in said
         ended = said.partition("Ended 2")[2].partition("\n\n")[0]
         assert (ident in ended, coordinator in ended, "Working" in said) == (True, True, False), said
 

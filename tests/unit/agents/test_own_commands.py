@@ -9,6 +9,7 @@ from fleet.engines import prompt
 from fleet.engines.command import Filling, headless, words
 from fleet.engines.reader import BUILT_IN, read
 from fleet.model.agents import roles
+from fleet.model.agents.allow import Allowed
 from fleet.model.agents.own_commands import NEEDS, commands_of
 from fleet.surfaces.cli.entry import run
 
@@ -27,7 +28,11 @@ def named_in(path: Path) -> list[str]:
 
 def allowed_words(engine: str, autonomy: str, role: str) -> list[str]:
     filling = Filling(
-        program="/bin/agent", prompt="go", prompt_file="/p.md", autonomy=autonomy, allow=commands_of(role)
+        program="/bin/agent",
+        prompt="go",
+        prompt_file="/p.md",
+        autonomy=autonomy,
+        allow=Allowed(prefixes=commands_of(role)),
     )
     return words(read(BUILT_IN / f"{engine}.toml"), filling)
 
@@ -88,6 +93,7 @@ def test_a_coordinators_tick_and_a_reviewers_verdict_are_asked_about_at_no_auton
 
 
 def test_a_step_without_a_terminal_gets_them_too():
-    filling = Filling(program="a", prompt="go", prompt_file="/p", autonomy="edits", allow=commands_of(roles.JOB_STEP))
+    allow = Allowed(prefixes=commands_of(roles.JOB_STEP))
+    filling = Filling(program="a", prompt="go", prompt_file="/p", autonomy="edits", allow=allow)
     made = headless(read(BUILT_IN / "claude.toml"), filling)
     assert made[made.index("--allowedTools") + 1] == "Bash(fleet log:*)"

@@ -26,12 +26,12 @@ READS = {
     "graph": "export markdown show slugs",
     "homes": "plan_repair show",
     "jobs": "dead_items find item items list logs named plan show",
-    "merge": "mergeable recorded",
+    "merge": "ahead mergeable recorded",
     "messages": "questions",
     "operations": "follow list newest with_archived",
     "projects": "list show",
     "reviews": "waiting work",
-    "settings": "read untrusted",
+    "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",
     "tasks": "list ready show why",
     "views": "doctor overview recap status",
@@ -39,7 +39,7 @@ READS = {
 # What tmux and sessions call, which proves what it does by what is there.
 MACHINERY = {"sessions.launch", "sessions.settle", "sessions.settle_soon"}
 DECISIONS = (
-    "messages.answer", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin",
+    "messages.answer", "messages.approve", "messages.approve_all", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin",
     "projects.register", "engines.install_hooks", "jobs.run", "sweep.run",
 )  # fmt: skip
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines.prices import BUILT_IN, prices
+from fleet.engines.kept.prices import BUILT_IN, prices
+from fleet.engines.kept.tokens import Position, Spent, Tokens
+from fleet.engines.kept.usage import files_of, read_new
 from fleet.engines.reader import all_engines
-from fleet.engines.usage import Position, Spent, Tokens, files_of, read_new
 from fleet.errors.given import BadSetting
 
 

@@ -7,6 +7,7 @@ from fleet.model.settings.table import PROJECT_FILE, SETTINGS, merged
 from fleet.model.settings.trust import differences, fingerprint, guarded_values, settings_in_force
 
 GUARDED = {
+    "allow",
     "engine", "autonomy", "target", "integration", "verify", "review", "merge", "pr.command", "pr.remote", "worktree.setup",
     "worktree.teardown", "worktree.disposable", "task.verify", "task.engine",
 }  # fmt: skip

@@ -59,7 +59,8 @@ def read_whole(home: str) -> tuple[str, float]:
 
 
 def written(setting):
-    return f'"{setting.default}"' if isinstance(setting.default, str) else str(setting.default)
+    default = "/a/path" if setting.default is None else setting.default
+    return f'"{default}"' if isinstance(default, str) else str(default)
 
 
 def spelled(key):

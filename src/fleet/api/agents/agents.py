@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.api.actor import Part
+from fleet.model.dispatch.steps import is_unfinished
+from fleet.store import queries as q
 from fleet.verbs.views.status import agents_at_work
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
+    from fleet.store.queries import Dispatch
     from fleet.world.tmux import Pane
 
 
@@ -33,13 +36,35 @@ class Agents(Part):
         return f"{text.rstrip()}\n" if text.strip() else ""
 
     def output(self, ident: str) -> str:
-        """Return the kept output of an agent that has ended; Absent when nothing was kept."""
+        """Return the kept output of an agent that has ended; Absent when nothing was kept.
+
+        A merge shows what its verify or setup command has printed so far.
+        """
         for name in (paths.log(ident), paths.log(ident, "verify")):
             try:
                 return self._by.files_of_home(name)
             except FileNotFoundError:
                 continue
-        raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept")
+        row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        if row is not None and is_unfinished(row):
+            return self._unfinished_output(row)
+        try:
+            return self._by.files_of_home(paths.log(ident, "setup"))  # it went no further than its setup
+        except FileNotFoundError:
+            raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
+
+    def _unfinished_output(self, row: Dispatch) -> str:
+        """Return what a merge shows now. Absent for an agent that has not ended, and whose session is not to be seen."""
+        if row.kind != "finisher":
+            why = (
+                "it has not started yet"
+                if row.process is None
+                else "it has not ended, but tmux does not show its session"
+            )
+            raise errors.Absent(what=f"screen of {row.id} at the moment: {why}")
+        from fleet.verbs.merge.tree.output import running_output
+
+        return running_output(self._by.view, row)
 
     def attach_words(self, ident: str) -> list[str]:
         """Return the command that attaches a terminal to an agent's session."""

@@ -9,6 +9,7 @@ from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.agents.dispatches import refuse_freer_agent
 from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.verbs.coord import replace, seat, tick, wake
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.model.results.coord import HandoffView, Seated, SeatView, Ticked, Unseated
     from fleet.verbs.dispatch.plan import Wanted
 
-ENGINE = "fleet"
+ENGINE = OWN_LOOP
 
 
 class Coord(Part):

@@ -37,9 +37,9 @@ class Engines(Part):
         return self._by.store.read(failed_turns.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """Lift the hold of an engine because a person says that the engine works again."""
+        """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
         self._by.may("engines.lift")
-        return self._by.commit(failed_turns.lift(names.engine(engine)))
+        return failed_turns.try_again(self._by.context, names.engine(engine))
 
     def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
         """Allow dollars beyond the budget of a task, of a project, or, without a project, of today.

@@ -9,12 +9,14 @@ from fleet.api.actor import Part
 from fleet.api.agents.agents import Agents
 from fleet.api.agents.dispatches import find_dispatch
 from fleet.model import names
-from fleet.model.agents.questions import choices_of
+from fleet.model.agents.allow import new_rule
+from fleet.model.agents.questions import ALLOW, choices_of
 from fleet.model.results.agents import Question, Sent
 from fleet.store import queries as q
 from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
+from fleet.verbs.projects import allow
 
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView, Answered
@@ -102,6 +104,38 @@ class Messages(Part):
             raise errors.BadInput(what=f"{asked.text!r} is not a permission: answer it with `fleet answer` ({choices})")
         answered = self._by.commit(questions.answer(asked.id, words, reason))
         return answered.replaced(taken=self._wait_until_taken(asked.id))
+
+    def approve(self, given: str, *, always: bool = False, prefix: str | None = None) -> Answered:
+        """Permit what an agent asks. With `always`, or a `prefix` of the command, agents of its project ask no more.
+
+        The permission is given first: a rule that could not be kept means another question, never a hidden permission.
+        """
+        self._by.may("messages.approve")
+        asked = self._find_question(given)
+        rule = new_rule(asked.runs, prefix) if always or prefix is not None else None
+        answered = self.answer(asked.id, [ALLOW], kind="permission")
+        if rule is not None:
+            allow.remember(self._by.context, answered.project, rule)
+            answered = answered.replaced(always=(*rule.exact, *rule.prefixes)[0])
+        return answered
+
+    def approve_all(self, project: str | None = None) -> list[Answered]:
+        """Permit everything that agents ask for now, in one project or in all. Returns what was permitted.
+
+        What somebody else answers at the same moment is left out.
+        """
+        self._by.may("messages.approve_all")
+        if project is not None:
+            self._by.request.project(project)
+        asked = self._by.store.read(lambda rows: q.open_questions(rows, dispatch=None))
+        meant = [each for each in asked if each.kind == "permission" and project in {None, each.project}]
+        return [answered for each in meant if (answered := self._approve_unless_answered(each.id)) is not None]
+
+    def _approve_unless_answered(self, ident: str) -> Answered | None:
+        try:
+            return self._by.commit(questions.answer(ident, [ALLOW]))
+        except errors.AnsweredBefore:
+            return None
 
     def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
         """Return the question with this id, or the open question of this agent or task; Ambiguous when several fit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
+from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Ended
@@ -38,4 +39,14 @@ class Sessions(Part):
             if ended.settled:
                 break
             self._by.clock.wait(_BETWEEN_LOOKS)
+        if ended.settled:
+            self._restart_coordinator(ident)
         return ended
+
+    def _restart_coordinator(self, ident: str) -> None:
+        """Start fleet's own coordinator again when this was the loop in a seat, and it has died."""
+        projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
+        if projects:
+            from fleet.verbs.coord.seat import restart_if_dead_loop
+
+            restart_if_dead_loop(self._by.context, projects[0].project)

@@ -11,15 +11,18 @@ from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
 from fleet.model import names
-from fleet.model.agents.engine_choices import engine_choices, setting_of
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
+from fleet.model.settings.engine_choices import engine_choices, setting_of
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
-from fleet.verbs.coord import wake
+from fleet.verbs.coord import seat, wake
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.projects import configure, register, remote_control, trust
+from fleet.verbs.homes import environment
+from fleet.verbs.merge import branches
+from fleet.verbs.projects import allow, configure, register, remote_control, trust
+from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
 from fleet.verbs.views import operations as log
@@ -29,7 +32,7 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed
+    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -87,9 +90,21 @@ class Projects(Part):
         """Remove a project from fleet. With `with_tasks`, its tasks are exported into the home and removed too."""
         self._by.may("projects.remove")
         names.project(name)
+        self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
         kept = self._export_tasks(name) if seen is not None else None
-        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+        allow.forget(self._by.view, name)
+        return removed
+
+    def _release_trees(self, name: str) -> None:
+        """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
+        if not self._by.store.read(lambda rows: q.claims_of_project(rows, project=name)):
+            return
+        outcome = warm_trees.release_tree(self._by.context, name)
+        if outcome.failure or outcome.left:
+            why = outcome.failure or "; ".join(outcome.left)
+            raise errors.ProjectInUse(project=name, tasks=f"its merge tree: {why}", advice="try again when it is free")
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
         """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""
@@ -117,8 +132,12 @@ class Projects(Part):
             return None
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
+    def targets(self, project: str) -> TargetChoice:
+        """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
+        return branches.target_choice(self._by.context, project)
+
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into the project's fleet.toml, and start its coordinator unless one lives."""
+        """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
         self._by.may("projects.begin")
         engines = engine_choices(chosen.engine)
         for name in engines:
@@ -128,15 +147,19 @@ class Projects(Part):
         written = configure.configure(context, project, settings)
         trust.trust_written(context, project, settings)
         context.forget()
+        target = branches.keep_target(context, project, chosen.target)
+        environment.keep(context)
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
+        seat.restart_dead_loops(context, besides=project)
         return Begun(
             project=project,
             path=context.project(project).path,
             settings=chosen,
+            target=target,
             written=written,
             coordinator=ident,
             started=started,
@@ -148,10 +171,10 @@ class Projects(Part):
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
         """Start fleet's own coordinator unless one lives. Returns its id, whether it was started, and warnings."""
         coord = Coord(self._by)
-        seat = coord.show(project)
-        if seat.holder is not None and seat.state in {"alive", "starting", "unknown"}:
+        now = coord.show(project)
+        if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
             wake.start_watch(self._by.context, project)
-            return seat.holder, False, []
+            return now.holder, False, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except errors.CoordinatorLives as error:  # another process was faster

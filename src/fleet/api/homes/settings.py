@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet.api.actor import Part
-from fleet.verbs.projects import trust
+from fleet.verbs.projects import allow, trust
 
 if TYPE_CHECKING:
+    from fleet.model.agents.allow import Allowed
     from fleet.model.results.projects import Trusted
     from fleet.model.settings.table import SettingValue
 
@@ -20,6 +21,14 @@ class Settings(Part):
     def read(self, project: str | None = None) -> dict[str, SettingValue]:
         """Return every effective setting with its source; with the project's own settings when a project is named."""
         return self._by.request.settings(project)
+
+    def approved(self, project: str) -> Allowed:
+        """Return the commands that a person has approved for always in a project; they are kept in the home."""
+        return allow.approved(self._by.view, project)
+
+    def allowed(self, project: str) -> Allowed:
+        """Return the commands that agents of a project run without asking: of its setting `allow`, and approved ones."""
+        return allow.of_project(self._by.view, project)
 
     def untrusted(self, project: str) -> trust.Untrusted:
         """Return the settings of the project's fleet.toml that a person has not trusted yet."""

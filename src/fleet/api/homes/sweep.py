@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fleet.verbs.merge.keep_uncommitted import KeptTree, KeptWork
 
 PHASES = ("orphans", "retry-releases", "reconcile-derived")
+# What `fleet clean` does besides: it removes the merge trees that are kept for the next merge, too.
+CLEAN = frozenset({*PHASES, "warm-trees"})
 
 
 class Sweep(Part):

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
+from fleet.model.results.merge import MergedTogether, Unmerged
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.merge import land, merge, pull_requests, recorded, restore
+from fleet.verbs.merge.tree import turn
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import (
@@ -26,11 +29,36 @@ class Merge(Part):
     __slots__ = ()
 
     def task(self, *, project: str, slug: str) -> Merged:
-        """Merge a task's work into the integration branch."""
+        """Merge a task's work into the integration branch. Waits while another merge of the project runs."""
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         return merge.merge(context, project, slug)
+
+    def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
+        """Merge several tasks, one on top of another with one verify; those that fail are found by splitting.
+
+        Waits while another merge of the project runs.
+        """
+        self._by.may("merge.together", project=project)
+        context = self._by.context
+        for slug in slugs:
+            settle_attempt(context, project, slug, speaker=self._by.speaker)
+        results = merge.merge_together(context, project, slugs)
+        refused = [
+            Unmerged(
+                project=project,
+                task=slug,
+                why=str(error),
+                hint=error.next_step if isinstance(error, errors.FleetError) else "",
+            )
+            for slug, error in results.refused.items()
+        ]
+        return MergedTogether(project=project, merged=list(results.merged.values()), refused=refused)
+
+    def ahead(self, *, project: str) -> str | None:
+        """Return which merge of the project runs now, which another one has to wait for; None when none does."""
+        return turn.describe_ahead(self._by.view, project)
 
     def mergeable(self, *, project: str) -> list[str]:
         """Return the slugs of tasks that are done and not merged."""

@@ -54,7 +54,7 @@ FIELDS = {
 class Dialect:
     """The dialect of one engine's hooks."""
 
-    __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "wait")
+    __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "shell", "wait")
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.engine: str = table["engine"]
@@ -63,6 +63,7 @@ class Dialect:
         self.errors: dict[str, Remedy] = table.get("errors", {})
         self.notices: dict[str, str] = table.get("notices", {})
         self.asking: str = table.get("asking", "")
+        self.shell: str = table.get("shell", "")
         self.own_status: list[str] = table.get("own_status", [])
         self.wait: float = table.get("wait", 0)
 

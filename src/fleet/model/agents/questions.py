@@ -29,6 +29,7 @@ class Asked(Value):
     text: str
     command: str | None
     choices: list[Choice]
+    runs: str | None = None  # the shell command that it wants to run, unchanged; None for another tool
 
 
 class Answer(Value):
@@ -47,8 +48,11 @@ class Answer(Value):
         return f"{DENY}: {self.reason}" if self.reason else DENY
 
 
-def question(tool: str, given: object, asking: str) -> Asked:
-    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used."""
+def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
+    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used.
+
+    `asking` is the engine's tool for questions, `shell` the one that runs a shell command.
+    """
     call = given if isinstance(given, dict) else {}
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
@@ -58,7 +62,9 @@ def question(tool: str, given: object, asking: str) -> Asked:
     first = clean(about.strip().partition("\n")[0], 300)
     command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
     choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
-    return Asked(kind="permission", text=f"{tool}: {first}" if first else tool, command=command, choices=choices)
+    runs = command if tool == shell and call.get("command") == command else None
+    text = f"{tool}: {first}" if first else tool
+    return Asked(kind="permission", text=text, command=command, choices=choices, runs=runs)
 
 
 def _choice(part: dict[str, Any]) -> Choice:

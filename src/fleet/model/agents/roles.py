@@ -83,10 +83,13 @@ ACTS = {
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
     "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
+    "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
     "merge.tend_pulls": Act("look after pull requests", _DECIDES, COORDINATOR),
     # what only a person does
     "messages.answer": Act("answer, approve or deny what agents ask", _DECIDES),
+    "messages.approve": Act("permit what agents ask, once or for always", _DECIDES),
+    "messages.approve_all": Act("permit everything that agents ask", _DECIDES),
     "merge.land": Act("land work", _DECIDES),
     "merge.open_pull": Act("open a pull request", _DECIDES),
     "merge.restore": Act("restore merges", _DECIDES),

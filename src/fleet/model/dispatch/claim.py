@@ -46,6 +46,11 @@ class Claim:
         return Identity.parse(self.actor)
 
     @property
+    def is_live(self) -> bool:
+        """Whether the resource was made, and nobody has begun to remove it."""
+        return self.state == "live"
+
+    @property
     def actor_text(self) -> str:
         """Return the process that creates or removes the resource, as text for people."""
         return f"process {self.who.pid}" if self.who else "an unknown process"

@@ -66,7 +66,7 @@ def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent:
 
 def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -> errors.EngineHeld | None:
     """Return why an engine is held back: a missing login, or a limit that is not over; None when a trial is due."""
-    if kind == "login":
+    if kind == "login" and until is None:
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
     if until is not None and until > now:

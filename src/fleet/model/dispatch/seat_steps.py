@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fleet.model.text.times import MINUTE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 
 STATES = ("empty", "held", "empty_with_candidate", "held_with_candidate")
+# The engine that is fleet's own coordinator, without a model.
+OWN_LOOP = "fleet"
 EVENTS = ("take", "nominate", "prove", "withdraw", "vacate")
 
 STEPS = {
@@ -36,3 +40,12 @@ def seat_state(seat: Seat) -> str:
     """Return the state of a seat, from its holder and its candidate."""
     held = "empty" if seat.holder is None else "held"
     return held if seat.candidate is None else f"{held}_with_candidate"
+
+
+def may_restart(*, engine: str | None, asked_for: str | None, ran: int) -> bool:
+    """Whether fleet starts a dead coordinator again by itself: its own loop, which nobody asked to exit.
+
+    `ran` is the time in milliseconds since its launch: a loop that dies within a minute would die again, and a person has
+    to see why. A coordinator that is an agent is a person's to resume, and a stopped one has left the seat.
+    """
+    return engine == OWN_LOOP and asked_for is None and ran >= MINUTE

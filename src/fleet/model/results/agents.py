@@ -6,7 +6,7 @@ from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.results.value import Time
+    from fleet.model.results.value import Said, Time
     from fleet.model.states import AskedFor, DispatchKind, Report
 
 
@@ -27,7 +27,7 @@ class AgentView(Value):
     model: str | None  # the model that the agent was started with; null for the engine's own
     instead_of: str | None  # the engine that would have come first, but was held back when the agent started
     autonomy: str | None  # what the agent may do without asking
-    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
+    state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
     source: str  # where the state comes from: store, process, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
@@ -78,6 +78,7 @@ class Answered(Value):
     text: str  # the question
     answer: str
     taken: bool  # the agent has received the answer
+    always: Said[str] = None  # the command, or its first words, that agents of the project now run without asking
 
 
 class Sent(Value):

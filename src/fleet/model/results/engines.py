@@ -55,6 +55,8 @@ class QuotaView(Value):
 class Lifted(Value):
     engine: str
     lifted: bool  # false when the engine was not held
+    continued: list[str]  # agents that it had stopped and that were told to continue
+    waiting: list[str]  # agents that continue when the model of the first has answered
 
 
 class Allowed(Value):

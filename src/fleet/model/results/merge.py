@@ -18,6 +18,21 @@ class Merged(OfTask):
     aside: list[str]  # ignored files of the worktree that were moved into the trash: how many, where, until when
 
 
+class Unmerged(OfTask):
+    """A task that was not merged."""
+
+    why: str
+    hint: str  # what to do about it
+
+
+class MergedTogether(Value):
+    """What became of tasks that were merged together."""
+
+    project: str
+    merged: list[Merged]  # in the order of their merge commits
+    refused: list[Unmerged]  # the exit code is 14 when there are any
+
+
 class Landing(Value):
     """What has landed on the target branch, or would land there."""
 

@@ -50,6 +50,7 @@ class Begun(Value):
     path: str
     new: bool = False  # false when it was registered before
     settings: Chosen
+    target: str | None  # the branch that finished work lands on; null when HEAD is detached and none is set
     written: list[str]  # the settings that were written into fleet.toml now
     coordinator: str  # the coordinator's id
     started: bool  # false when the coordinator was already running
@@ -62,6 +63,15 @@ class Chosen(Value):
     engine: str
     autonomy: str
     review: str
+    target: str | None = None  # null: the target stays as it is
+
+
+class TargetChoice(Value):
+    """The branches that finished work can land on."""
+
+    kept: str | None  # the one that is set or was chosen; null when none is
+    current: str | None  # the branch of your checkout; null when HEAD is detached
+    branches: list[str]  # all but fleet's own
 
 
 class RemoteControlView(Value):

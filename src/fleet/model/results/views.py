@@ -25,11 +25,19 @@ class Overview(Value):
     parked: list[Parked]  # newest first, 200 at most
     holds: list[HoldView]  # engines on which no agent is started
     merging: list[Merging]
+    to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
     today: Cost  # what all agents have used today
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
+
+
+class ToLand(Value):
+    project: str
+    commits: int  # how many wait
+    integration: str
+    target: str  # the branch that `fleet land` would move
 
 
 class Obstacle(Value):

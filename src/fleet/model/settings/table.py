@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.agents.allow import is_rule
 from fleet.model.branches import INTEGRATION
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
@@ -26,6 +27,12 @@ _LONGEST_WAIT = 3_600
 MOST_DOLLARS = 1_000_000
 
 
+# What the setup commands of usual projects read.
+SETUP_FILES = (
+    *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
+    *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
+    *("Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "Gemfile*", "composer.*", "mix.*", "Makefile", ".tool-versions"),
+)
 # Ignored folders and files that a build, a package manager or a desktop creates again.
 DISPOSABLE = (
     *("node_modules", "bower_components", ".pnpm-store", ".next", ".nuxt", ".svelte-kit", ".parcel-cache", ".turbo"),
@@ -108,6 +115,16 @@ def _is_line(value: object) -> bool:
 def _is_patterns(value: object) -> bool:
     """Whether a value is a list of patterns, none of which matches every file."""
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
+
+
+def _is_variables(value: object) -> bool:
+    """Whether a value is a list of names or patterns of variables."""
+    return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
+
+
+def _is_commands(value: object) -> bool:
+    """Whether a value is a list of the first words of commands that can be allowed."""
+    return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
@@ -306,6 +323,20 @@ SETTINGS = (
         help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
     ),
     Setting(
+        name="environment.file",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind("the path of a file", _is_line),
+        help="your file of variables for agents, NAME=VALUE, one a line; nobody else may be able to read it",
+    ),
+    Setting(
+        name="environment.pass",
+        file=HOME_FILE,
+        default=[],
+        kind=Kind('a list of variables like ["GH_TOKEN", "NPM_*"]', _is_variables),
+        help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",
@@ -327,6 +358,14 @@ SETTINGS = (
         default=None,
         kind=AUTONOMY,
         help="what agents may do without asking",
+    ),
+    Setting(
+        name="allow",
+        file=PROJECT_FILE,
+        guard="frees",
+        default=[],
+        kind=Kind('a list of simple commands like ["uv run pytest", "npm test"]', _is_commands),
+        help="commands that agents run without asking, with whatever stands behind them",
     ),
     Setting(
         name="target",
@@ -376,6 +415,13 @@ SETTINGS = (
         help="whether work is merged into the integration branch, or by pull request",
     ),
     Setting(
+        name="merge_batch",
+        file=PROJECT_FILE,
+        default=8,
+        kind=count(1, 100),
+        help="how many tasks that wait to be merged are merged together, with one verify; 1 merges each alone",
+    ),
+    Setting(
         name="pr.command",
         file=PROJECT_FILE,
         guard="runs",
@@ -398,6 +444,13 @@ SETTINGS = (
         default=None,
         kind=_COMMAND,
         help="run once in each new worktree, before its first agent",
+    ),
+    Setting(
+        name="worktree.setup_files",
+        file=PROJECT_FILE,
+        default=list(SETUP_FILES),
+        kind=_PATTERNS,
+        help="what the setup command depends on: when one of these files changed, the merge tree is set up again",
     ),
     Setting(
         name="worktree.submodules",

@@ -17,7 +17,9 @@ _FREEDOM: dict[str, tuple[str | None, ...]] = {
     "review": ("person", "agent", "none", None),
 }
 # Unsetting one of these needs no trust: fleet then runs no command, or starts no agent.
-_SAFE_TO_UNSET = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine"})
+_SAFE_TO_UNSET = frozenset({"worktree.setup", "worktree.teardown", "engine", "task.engine", "allow"})
+# Lists of permissions: a shorter list needs no trust.
+_PERMISSIONS = frozenset({"allow"})
 
 
 class Difference:
@@ -75,5 +77,7 @@ def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
     """Whether a change needs no trust: it takes a permission away, or unsets a command or engine."""
     if new is None and setting.name in _SAFE_TO_UNSET:
         return True
+    if setting.name in _PERMISSIONS:
+        return set(new or ()) <= set(was or ())
     order = _FREEDOM.get(setting.name)
     return order is not None and order.index(new) < order.index(was)

@@ -111,6 +111,7 @@ class AskedQuestion(Row):
         'answered_by',
         'answered_at',
         'closed_at',
+        'runs',
         'project',
         'slug',
         'exec_state',
@@ -129,6 +130,7 @@ class AskedQuestion(Row):
         answered_by: str | None,
         answered_at: int | None,
         closed_at: int | None,
+        runs: str | None,
         project: str | None,
         slug: str | None,
         exec_state: ExecState | None,
@@ -144,6 +146,7 @@ class AskedQuestion(Row):
         self.answered_by = answered_by
         self.answered_at = answered_at
         self.closed_at = closed_at
+        self.runs = runs
         self.project = project
         self.slug = slug
         self.exec_state = exec_state
@@ -162,6 +165,7 @@ class OpenQuestion(Row):
         'answered_by',
         'answered_at',
         'closed_at',
+        'runs',
         'project',
         'slug',
         'engine',
@@ -180,6 +184,7 @@ class OpenQuestion(Row):
         answered_by: str | None,
         answered_at: int | None,
         closed_at: int | None,
+        runs: str | None,
         project: str,
         slug: str | None,
         engine: str | None,
@@ -195,6 +200,7 @@ class OpenQuestion(Row):
         self.answered_by = answered_by
         self.answered_at = answered_at
         self.closed_at = closed_at
+        self.runs = runs
         self.project = project
         self.slug = slug
         self.engine = engine
@@ -295,14 +301,14 @@ def learn_agent(tx: Tx, /, *, state: str | None, state_at: int | None, detail: s
 
 ADD_QUESTION = Query(
     'add_question',
-    'INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at) VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING',
-    'INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at) VALUES (%(id)s, %(dispatch)s, %(kind)s, %(text)s, %(command)s, %(choices)s, %(at)s) ON CONFLICT DO NOTHING',
+    'INSERT INTO questions (id, dispatch, kind, text, command, runs, choices, asked_at) VALUES (:id, :dispatch, :kind, :text, :command, :runs, :choices, :at) ON CONFLICT DO NOTHING',
+    'INSERT INTO questions (id, dispatch, kind, text, command, runs, choices, asked_at) VALUES (%(id)s, %(dispatch)s, %(kind)s, %(text)s, %(command)s, %(runs)s, %(choices)s, %(at)s) ON CONFLICT DO NOTHING',
     None,
 )
 
 
-def add_question(tx: Tx, /, *, id: str, dispatch: str, kind: QuestionKind, text: str, command: str | None, choices: str, at: int) -> int:
-    return tx.write(ADD_QUESTION, {'id': id, 'dispatch': dispatch, 'kind': kind, 'text': text, 'command': command, 'choices': choices, 'at': at})
+def add_question(tx: Tx, /, *, id: str, dispatch: str, kind: QuestionKind, text: str, command: str | None, runs: str | None, choices: str, at: int) -> int:
+    return tx.write(ADD_QUESTION, {'id': id, 'dispatch': dispatch, 'kind': kind, 'text': text, 'command': command, 'runs': runs, 'choices': choices, 'at': at})
 
 
 QUESTION_BY_ID = Query(
@@ -468,6 +474,19 @@ TRY_ENGINE = Query(
 def try_engine(tx: Tx, /, *, dispatch: str | None, at: int | None, engine: str, was: str | None) -> int:
     """Compare and set: one trial at a time."""
     return tx.write(TRY_ENGINE, {'dispatch': dispatch, 'at': at, 'engine': engine, 'was': was})
+
+
+END_HOLD = Query(
+    'end_hold',
+    'UPDATE holds SET until = :at, trial = NULL, tried_at = NULL WHERE engine = :engine',
+    'UPDATE holds SET until = %(at)s, trial = NULL, tried_at = NULL WHERE engine = %(engine)s',
+    None,
+)
+
+
+def end_hold(tx: Tx, /, *, at: int | None, engine: str) -> int:
+    """A person says that the engine works again: whoever asks for it next tries it."""
+    return tx.write(END_HOLD, {'at': at, 'engine': engine})
 
 
 LIFT_HOLD = Query(

@@ -645,3 +645,41 @@ CLAIM_BY_ID = Query(
 def claim_by_id(rows: Rows, /, *, id: str) -> Claim | None:
     """One claim."""
     return rows.select_one(CLAIM_BY_ID, Claim, {'id': id})
+
+
+CLAIMS_OF_PROJECT = Query(
+    'claims_of_project',
+    "SELECT * FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE project = %(project)s AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    Claim,
+)
+
+
+def claims_of_project(rows: Rows, /, *, project: str) -> list[Claim]:
+    """What a project itself holds: neither a dispatch, nor a task, nor a job."""
+    return rows.select_all(CLAIMS_OF_PROJECT, Claim, {'project': project})
+
+
+CLAIMS_OF_PROJECTS = Query(
+    'claims_of_projects',
+    "SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    "SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released' ORDER BY created_at, id",
+    Claim,
+)
+
+
+def claims_of_projects(rows: Rows, /) -> list[Claim]:
+    """The same, of every project, also of one that was removed."""
+    return rows.select_all(CLAIMS_OF_PROJECTS, Claim, {})
+
+
+FORGET_RELEASED_OF_PROJECT = Query(
+    'forget_released_of_project',
+    "DELETE FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released'",
+    "DELETE FROM claims WHERE project = %(project)s AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released'",
+    None,
+)
+
+
+def forget_released_of_project(tx: Tx, /, *, project: str) -> int:
+    return tx.write(FORGET_RELEASED_OF_PROJECT, {'project': project})

@@ -240,6 +240,18 @@ class AgentContext(Row):
         self.reminded = reminded
 
 
+class HeldSeat(Row):
+    __slots__ = (
+        'project',
+    )
+
+    def __init__(
+        self,
+        project: str,
+    ) -> None:
+        self.project = project
+
+
 class Wake(Row):
     __slots__ = (
         'project',
@@ -712,6 +724,18 @@ TROUBLE_OF = Query(
 def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
     """Tasks of a project that wait for a person: blocked or failed."""
     return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})
+
+
+SEATS_HELD_BY = Query(
+    'seats_held_by',
+    'SELECT project FROM seats WHERE holder = :dispatch',
+    'SELECT project FROM seats WHERE holder = %(dispatch)s',
+    HeldSeat,
+)
+
+
+def seats_held_by(rows: Rows, /, *, dispatch: str) -> list[HeldSeat]:
+    return rows.select_all(SEATS_HELD_BY, HeldSeat, {'dispatch': dispatch})
 
 
 WAKE_OF = Query(

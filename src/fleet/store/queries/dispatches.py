@@ -191,6 +191,18 @@ class UnfinishedCount(Row):
         self.here = here
 
 
+class Announced(Row):
+    __slots__ = (
+        'id',
+    )
+
+    def __init__(
+        self,
+        id: str,
+    ) -> None:
+        self.id = id
+
+
 class Agent(Row):
     __slots__ = (
         'dispatch',
@@ -603,6 +615,32 @@ REPORT_DISPATCH = Query(
 def report_dispatch(tx: Tx, /, *, report: Report | None, reason: str | None, work: str | None, at: int, id: str) -> int:
     """The first report counts."""
     return tx.write(REPORT_DISPATCH, {'report': report, 'reason': reason, 'work': work, 'at': at, 'id': id})
+
+
+ANNOUNCE_MERGE = Query(
+    'announce_merge',
+    "UPDATE dispatches SET reported_commit = :commit, updated_at = :at WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight'",
+    "UPDATE dispatches SET reported_commit = %(commit)s, updated_at = %(at)s WHERE id = %(id)s AND kind = 'finisher' AND exec_state = 'in_flight'",
+    None,
+)
+
+
+def announce_merge(tx: Tx, /, *, commit: str | None, at: int, id: str) -> int:
+    """The merge commit that a finisher is about to move the integration branch to. Until it ends, its task cannot be changed."""
+    return tx.write(ANNOUNCE_MERGE, {'commit': commit, 'at': at, 'id': id})
+
+
+ANNOUNCED_MERGE = Query(
+    'announced_merge',
+    "SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
+    "SELECT id FROM dispatches WHERE project = %(project)s AND slug = %(slug)s AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
+    Announced,
+)
+
+
+def announced_merge(rows: Rows, /, *, project: str, slug: str) -> Announced | None:
+    """The finisher that publishes a task's merge just now."""
+    return rows.select_one(ANNOUNCED_MERGE, Announced, {'project': project, 'slug': slug})
 
 
 ASK_DISPATCH = Query(

@@ -22,8 +22,8 @@ UPDATE agents SET state = :state, state_at = :state_at, detail = :detail, contex
 WHERE dispatch = :dispatch AND archived_at IS NULL;
 
 -- name: add_question
-INSERT INTO questions (id, dispatch, kind, text, command, choices, asked_at)
-VALUES (:id, :dispatch, :kind, :text, :command, :choices, :at) ON CONFLICT DO NOTHING;
+INSERT INTO questions (id, dispatch, kind, text, command, runs, choices, asked_at)
+VALUES (:id, :dispatch, :kind, :text, :command, :runs, :choices, :at) ON CONFLICT DO NOTHING;
 
 -- name: question_by_id
 -- returns: AskedQuestion?
@@ -87,6 +87,10 @@ ON CONFLICT (engine) DO UPDATE SET kind = excluded.kind, reason = excluded.reaso
 -- name: try_engine
 -- Compare and set: one trial at a time.
 UPDATE holds SET trial = :dispatch, tried_at = :at WHERE engine = :engine AND COALESCE(trial, '') = COALESCE(CAST(:was AS TEXT), '');
+
+-- name: end_hold
+-- A person says that the engine works again: whoever asks for it next tries it.
+UPDATE holds SET until = :at, trial = NULL, tried_at = NULL WHERE engine = :engine;
 
 -- name: lift_hold
 DELETE FROM holds WHERE engine = :engine;

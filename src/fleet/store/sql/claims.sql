@@ -179,3 +179,18 @@ WHERE c.kind = 'coord_prompt_inbox' AND c.state <> 'released' AND d.exec_state I
 -- One claim.
 -- returns: Claim?
 SELECT * FROM claims WHERE id = :id;
+
+-- name: claims_of_project
+-- What a project itself holds: neither a dispatch, nor a task, nor a job.
+-- returns: Claim*
+SELECT * FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL
+  AND state <> 'released' ORDER BY created_at, id;
+
+-- name: claims_of_projects
+-- The same, of every project, also of one that was removed.
+-- returns: Claim*
+SELECT * FROM claims WHERE dispatch IS NULL AND slug IS NULL AND job IS NULL AND state <> 'released'
+ORDER BY created_at, id;
+
+-- name: forget_released_of_project
+DELETE FROM claims WHERE project = :project AND dispatch IS NULL AND slug IS NULL AND job IS NULL AND state = 'released';

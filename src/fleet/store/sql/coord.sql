@@ -171,6 +171,10 @@ ORDER BY d.created_at, d.id;
 SELECT slug, status, reason FROM tasks
 WHERE project = :project AND archived = 0 AND status IN ('blocked', 'failed') ORDER BY changed_at DESC, slug LIMIT :most;
 
+-- name: seats_held_by
+-- returns: HeldSeat*
+SELECT project FROM seats WHERE holder = :dispatch;
+
 -- name: wake_of
 -- What the coordinator of a project was told last.
 -- returns: Wake?

@@ -65,6 +65,17 @@ WHERE id = :id AND exec_state = :before AND asked_for IS NULL;
 UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at
 WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
 
+-- name: announce_merge
+-- The merge commit that a finisher is about to move the integration branch to. Until it ends, its task cannot be changed.
+UPDATE dispatches SET reported_commit = :commit, updated_at = :at
+WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight';
+
+-- name: announced_merge
+-- The finisher that publishes a task's merge just now.
+-- returns: Announced?
+SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_state = 'in_flight' AND kind = 'finisher'
+  AND reported_commit IS NOT NULL;
+
 -- name: ask_dispatch
 -- Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a handoff or a report.
 UPDATE dispatches SET asked_at = COALESCE(asked_at, :at), asked_for = :asked_for, asked_reason = :reason, updated_at = :at

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.testing.crash.job_scenarios import JOB_SCENARIOS
+from fleet.testing.crash.merge_scenarios import MERGE_SCENARIOS
 from fleet.testing.crash.scenarios import SCENARIOS as SINGLE
 from fleet.testing.crash.seat_scenarios import SEAT_SCENARIOS
 
@@ -28,7 +29,7 @@ QUESTIONS = (
     "tmux list", "tmux capture-pane", "git rev-parse", "git for-each-ref", "git worktree list", "git status", "git rev-list", "git merge-base",
     "git symbolic-ref", "git ls-files", "git log", "git diff", "git --version", "tmux -V",
 )  # fmt: skip
-SCENARIOS = SINGLE | JOB_SCENARIOS | SEAT_SCENARIOS
+SCENARIOS = SINGLE | MERGE_SCENARIOS | JOB_SCENARIOS | SEAT_SCENARIOS
 WAYS = ("before", "after", "during, the program lives on", "during, the program dies too")
 PATIENCE = 10.0
 

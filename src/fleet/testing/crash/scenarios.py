@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.api.homes.sweep import CLEAN
 from fleet.model.branches import INTEGRATION, task_branch
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch.plan import Wanted
@@ -67,7 +68,7 @@ class Scenario:
         A process that tmux started at an agent's death may still be releasing its claims.
         """
         for _ in range(_SWEEPS):
-            fleet.sweep.run(kill=True)
+            fleet.sweep.run(kill=True, phases=CLEAN)
             left = scene.leftovers()
             if not left:
                 break

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.model.agents.hook_events import HELD, MOST_FAILED_TURNS
 from fleet.model.dispatch.may_start import why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
@@ -18,6 +18,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.store.queries import Hold, LivingAgent
@@ -32,6 +33,8 @@ _ANSWER_TIME = 10 * MINUTE
 REST = (10, 30, 60, 120, 300)
 GO_ON = "The last turn was ended by an error of the API ({why}). Go on where you were."
 RESET = "The usage limit has been reset. Go on where you were."
+LOGGED_IN = "The login works again. Go on where you were."
+_CONTINUE = {"limit": RESET, "login": LOGGED_IN}
 
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
@@ -115,14 +118,46 @@ def _held_engine(row: Hold) -> HeldEngine:
     return HeldEngine.made_of(row, **times)
 
 
-def lift(engine: str) -> Change[Lifted]:
-    """Lift the hold of an engine because a person says that the engine works again."""
+def lift(engine: str) -> Change[None]:
+    """Lift the hold of an engine that was seen to work again."""
 
-    def work(tx: Tx) -> Lifted:
+    def work(tx: Tx) -> None:
         tx.note(lifted=engine)
-        return Lifted(engine=engine, lifted=q.lift_hold(tx, engine=engine) == 1)
+        q.lift_hold(tx, engine=engine)
 
     return Change(f"lift the hold of {engine}", work)
+
+
+def try_again(context: Context, engine: str) -> Lifted:
+    """Try a held engine because a person says that it works again, and continue what its hold has stopped.
+
+    One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered.
+    """
+    lifted = context.commit(_end_hold_now(engine))
+    stopped = stopped_by_hold(context, engine)
+    for project in sorted({agent.project for agent in stopped}):
+        tend(context, project)
+    held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))
+    first = [agent.dispatch for agent in stopped if held is None or held.trial == agent.dispatch]
+    others = [agent.dispatch for agent in stopped if agent.dispatch not in first]
+    return Lifted(engine=engine, lifted=lifted, continued=first, waiting=others)
+
+
+def _end_hold_now(engine: str) -> Change[bool]:
+    """Let a hold end now: the next agent is the trial. The work returns whether the engine was held."""
+
+    def work(tx: Tx) -> bool:
+        tx.note(tried=engine)
+        return q.end_hold(tx, engine=engine, at=tx.at) == 1
+
+    return Change(f"try {engine} again", work)
+
+
+def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
+    """Return the agents of this home that a limit or a failed login of the engine has stopped, oldest first."""
+    agents = context.store.read(lambda rows: q.living_agents(rows, project=None))
+    stopped = [row for row in agents if row.engine == engine and row.state in HELD and is_own(context, row)]
+    return [row for row in stopped if not row.report and not row.asked_for]
 
 
 # what the coordinator does at each tick ------------------------------------------------------------------------------
@@ -163,8 +198,8 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
         why = (agent.detail or "").partition(":")[0]
         due = now - (agent.state_at or 0) >= rest and not _is_answering(context, agent, now)
         return GO_ON.format(why=why) if due else ""
-    if agent.state == "limit" and _may_continue(context, agent, now):
-        return RESET
+    if agent.state in HELD and not _is_answering(context, agent, now) and _may_continue(context, agent, now):
+        return _CONTINUE[agent.state]
     return ""
 
 
@@ -179,7 +214,7 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
         return True
-    if held.kind != "limit" or (held.until or 0) > now:
+    if held.until is None or held.until > now:
         return False
     try:
         context.commit(_become_trial(agent))

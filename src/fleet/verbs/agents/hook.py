@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from fleet.model.agents import questions as asking
 from fleet.model.agents.dialect import clean
-from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
+from fleet.model.agents.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.cost import engine_holds
+from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ REPORT = (
 _MILLIONTHS = 1_000_000
 _SEPARATORS = str.maketrans("", "", "_.-")
 # States that say more than `idle`.
-_INFORMATIVE = frozenset({"stopped", "over_budget", "failed_turn", "limit", "asks"})
+_INFORMATIVE = frozenset({"stopped", "over_budget", "failed_turn", "limit", "login", "asks"})
 _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
@@ -212,7 +213,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
             engine_holds.hold(tx, event.dialect.engine, remedy, reason)
-        state = "limit" if remedy == "limit" else "failed_turn"
+        state = remedy if remedy is not None and remedy in HELD else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
         return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event), yields=True), []
@@ -252,9 +253,14 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
     return Reply()
 
 
-def _on_asks(event: HookEvent, _known: Known) -> Reply:
-    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer."""
+def _on_asks(event: HookEvent, known: Known) -> Reply:
+    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer.
+
+    A command that a person has allowed for always, perhaps after the agent was started, is permitted at once.
+    """
     asked = _question(event)
+    if asked.runs is not None and _is_allowed(event, known.agent.project, asked.runs):
+        return Reply(payload=permission(event.name))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
@@ -275,6 +281,17 @@ _HANDLERS = {
     "status": _on_status,
     "asks": _on_asks,
 }
+
+
+def _is_allowed(event: HookEvent, project: str, command: str) -> bool:
+    """Whether a person has allowed a command for always in the agent's project."""
+    row = event.by.store.read(lambda rows: q.project_by_name(rows, name=project))
+    return row is not None and allowed.read(event.home, project, row.added_at).permits(command)
+
+
+def permission(event: str) -> Payload:
+    """Return the answer of a hook that permits what the agent asks for."""
+    return {"hookSpecificOutput": {"hookEventName": event, "decision": {"behavior": asking.ALLOW}}}
 
 
 # writing --------------------------------------------------------------------------------------------------------------
@@ -318,7 +335,7 @@ def record_agent(tx: Tx, after: LivingAgent) -> None:
 
 def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
     """Lift the hold of the engine when a good turn proves that the engine works again."""
-    if report.turn != "good" or report.state in {"failed_turn", "limit"}:
+    if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
     if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
         q.lift_hold(tx, engine=event.dialect.engine)
@@ -355,7 +372,8 @@ def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _question(event: HookEvent) -> asking.Asked:
-    return asking.question(event.text("tool"), event.dialect.field(event.payload, "input"), event.dialect.asking)
+    tool, given = event.text("tool"), event.dialect.field(event.payload, "input")
+    return asking.question(tool, given, event.dialect.asking, event.dialect.shell)
 
 
 def _facts(event: HookEvent) -> Facts:

@@ -10,7 +10,7 @@ from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages
-from fleet.verbs.agents.hook import record_agent
+from fleet.verbs.agents.hook import permission, record_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
         whole = event.dialect.field(event.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}
     elif answer.allow:
-        decision = {"behavior": questions.ALLOW}
+        return permission(event.name)
     else:
         reason = f"{_SAID_NO}: {answer.reason}" if answer.reason else f"{_SAID_NO}."
         decision = {"behavior": questions.DENY, "message": reason}

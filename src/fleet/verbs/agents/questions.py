@@ -21,7 +21,15 @@ def add(tx: Tx, ident: str, dispatch: str, asked: questions.Asked, *, at: int) -
     """Record a question of an agent."""
     choices = jsontext.dumps(asked.choices)
     q.add_question(
-        tx, id=ident, dispatch=dispatch, kind=asked.kind, text=asked.text, command=asked.command, choices=choices, at=at
+        tx,
+        id=ident,
+        dispatch=dispatch,
+        kind=asked.kind,
+        text=asked.text,
+        command=asked.command,
+        runs=asked.runs,
+        choices=choices,
+        at=at,
     )
     tx.note(question=ident, text=asked.text)
 

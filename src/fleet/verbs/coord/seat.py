@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.remedies import Leave, remedy_for
+from fleet.model.dispatch.seat_steps import may_restart
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.coord import Seated, Unseated
@@ -16,12 +17,13 @@ from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
+from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch
+    from fleet.store.queries import Dispatch, Seat
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
@@ -94,6 +96,33 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
     """Return the journal of the coordinator in the seat; None when the seat is empty or the journal is archived."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
+
+
+def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
+    """Start fleet's own coordinator again in each project whose loop has died. Return one line for each."""
+    dead = [seat.project for seat in context.store.read(q.all_seats) if _is_dead_loop(context, seat)]
+    again = [project for project in dead if project != besides]
+    for project in again:
+        context.world.start_fleet("coord", "start", "-p", project)
+    return [f"started the coordinator of {project} again: it had died" for project in again]
+
+
+def restart_if_dead_loop(context: Context, project: str) -> None:
+    """Start fleet's own coordinator of a project again if it was a loop that has died."""
+    if _is_dead_loop(context, context.store.read(lambda rows: seats.seat(rows, project))):
+        context.world.start_fleet("coord", "start", "-p", project)
+
+
+def _is_dead_loop(context: Context, seat: Seat) -> bool:
+    """Whether the seat's holder is a loop of this home that is proven dead and may be started again."""
+    ident = seat.holder or ""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    if row is None or seat.candidate is not None or not is_own(context, row):
+        return False
+    ran = context.world.clock.now() - row.launched_at if row.launched_at is not None else 0
+    if not may_restart(engine=row.engine, asked_for=row.asked_for, ran=ran):
+        return False
+    return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
 
 
 def stop(context: Context, project: str, reason: str) -> Unseated:

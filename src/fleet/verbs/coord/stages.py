@@ -76,12 +76,16 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 
 
 def _start_next_merge(context: Context, project: str) -> list[str]:
-    """Start `fleet merge` as a process of its own: it may take long. Return one line; none when a merge is running."""
+    """Start `fleet merge` of what waits to be merged as a process of its own: it may take long.
+
+    Return one line; none when a merge is running.
+    """
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     mergeable = [row.slug for row in rows if row.status != "done"]
     at_work = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     busy = any(row.kind == "finisher" for row in at_work)
     if not mergeable or busy or context.setting("merge", project) == "pr":
         return []
-    context.world.start_fleet("merge", mergeable[0], "-p", project)
-    return [f"merging {mergeable[0]}"]
+    together = mergeable[: context.setting("merge_batch", project)]
+    context.world.start_fleet("merge", *together, "-p", project)
+    return [f"merging {', '.join(together)}"]

@@ -21,6 +21,7 @@ from fleet.verbs.coord.briefing import briefing, hand_out_messages
 from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
+from fleet.verbs.coord.seat import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
@@ -106,6 +107,7 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("handoffs", lambda: _drain_handoffs(context, project))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
+    steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 

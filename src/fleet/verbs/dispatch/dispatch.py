@@ -131,7 +131,7 @@ def _has_unfinished_dispatch(context: Context, project: str, slug: str) -> bool:
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
     """Return the kinds of claims that belong to the dispatch itself, in the order of creation; the session is last."""
     cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
-    return ("coord_prompt_inbox", *cgroup, "tmux_session")
+    return ("coord_prompt_inbox", "agent_environment", *cgroup, "tmux_session")
 
 
 def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Claim]:

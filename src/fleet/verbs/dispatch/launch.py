@@ -5,31 +5,32 @@ It moves the dispatch to in_flight, once, and becomes the engine. If the dispatc
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
 import signal
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet import errors
-from fleet.engines import command, readiness
+from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.own_commands import commands_of
 from fleet.model.agents.roles import role_of
+from fleet.model.branches import task_branch
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
 from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
-from fleet.model.text import escapes, jsontext
+from fleet.model.text import jsontext
+from fleet.resources.worktree.prepare import Preparation, files_to_include, prepare
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
+from fleet.verbs.homes import environment
 from fleet.verbs.homes.ownership import refuse_foreign
+from fleet.verbs.projects import allow
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
@@ -44,9 +45,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.funnel import Funnel
 
-_REASON = 300
 _LINK_WAIT = 10.0
-_SETUP_LIMIT = 3_600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +85,8 @@ def launch(context: Context, ident: str) -> Launched:
     me = str(context.world.processes.me())
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
+    # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
+    environment.take_over(context, row.id, row.engine or "")
     launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
@@ -95,6 +96,8 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
+        # The agent before may have been killed while its git wrote: this one's git would refuse to write.
+        context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
         _note_untracked_files(context, row, row.slug)
     if row.kind == "coord":
@@ -159,6 +162,8 @@ def _record_launch(
         _record_made_claims(tx, row)
         for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(claim_row)
+            if claim.kind == "agent_environment":  # this process has read and deleted the file
+                q.step_claim(tx, id=claim.id, **change(life.STEPS, "live", "found_gone"), at=tx.at)
             new_data = {"process": me} if claim.kind == "tmux_session" else joined.get(claim.id)
             if new_data:
                 q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**claim.data, **new_data}), at=tx.at)
@@ -181,11 +186,12 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
-    # Check again in the agent's real environment, which comes from the tmux server.
+    # Check again in the agent's real environment, which this process has now.
     readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
+    allowed = allow.of_agent(context, row.project, role_of(row.kind, row.engine))
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -196,12 +202,13 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         conversation=conversation.recorded_conversation(context, row.id) or "",
         remote=_is_remote(context, row),
         hooks=hooks,
-        allow=commands_of(role_of(row.kind, row.engine)),
+        allow=allowed,
         fleet_home=context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
     variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
+    variables |= permissions.variables(engine, allowed)
     env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
@@ -282,12 +289,19 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
     populate_submodules(context, row.project, repository, cwd)
-    names = [name for name in files_to_include(context, repository) if not os.path.lexists(os.path.join(cwd, name))]
+    included = files_to_include(context.world, repository)
+    names = [name for name in included if not os.path.lexists(os.path.join(cwd, name))]
     _record_copies(context, row, repository, names)
-    for name in names:
-        source, target = os.path.join(repository, name), os.path.join(cwd, name)
-        context.world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
-    run_hook(context, row, "worktree.setup", cwd)
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
+    wanted = Preparation(
+        repository=repository,
+        path=cwd,
+        copies=tuple(names),
+        setup=context.setting("worktree.setup", row.project),
+        log=f"{context.world.home}/{paths.log(row.id, 'setup')}",
+        env={**os.environ, **ports},
+    )
+    prepare(context.world, wanted)
     context.world.files.publish(marker, b"done\n")
 
 
@@ -310,12 +324,6 @@ def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
         world.files.publish(note, files)
 
 
-def _copy_file(source: str, target: str) -> None:
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
-        shutil.copy2(source, target, follow_symlinks=False)
-
-
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
     """Record the digests of the files to be copied: an unchanged copy is reproducible and needs no saving."""
     if not names:
@@ -324,45 +332,3 @@ def _record_copies(context: Context, row: Dispatch, repository: str, names: list
     before = json.loads(context.world.files.read(path)) if os.path.exists(f"{context.world.home}/{path}") else {}
     copies = before | {name: digest(os.path.join(repository, name)) for name in names}
     context.world.files.publish(path, json.dumps(copies).encode())
-
-
-def files_to_include(context: Context, repository: str) -> list[str]:
-    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
-    patterns = os.path.join(repository, ".worktreeinclude")
-    if not os.path.exists(patterns):
-        return []
-    named, ignored = (
-        _ignored_files(context, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
-    )
-    return sorted(named & ignored)
-
-
-def _ignored_files(context: Context, repository: str, flag: str) -> set[str]:
-    """Return the untracked files that git ignores by the given exclude option; empty when git fails."""
-    words = [
-        "git",
-        f"--git-dir={repository}/.git",
-        f"--work-tree={repository}",
-        "ls-files",
-        "-z",
-        "--others",
-        "--ignored",
-        flag,
-    ]
-    listed = context.world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
-    return {name for name in listed.out.split("\0") if name and not name.endswith("/")} if listed.ok else set()
-
-
-def run_hook(context: Context, row: Dispatch, setting: str, cwd: str) -> None:
-    """Run the user's command from a setting in a worktree, with a log; raise when the command fails."""
-    words = context.setting(setting, row.project)
-    if not words:
-        return
-    log = f"{context.world.home}/{paths.log(row.id, setting.rpartition('.')[2])}"
-    ports = context.store.read(lambda rows: bundles.port_variables(rows, row.project, row.slug))
-    result = context.world.programs.record(
-        setting, ["/bin/sh", "-c", words], path=log, limit=_SETUP_LIMIT, cwd=cwd, env={**os.environ, **ports}
-    )
-    if not result.ok:
-        output = escapes.tail(" ".join(f"{result.out} {result.err}".split()), _REASON, more=log)
-        raise errors.FleetError(what=f"{setting} failed ({result.status}): {output}")

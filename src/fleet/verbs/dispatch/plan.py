@@ -13,10 +13,10 @@ from fleet import errors
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model import names
-from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times
 from fleet.model.text.times import SECOND, duration
@@ -27,6 +27,7 @@ from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.dispatch.tmux_server import choose_server
+from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
 
@@ -76,7 +77,7 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
         )
     task = _task(context, wanted)
-    project, choice, autonomy = _check_start(context, wanted, task)
+    project, choice, autonomy, passed = _check_start(context, wanted, task)
     engine = choice.engine
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
@@ -94,7 +95,7 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         instead_of=choice.held.engine if choice.held else None,
         instead_why=choice.held.reason if choice.held else None,
     )
-    return replace(order, engine=engine.name, branch_was_there=there), wanted
+    return replace(order, engine=engine.name, branch_was_there=there, passed=passed), wanted
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -109,28 +110,35 @@ def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     return replace(wanted, kind=kind, predecessor=wanted.predecessor or left)
 
 
-def check_start(context: Context, wanted: Wanted) -> tuple[Project, Engine, str | None]:
+def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tuple[Project, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
+    With `ticks`, a tick is to start the agent, whoever asks: with the environment that ticks pass on.
     """
-    project, choice, autonomy = _check_start(context, wanted, _task(context, wanted))
+    project, choice, autonomy, _passed = _check_start(context, wanted, _task(context, wanted), ticks=ticks)
     return project, choice.engine, autonomy
 
 
-def _check_start(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[Project, Choice, str | None]:
-    """Check a start, with the task that was read before. Returns and raises the same as `check_start`."""
+def _check_start(
+    context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
+) -> tuple[Project, Choice, str | None, dict[str, str]]:
+    """Check a start, with the task that was read before. Raises the same as `check_start`.
+
+    Returns also the variables that are passed on to the agent.
+    """
     project = context.project(wanted.project)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
-    readiness.program_of(engine, wanted.command)
+    passed = environment.of_agent(context, engine, ticks=ticks)
+    readiness.program_of(engine, wanted.command, passed)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
-    readiness.check(engine, autonomy=autonomy, repository=project.path)
-    return project, choice, autonomy
+    readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed)
+    return project, choice, autonomy, passed
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:

@@ -56,13 +56,13 @@ class EngineWait:
         return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
-        """Lift the usage limits that are past their reset, because an item that began at `since` has passed.
+        """Lift the holds that are past their end, because an item that began at `since` has passed.
 
         A limit that was found after `since` stays.
         """
         now = self._context.world.clock.now()
         for row in self._holds():
-            if row.kind == "limit" and (row.until or 0) <= now and row.since < since:
+            if row.until is not None and row.until <= now and row.since < since:
                 self._context.commit(failed_turns.lift(row.engine))
 
     def _holds(self) -> list[EngineHold]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.branches import head_ref, task_branch
+from fleet.model.branches import head_ref, is_of_fleet, task_branch
 from fleet.model.dispatch.may_start import why_no_commit
+from fleet.model.results.projects import TargetChoice
 from fleet.verbs.merge.recorded import refuse_missing
-from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.branch_in_use import branch_in_hand, local_branches
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
@@ -83,11 +84,51 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
-    """Return the branch that finished work lands on: the setting `target`, else the branch of the user's HEAD."""
-    name = context.setting("target", project) or context.world.git.head_branch(repository)
+    """Return the branch that finished work lands on: the setting `target`, else the kept one, else that of the user's HEAD."""
+    name = context.setting("target", project) or _kept_target(context, repository)
+    name = name or context.world.git.head_branch(repository)
     if not name:
         raise errors.DetachedHead(path=repository)
     return str(name)
+
+
+def target_choice(context: Context, project: str) -> TargetChoice:
+    """Return the target branch that is set or kept, and the branches that a person could choose."""
+    repository, git = context.project(project).path, context.world.git
+    kept = context.setting("target", project) or _kept_target(context, repository)
+    own = context.setting("integration", project)
+    branches = [name for name in local_branches(git, repository) if name != own and not is_of_fleet(name)]
+    return TargetChoice(kept=kept or None, current=git.head_branch(repository), branches=branches)
+
+
+def keep_target(context: Context, project: str, wanted: str | None) -> str | None:
+    """Keep the branch that finished work lands on, in a ref of the repository; the setting `target` decides if it is set.
+
+    Without a wanted branch, the one that was kept stays, or the user's current branch is kept. Return the target; None
+    when there is no current branch.
+    """
+    repository, git = context.project(project).path, context.world.git
+    told, current = context.setting("target", project), git.head_branch(repository)
+    if told:
+        if wanted not in {None, told}:
+            raise errors.BadInput(what=f"{project}: fleet.toml sets target = {told!r}; change it there")
+        return str(told)
+    name = wanted or _kept_target(context, repository) or current
+    if name is None:
+        return None
+    if name != current and name not in git.branches(repository, name):
+        raise errors.BadInput(what=f"{project}: there is no branch {name!r} to land on")
+    if is_of_fleet(name) or name == context.setting("integration", project):
+        raise errors.BadInput(what=f"{project}: {name!r} is a branch of fleet's own; choose one of yours")
+    if git.followed(repository) != name:
+        git.note_followed(repository, name)
+    return name
+
+
+def _kept_target(context: Context, repository: str) -> str:
+    """Return the target that `fleet up` kept; empty when there is none, or its branch is gone."""
+    kept = context.world.git.followed(repository)
+    return kept if kept and kept in context.world.git.branches(repository, kept) else ""
 
 
 def start_of_task(

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.steps import EXEC_STEPS, owner
+from fleet.model.results.merge import Merged
 from fleet.model.tables import change
 from fleet.model.text.times import SECOND, duration
-from fleet.resources import KINDS
 from fleet.resources.kind import Order
-from fleet.store import bundles
 from fleet.store import queries as q
+from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.acquire import acquire, intent
-from fleet.verbs.dispatch.reclaim import reclaim
+from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.homes.ownership import note_home
-from fleet.verbs.merge.merge_tree import merge_in_tree
+from fleet.verbs.merge.tree.attempt import merge_and_verify
+from fleet.verbs.sweep import trash
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.dispatch.claim import Claim
+    from fleet.store.queries import TaskState
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
@@ -66,28 +66,26 @@ def finish(
     `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage or None.
     `advice` tells a person how to resolve a conflict, where no agent can be started for it.
     """
-    claim = intent(context, KINDS["merge_tree"], order)
-    _begin_finisher(context, order, claim)
+    begin_finisher(context, order)
     try:
-        acquire(context, [claim], order)
-        merge_commit = merge_in_tree(context, order, claim, verify=verify, advice=advice)
+        merge_commit = merge_and_verify(context, [order], verify=verify, advice=advice)[-1].commit
         if move is not None and not move(merge_commit):
             raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        _end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
+        end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
         raise
     except (errors.FleetError, OSError) as error:
         if move is None and isinstance(error, errors.NotMergeable):
-            _end_finisher(context, order, "done")
+            end_finisher(context, order, "done")
         else:
-            _end_finisher(context, order, "failed", error, park)
+            end_finisher(context, order, "failed", error, park)
         raise
-    _end_finisher(context, order, "done")
+    end_finisher(context, order, "done")
     return merge_commit
 
 
-def _begin_finisher(context: Context, order: Order, claim: Claim) -> None:
-    """Record the finisher's dispatch as in_flight, and the claim on its worktree as allocating."""
+def begin_finisher(context: Context, order: Order) -> None:
+    """Record the finisher's dispatch as in_flight."""
     world, me = context.world, str(context.world.processes.me())
 
     def work(tx: Tx) -> None:
@@ -116,34 +114,81 @@ def _begin_finisher(context: Context, order: Order, claim: Claim) -> None:
                 what=f"{order.project}/{order.slug} has an agent at work; merge it when that agent has ended"
             )
         q.launch_dispatch(tx, id=order.dispatch, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
-        bundles.add_claim(tx, claim)
         tx.note(kind=order.kind, integration=order.integration, base=order.base)
 
     context.commit(Change(f"merge {order.project}/{order.slug} as {order.dispatch}", work))
 
 
-def _end_finisher(
+def end_finisher(
     context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
 ) -> None:
     """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree."""
-    reason, step = str(error) if error else None, change(EXEC_STEPS, "in_flight", f"settled_{state}")
 
     def work(tx: Tx) -> None:
-        tx.about(order.project, order.slug)
-        tx.dispatch = order.dispatch
-        q.end_dispatch(
-            tx,
-            id=order.dispatch,
-            at=tx.at,
-            before=step["before"],
-            after=step["after"],
-            reason=reason,
-            work=order.work,
-            report=None,
-            asked_for=None,
-            exit_status=None,
+        _end_dispatch(tx, order, state, str(error) if error else None)
+        tx.note(
+            exec_state=state,
+            reason=str(error) if error else None,
+            stage=park(tx, error) if error and park else None,
         )
-        tx.note(exec_state=state, reason=reason, stage=park(tx, error) if error and park else None)
 
     context.commit(Change(f"end finisher {order.dispatch}: {state}", work))
     reclaim(context, order.dispatch)
+
+
+def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> None:
+    tx.about(order.project, order.slug)
+    tx.dispatch = order.dispatch
+    q.end_dispatch(
+        tx,
+        id=order.dispatch,
+        at=tx.at,
+        **change(EXEC_STEPS, "in_flight", f"settled_{state}"),
+        reason=reason,
+        work=order.work,
+        report=None,
+        asked_for=None,
+        exit_status=None,
+    )
+
+
+def is_unchanged(now: TaskState, was: TaskState) -> bool:
+    """Whether a task still has the status, stage, assignee and commit that it had before."""
+    return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
+
+
+def record_merge(
+    context: Context,
+    project: str,
+    slug: str,
+    *,
+    commit: str,
+    facts: dict[str, str] | None = None,
+    finisher: Order | None = None,
+) -> Merged:
+    """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
+
+    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
+    that was merged by a pull request. `finisher` is the finisher that made the merge; it ends in the same transaction.
+    """
+
+    def work(tx: Tx) -> None:
+        tx.about(project, slug)
+        if finisher is not None:
+            _end_dispatch(tx, finisher, "done", None)
+            tx.note(exec_state="done", reason=None, stage=None)
+        moved, freed = tasks.merge(tx, project, slug, commit)
+        if moved and facts is not None:
+            q.add_merge(tx, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
+        archived = q.archive_task(tx, project=project, slug=slug, at=tx.at) == 1
+        tx.note(merged=commit, archived=archived, ready=freed)
+
+    context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
+    if finisher is not None:
+        reclaim(context, finisher.dispatch)
+    left = release_bundle(context, project, slug)
+    last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
+    if last is not None:
+        left = reclaim(context, last.id) or left
+    aside = trash.describe_trash(context, project, slug)
+    return Merged(project=project, task=slug, commit=commit, changed=True, left=left, aside=aside)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.results.merge import Landing
+from fleet.model.results.views import ToLand
 from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.git.branch_in_use import holders
@@ -59,6 +60,25 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
     if not git.set_branch(repository, target, new=tip, old=old):
         raise errors.Refused(what=f"{target} moved meanwhile; try again")
     return landing.replaced(moved=True)
+
+
+def waiting_to_land(context: Context, project: str) -> ToLand | None:
+    """Return how many commits of the integration branch wait to land; None when none does, or nobody can say.
+
+    Nothing is created. Settings and repositories that cannot be read are obstacles, which the status page shows itself.
+    """
+    repository, git = context.project(project).path, context.world.git
+    try:
+        integration = context.setting("integration", project)
+        target = target_branch(context, project, repository)
+        tips = git.branches(repository, integration, target)
+    except (errors.BadSetting, errors.DetachedHead, errors.GitRefused, errors.NotTrusted, OSError):
+        return None
+    old, new = tips.get(target), tips.get(integration)
+    commits = git.commits(repository, old, new) if old and new and old != new else None
+    if not commits:
+        return None
+    return ToLand(project=project, commits=len(commits), integration=integration, target=target)
 
 
 def _land_in_checkout(

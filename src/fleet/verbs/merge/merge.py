@@ -1,34 +1,33 @@
-"""Merge a task's work into the integration branch, one task at a time in each project.
+"""Merge the work of tasks into the integration branch: decide for each whether it can be merged, then merge them.
 
-The branch is moved by compare-and-set. A task counts as merged only when git says so. When the process is killed, the next merge
-or sweep asks git how far the merge came, and continues.
+One merge runs in a project at a time; another one waits for its turn. The branch is moved by compare-and-set. A task
+counts as merged only when git says so. When the process is killed, the next merge or sweep asks git how far the merge
+came, and continues.
 """
 
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fleet import errors
 from fleet.model.branches import head_ref, task_branch, task_ref
 from fleet.model.results.merge import Merged
-from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
-from fleet.verbs.homes.ownership import refuse_foreign_bundle
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
+from fleet.verbs.homes.ownership import is_own, refuse_foreign_bundle
+from fleet.verbs.merge.batch import Entry, Results, merge_entries
 from fleet.verbs.merge.branches import follow, integration_branch, refuse_checked_out
-from fleet.verbs.merge.finisher import finish, order_for
+from fleet.verbs.merge.finisher import is_unchanged, order_for, record_merge
 from fleet.verbs.merge.named_commit import refuse_moved
 from fleet.verbs.merge.recorded import refuse_missing
-from fleet.verbs.sweep import trash
+from fleet.verbs.merge.tree.turn import merge_turn
 from fleet.world.home import paths
 from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
 
 if TYPE_CHECKING:
-    from fleet.resources.kind import Order
     from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -43,27 +42,57 @@ class Elsewhere(NamedTuple):
 
 def merge(context: Context, project: str, slug: str) -> Merged:
     """Merge the reported and accepted commit of a task. On a conflict or a failed verify, park the task and raise."""
-    with context.world.project_gate(project, "merge"):
-        repository, git = context.project(project).path, context.world.git
-        refuse_foreign_bundle(context, project, slug)
-        refuse_missing(context, project)
-        base, integration = follow(context, project, repository), context.setting("integration", project)
-        state = context.store.read(lambda rows: tasks.state(rows, project, slug))
-        tip = git.resolve(repository, task_ref(slug))
-        _refuse_unfinished(project, slug, state)
-        if state.merged and state.archived:
-            return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
-        refuse_checked_out(context, repository, integration)
-        park_if_moved(context, project, slug, state, tip)
-        if tip is None:
-            _refuse_without_branch(context, project, slug, state)
-        if not git.contains(repository, integration, tip):
-            order = order_for(context, project, slug, integration=integration, base=base, work=tip)
-            return _run_merge(context, order, state)
-        elsewhere = _describe_work_elsewhere(context, project, slug, state)
-        if elsewhere is not None:
-            _park_and_refuse(context, project, slug, state, elsewhere)
-        return _record_existing_merge(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
+    results = merge_together(context, project, [slug])
+    for error in results.refused.values():
+        raise error
+    return results.merged[slug]
+
+
+def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
+    """Merge several tasks of a project, one on top of another with one verify, as far as that works.
+
+    Waits while another merge of the project runs. Returns for each task its merge, or the error that kept it from being
+    merged; a task with a conflict or a failed verify is parked.
+    """
+    results = Results()
+    with merge_turn(context, project):
+        finish_dead_merges(context, project)
+        entries: list[Entry] = []
+        for slug in dict.fromkeys(slugs):
+            try:
+                found = _look(context, project, slug)
+            except errors.FleetError as error:
+                results.refused[slug] = error
+                continue
+            if isinstance(found, Entry):
+                entries.append(found)
+            else:
+                results.merged[slug] = found
+        merge_entries(context, entries, results)
+    return results
+
+
+def _look(context: Context, project: str, slug: str) -> Entry | Merged:
+    """Return the task that is to be merged; what was recorded, when git has its work already. Raise when it cannot be."""
+    repository, git = context.project(project).path, context.world.git
+    refuse_foreign_bundle(context, project, slug)
+    refuse_missing(context, project)
+    base, integration = follow(context, project, repository), context.setting("integration", project)
+    state = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    tip = git.resolve(repository, task_ref(slug))
+    _refuse_unfinished(project, slug, state)
+    if state.merged and state.archived:
+        return Merged(project=project, task=slug, commit=state.merged, changed=False, left=[], aside=[])
+    refuse_checked_out(context, repository, integration)
+    park_if_moved(context, project, slug, state, tip)
+    if tip is None:
+        _refuse_without_branch(context, project, slug, state)
+    if not git.contains(repository, integration, tip):
+        return Entry(order=order_for(context, project, slug, integration=integration, base=base, work=tip), was=state)
+    elsewhere = _describe_work_elsewhere(context, project, slug, state)
+    if elsewhere is not None:
+        _park_and_refuse(context, project, slug, state, elsewhere)
+    return _record_existing_merge(context, project, slug, work=tip, base=base, tip=base).replaced(changed=False)
 
 
 def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
@@ -119,11 +148,6 @@ def _park_task(context: Context, project: str, slug: str, was: TaskState, why: s
     context.commit(Change(f"{project}/{slug} cannot be merged", work))
 
 
-def is_unchanged(now: TaskState, was: TaskState) -> bool:
-    """Whether a task still has the status, stage, assignee and commit that it had before."""
-    return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
-
-
 def _describe_deleted_branch(slug: str, state: TaskState) -> str:
     """Say at which commit the work of a task with a deleted branch is; empty when no commit is recorded."""
     if state.work is None or state.archived:
@@ -176,46 +200,15 @@ def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Els
     return Elsewhere(describe_forgotten(slug, files), stage="fix") if files else None
 
 
-def _run_merge(context: Context, order: Order, was: TaskState) -> Merged:
-    """Run a finisher for the order, move the integration branch, and record the merge."""
-    project, slug, base = order.project, order.slug or "", order.base or ""
+def finish_dead_merges(context: Context, project: str) -> None:
+    """Settle the finishers of a project whose process died, and record what they had merged.
 
-    def move(merge_commit: str) -> bool:
-        _refuse_changed_task(context, project, slug, was)
-        return context.world.proofs.move_and_keep(order.repository, order.integration, new=merge_commit, old=base)
-
-    most = context.setting("limits.failed_spawns")
-    merge_commit = finish(context, order, move=move, park=partial(_park_failed_merge, order, was, most))
-    facts = {"integration": order.integration, "made": merge_commit, "work": order.work, "base": base}
-    return record_merge(context, project, slug, commit=merge_commit, facts=facts)
-
-
-def _refuse_changed_task(context: Context, project: str, slug: str, was: TaskState) -> None:
-    """Refuse the merge when somebody has changed the task while the merge was running."""
-    now = context.store.read(lambda rows: tasks.state(rows, project, slug))
-    if not is_unchanged(now, was):
-        raise errors.Refused(what=f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged")
-
-
-def _park_failed_merge(order: Order, was: TaskState, most: int, tx: Tx, error: Exception) -> str | None:
-    """Park the task after a failed merge.
-
-    Return the stage at which the task is parked, None when it is not parked. A conflict or a failed verify parks the
-    task at the stage that can repair it. Any other error parks the task for a person, but only after `most` failures in
-    an hour. A task that somebody has changed meanwhile is left as it is.
+    The caller has the turn to merge. Finishers that live, or of which nobody can say, are left alone.
     """
-    project, slug, why = order.project, order.slug or "", str(error)
-    if not is_unchanged(tasks.state(tx, project, slug), was):
-        return None
-    if isinstance(error, errors.NotMergeable):
-        stage = str(error.facts["stage"])
-    else:
-        q.add_spawn_failure(tx, project=project, slug=slug, dispatch=order.dispatch, at=tx.at, why=why)
-        failures = q.count_spawn_failures(tx, project=project, slug=slug, since=tx.at - HOUR).n
-        stage = "finisher" if failures >= most else ""
-    if stage:
-        tasks.park(tx, project, slug, was.status, stage=stage, reason=why, message=f"not merged: {why}")
-    return stage or None
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+    for row in rows:
+        if row.kind == "finisher" and is_own(context, row) and decide_and_apply(context, row, "job").ended:
+            finish_dead_merge(context, row)
 
 
 def finish_dead_merge(context: Context, row: Dispatch) -> None:
@@ -230,38 +223,17 @@ def finish_dead_merge(context: Context, row: Dispatch) -> None:
         return
     if not work_outside_branch(context, project, slug, integration):
         _name, tip = integration_branch(context, project, repository)
-        _record_existing_merge(context, project, slug, work=work, base=row.base or "", tip=tip)
+        made = row.reported_commit
+        if made is None or not context.world.git.contains(repository, integration, made):
+            made = work
+        _record_existing_merge(context, project, slug, work=work, base=row.base or "", tip=tip, made=made)
 
 
-def _record_existing_merge(context: Context, project: str, slug: str, *, work: str, base: str, tip: str) -> Merged:
+def _record_existing_merge(
+    context: Context, project: str, slug: str, *, work: str, base: str, tip: str, made: str | None = None
+) -> Merged:
     """Record a merge that is already on the integration branch, made by a person or by a finisher that died."""
     integration = context.setting("integration", project)
     context.world.proofs.keep(context.project(project).path, integration, tip)
-    facts = {"integration": integration, "made": work, "work": work, "base": base}
+    facts = {"integration": integration, "made": made or work, "work": work, "base": base}
     return record_merge(context, project, slug, commit=tip, facts=facts)
-
-
-def record_merge(
-    context: Context, project: str, slug: str, *, commit: str, facts: dict[str, str] | None = None
-) -> Merged:
-    """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
-
-    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
-    that was merged by a pull request.
-    """
-
-    def work(tx: Tx) -> None:
-        tx.about(project, slug)
-        moved, freed = tasks.merge(tx, project, slug, commit)
-        if moved and facts is not None:
-            q.add_merge(tx, seq=tx.seq, project=project, slug=slug, at=tx.at, **facts)
-        archived = q.archive_task(tx, project=project, slug=slug, at=tx.at) == 1
-        tx.note(merged=commit, archived=archived, ready=freed)
-
-    context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
-    left = release_bundle(context, project, slug)
-    last = context.store.read(lambda rows: q.last_of_task(rows, project=project, slug=slug))
-    if last is not None:
-        left = reclaim(context, last.id) or left
-    aside = trash.describe_trash(context, project, slug)
-    return Merged(project=project, task=slug, commit=commit, changed=True, left=left, aside=aside)

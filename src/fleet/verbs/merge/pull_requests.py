@@ -17,7 +17,8 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.merge.branches import integration_branch, target_branch
-from fleet.verbs.merge.merge import is_finished, is_unchanged, park_if_moved, record_merge, work_outside_branch
+from fleet.verbs.merge.finisher import is_unchanged, record_merge
+from fleet.verbs.merge.merge import is_finished, park_if_moved, work_outside_branch
 from fleet.world.forge import LIMIT, forge
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.home import paths
@@ -37,12 +38,12 @@ def open_pull_request(context: Context, project: str, slug: str) -> PullRequestV
     with context.world.project_gate(project, "pull"):
         task = _pullable_task(context, project, slug)
         repository, remote, program = _remote_and_forge(context, project, slug)
-        _push_branch(context, project, slug, repository, remote)
+        commit = _push_branch(context, project, slug, repository, remote)
         if task.pull_request:
             return _view(project, slug, task.pull_request, "open", changed=False)
         target = target_branch(context, project, repository)
         body = task.description or task.title
-        address = program.opened(branch=task_branch(slug), target=target, title=task.title, body=body)
+        address = program.opened(branch=task_branch(slug), commit=commit, target=target, title=task.title, body=body)
         if address is None:
             raise _refusal(
                 project, slug, f"{program.name} did not open it: {program.said}", "fix the cause, then try again"
@@ -178,8 +179,8 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
     return repository, remote, program
 
 
-def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> None:
-    """Push the task's branch to the remote. Refuse when the remote branch has commits that fleet did not push."""
+def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> str:
+    """Push the task's branch to the remote; return its commit. Refuse when the remote branch has commits that fleet did not push."""
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
     if tip is None:
@@ -191,7 +192,7 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         raise _refusal(project, slug, elsewhere, f"bring its work onto {branch}, then try again")
     last_pushed = git.resolve(repository, remote_ref(remote, branch))
     if last_pushed == tip:
-        return
+        return tip
     remote_tip = context.world.remotes.remote_branch(repository, remote, branch, limit=LIMIT)
     if remote_tip is None:
         raise _refusal(project, slug, f"{remote} does not answer", "make sure that you can push there, then try again")
@@ -204,6 +205,7 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
         except errors.FleetError as error:
             raise _refusal(project, slug, str(error), "make sure that you can push there, then try again") from error
     context.world.remotes.note_pushed(repository, remote, branch, tip)
+    return tip
 
 
 def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:

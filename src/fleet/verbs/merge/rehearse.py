@@ -9,14 +9,18 @@ from fleet.model.branches import task_ref
 from fleet.model.results.merge import Tried
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
+from fleet.verbs.merge.tree.turn import merge_turn
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
 def rehearse(context: Context, project: str, slug: str) -> Tried:
-    """Merge and verify a task's branch without moving any branch. Return whether that worked, and why not."""
-    with context.world.project_gate(project, "merge"):
+    """Merge and verify a task's branch without moving any branch. Return whether that worked, and why not.
+
+    Waits while a merge of the project runs.
+    """
+    with merge_turn(context, project):
         repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)
         tip = context.world.git.resolve(repository, task_ref(slug))

@@ -71,6 +71,7 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
             raise errors.NoSuchProject(project=name)
         count, journals = q.count_tasks(tx, project=name), q.count_dispatches(tx, project=name).n
         _refuse_job_claims(name, q.count_job_claims(tx, project=name).n)
+        _refuse_trees(name, len(q.claims_of_project(tx, project=name)))
         _refuse_in_use(name, tasks=count.n, working=count.working, journals=journals, with_tasks=with_tasks)
         if count.n and (seen is None or q.operation_since(tx, project=name, after=seen) is not None):
             raise errors.Contested(
@@ -89,6 +90,12 @@ def _refuse_job_claims(name: str, count: int) -> None:
     if count:
         advice = "`fleet claims list exclusive job_process` shows them; end the jobs, or let `fleet clean` end what dead runners left"
         raise errors.ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
+
+
+def _refuse_trees(name: str, count: int) -> None:
+    """Raise ProjectInUse when the project has a merge tree, which a merge made meanwhile."""
+    if count:
+        raise errors.ProjectInUse(project=name, tasks="a merge tree", advice="try again; it is removed first")
 
 
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:

@@ -40,6 +40,7 @@ from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 from fleet.verbs.sweep.finding import Outcome, act_on, describe_dispatch
+from fleet.verbs.sweep.warm_trees import sweep_warm_trees
 from fleet.verbs.tasks.reopen import archive_long_ended
 from fleet.world.home import paths
 
@@ -62,7 +63,10 @@ _STANDING = {
 
 
 def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
-    """Run phases of a sweep: orphans, failed releases, derived files. Return findings; act only with `kill`."""
+    """Run phases of a sweep: orphans, failed releases, derived files. Return findings; act only with `kill`.
+
+    `warm-trees` besides `retry-releases`: remove also the merge trees that are kept for the next merge.
+    """
     findings: list[Swept] = []
     if "orphans" in phases:
         findings += coordinators.sweep_candidates(context, kill=kill)
@@ -81,6 +85,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         findings += sweep_ended_items(context, kill=kill)
         findings += _sweep_bundles(context, kill=kill)
         findings += _sweep_gone_bundles(context, kill=kill)
+        findings += sweep_warm_trees(context, every="warm-trees" in phases, kill=kill)
         findings += trash.sweep_trash(context, kill=kill)
         findings += _sweep_ended(context, kill=kill)
     if "reconcile-derived" in phases:

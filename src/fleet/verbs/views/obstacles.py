@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from fleet.engines.reader import Engine
     from fleet.model.results.projects import ProjectView
     from fleet.store.queries import ListedTask
     from fleet.verbs.context import Context
@@ -49,8 +50,10 @@ def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) 
     asleep = why_asleep(seat.holder, seat.wake_trouble)
     if asleep is not None:
         return [_obstacle(name, asleep)]
-    if not seat.epoch or not (project.ready or merges):
+    if not seat.epoch:
         return []
+    if not (project.ready or merges):
+        return _missing_variables(context, name)
     found = [_obstacle(name, each) for each in _in_use(context, name)]
     return found + _obstacles_of_ready_tasks(context, name) if project.ready else found
 
@@ -120,7 +123,8 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
     from fleet.verbs.agents.failed_turns import why_engine_held
     from fleet.verbs.dispatch.plan import check_start
 
-    _project, engine, _autonomy = check_start(context, wanted)
+    _project, engine, _autonomy = check_start(context, wanted, ticks=True)
+    _check_variables(context, engine)
     percent, now = context.setting("limits.quota_percent"), context.world.clock.now()
     held = context.store.read(lambda rows: why_engine_held(rows, engine.name, now, quota_percent=percent))
     if held is not None:
@@ -133,6 +137,32 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
 
     limits, now = limits_in(context.settings(None)), context.world.clock.now()
     context.store.read(lambda rows: refuse_spent(rows, limits, project=project, slug=slug, at=now))
+
+
+def _check_variables(context: Context, engine: Engine) -> None:
+    """Raise which required variables an agent that a tick starts would lack, by name only."""
+    from fleet.verbs.homes.environment import missing
+
+    lacking = missing(context, engine)
+    if lacking:
+        why = f"agents need {', '.join(lacking)}, which fleet does not find where it takes their environment from"
+        advice = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
+        raise errors.EngineNotReady(engine=engine.name, why=why, advice=advice)
+
+
+def _missing_variables(context: Context, project: str) -> list[Obstacle]:
+    """Return the obstacle of variables that agents will lack, also while no task is ready.
+
+    What else would keep an agent from starting is said when a task is ready.
+    """
+    from fleet.verbs.dispatch.plan import Wanted, check_start
+
+    try:
+        _project, engine, _autonomy = check_start(context, Wanted(project=project, slug=""), ticks=True)
+    except errors.FleetError:
+        return []
+    lacking = _refusal(lambda: _check_variables(context, engine))
+    return [] if lacking is None else [_obstacle(project, lacking)]
 
 
 def _check_branches(context: Context, project: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.model.agents.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
@@ -11,11 +12,13 @@ from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
+from fleet.world.git import refs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
-    from fleet.model.results.views import Asked
+    from fleet.model.results.projects import ProjectView
+    from fleet.model.results.views import Asked, ToLand
     from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
@@ -35,6 +38,7 @@ def status(context: Context) -> Overview:
     merging = {task.project for task in page.merging}
     return page.replaced(
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
+        to_land=_to_land(context, page.projects),
         reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
     )
 
@@ -52,6 +56,25 @@ def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]
         for project, kept in reasons
         if kept is not None
     ]
+
+
+def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
+    """Return the projects whose merged work waits to land."""
+    names = [each.name for each in projects if _may_wait_to_land(context, each)]
+    if not names:
+        return []
+    from fleet.verbs.merge.land import waiting_to_land
+
+    return [waiting for name in names if (waiting := waiting_to_land(context, name)) is not None]
+
+
+def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
+    """Whether git has to be asked; False when the branches' files say that nothing waits. An obstacle names bad settings."""
+    try:
+        integration, target = (context.setting(name, project.name) for name in ("integration", "target"))
+    except (errors.BadSetting, errors.NotTrusted):
+        return False
+    return refs.has_unlanded(f"{project.path}/.git", integration, target or "")
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
@@ -96,6 +119,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         ],
         holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
+        to_land=[],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
         today=cost_of_day(rows, now),
@@ -128,12 +152,6 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
     ]
 
 
-def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
-    """Return the entry of an engine that is held back, with the engines that take its place."""
-    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
-    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
-
-
 def _handoff_need(row: ParkedByHandoffs) -> NeedView:
     """Return the entry "needs you" for a task that was parked because handoffs brought nothing."""
     ways = (
@@ -150,6 +168,12 @@ def _handoff_need(row: ParkedByHandoffs) -> NeedView:
         since=iso(row.parked_at),
         source="store",
     )
+
+
+def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
+    """Return the entry of an engine that is held back, with the engines that take its place."""
+    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
+    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
 
 
 def _need_text(agent: AgentView) -> str:

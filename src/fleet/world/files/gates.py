@@ -66,15 +66,15 @@ class Gate:
         self._who = who
         self._lock = FileLock(path)
 
-    def take(self, *, wait: float = 0) -> None:
-        """Lock the gate. Raise GateHeld when somebody else still holds it after `wait` seconds."""
+    def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
+        """Lock the gate; look every so many seconds. GateHeld when somebody else still holds it after `wait` seconds."""
         if self._lock.fd >= 0:
             raise self._held_by("this process")
         deadline = self._clock.ticks() + wait
         while not self._try_lock():
             if self._clock.ticks() >= deadline:
                 raise self._held_by("an unknown process")
-            self._clock.wait(_LOOK_AGAIN)
+            self._clock.wait(every)
 
     def give(self) -> None:
         """Unlock the gate, if it is locked."""

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.model.branches import head_ref
+from fleet.model.branches import HEADS, branch_in, head_ref
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class Holder:
         return f"checked out in {self.path}" + (
             " (core.bare is true there, which is wrong)" if self.called_bare else ""
         )
+
+
+def local_branches(git: Git, repository: str) -> list[str]:
+    """Return the names of all branches of a repository."""
+    done = git.run("for-each-ref", repository, "for-each-ref", "--format=%(refname)", HEADS)
+    return [branch_in(ref) for ref in done.out.splitlines()]
 
 
 def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:

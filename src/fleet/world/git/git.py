@@ -143,11 +143,7 @@ class Git:
 
     def followed(self, repository: str) -> str:
         """Return the branch that the integration branch is based on; empty when none is stored."""
-        try:
-            with open(f"{git_dir(repository)}/{FOLLOWED_REF}", encoding="utf-8") as file:
-                return branch_in(file.read().removeprefix("ref: ").strip())
-        except (OSError, UnicodeDecodeError):
-            return ""
+        return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
         """Create a ref. False when it exists."""
@@ -238,6 +234,11 @@ class Git:
 
     def _past(self, run: Callable[[], Done], near: str) -> Done:
         return locks.past(run, near, self._sees_everyone, self.funnel)
+
+    def remove_stale_locks(self, path: str, branch: str) -> list[str]:
+        """Remove the locks that a killed git left for a worktree of fleet's and its branch; return those that are gone."""
+        place = pointers.read(pointers.tree_of(self._home, path), self._knows)
+        return locks.remove_stale(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
         """Return the uncommitted work of a worktree; None when git does not say."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from glob import escape as glob_escape
+from glob import glob
 from time import sleep
 from typing import TYPE_CHECKING
 
+from fleet.model.branches import head_ref
 from fleet.world.git import leftovers
 from fleet.world.process import ps
 
@@ -15,10 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.world.funnel import Funnel
+    from fleet.world.git.pointers import Place
     from fleet.world.process.programs import Done
 
 _BLOCKED = re.compile(r"Unable to create '([^'\n]+\.lock)': File exists")
 _SETTLING = 0.2
+_OF_WORKTREE = ("index.lock", "HEAD.lock")
 _MOST = 4  # index, head, branch, packed branches
 
 
@@ -32,6 +37,17 @@ def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], 
     return done
 
 
+def remove_stale(place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> list[str]:
+    """Remove the locks that a killed git left where a worktree and its branch are written; return those that are gone.
+
+    A lock that somebody may hold stays.
+    """
+    names = [f"{place.entry}/{name}" for name in _OF_WORKTREE] + [f"{place.common}/{head_ref(branch)}.lock"]
+    inside = glob(f"{glob_escape(place.entry)}/modules/**/index.lock", recursive=True)
+    there = [lock for lock in (*names, *inside) if os.path.isfile(lock)]
+    return [lock for lock in there if _is_gone(lock, near, sees_everyone, funnel)]
+
+
 def _around(lock: str, near: str) -> list[str]:
     """Return where the git that holds this lock would run: one worktree for an index, else every worktree of the repository."""
     if lock.endswith("/index.lock"):
@@ -43,16 +59,18 @@ def _around(lock: str, near: str) -> list[str]:
 
 
 def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Whether the lock that git complains of is gone after a moment, or was stale and is removed now.
+    """Whether the lock that git complains of is gone after a moment, or was stale and is removed now."""
+    found = _BLOCKED.search(said)
+    return found is not None and _is_gone(found[1], near, sees_everyone, funnel)
+
+
+def _is_gone(lock: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
+    """Whether a lock is gone after a moment, or was stale and is removed now.
 
     It is stale when no process has it open and no other git works near it. Where not all processes can be seen, it
     stays.
     """
-    found = _BLOCKED.search(said)
-    if found is None:
-        return False
     sleep(_SETTLING)  # a living git closes it a moment before it renames it
-    lock = found[1]
     if not os.path.exists(lock):
         return True
     if not sees_everyone() or ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:

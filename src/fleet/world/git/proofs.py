@@ -94,6 +94,13 @@ class GitProofs:
         _must(done, f"say which commits {', '.join(refs)} contains")
         return (set(wanted) & set(done.out.split())) | (gone & set(wanted))
 
+    def files_at(self, repository: str, commit: str) -> dict[str, str]:
+        """Return the files of a commit by name, each with its mode and the hash of its content."""
+        done = self._git.run("ls-tree", repository, "ls-tree", "-r", "-z", "--full-tree", commit)
+        _must(done, f"list the files of {commit[:12]}")
+        entries = (entry.partition("\t") for entry in done.out.split("\0") if entry)
+        return {name: what for what, _tab, name in entries}
+
     # what a worktree of fleet's shows ---------------------------------------------------------------------------------
     def hidden_files(self, path: str) -> set[str]:
         """Return the tracked files whose changes git is configured to ignore."""

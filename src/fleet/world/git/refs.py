@@ -9,7 +9,7 @@ import os
 import select
 from time import monotonic
 
-from fleet.model.branches import HEADS, head_ref
+from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
 from fleet.world.git import pointers
 
 TYPE_CHECKING = False
@@ -53,6 +53,24 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
     known = {name: packed.get(head_ref(name)) if text is None else text for name, text in loose.items()}
     there = {name: commit.strip() for name, commit in known.items() if commit is not None}
     return there if all(map(_is_commit, there.values())) else None
+
+
+def followed(git_dir: str) -> str:
+    """Return the branch that the integration branch is based on; empty when none is stored."""
+    try:
+        return branch_in((_text(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
+    except (OSError, ValueError):
+        return ""
+
+
+def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
+    """Whether work may wait to land: the integration branch exists, and is not where its target is.
+
+    Without a name, the target is the branch that was kept. True where only git can tell.
+    """
+    target = target or followed(git_dir)
+    tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
+    return tips is None or (integration in tips and tips.get(target) != tips[integration])
 
 
 def head_commit(worktree: str) -> str | None:

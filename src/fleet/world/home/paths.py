@@ -10,6 +10,7 @@ TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
 FLEET_LINK = "bin/fleet"
 LAST_HOOK_ERROR = "hooks/last-error"
+KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` last
 
 PROJECTS = "projects"
 INBOX = "inbox"
@@ -49,6 +50,11 @@ def worktree(project: str, slug: str) -> str:
 def merge_tree(project: str, dispatch: str) -> str:
     """Return the worktree in which a finisher merges."""
     return f"projects/{project}/merges/{dispatch}"
+
+
+def warm_tree(project: str) -> str:
+    """Return the prepared worktree in which a project's work is merged. No dispatch has such an id."""
+    return f"projects/{project}/merges/warm"
 
 
 def worker_dir(project: str, slug: str) -> str:
@@ -101,6 +107,11 @@ def prompt(dispatch: str) -> str:
     return f"inbox/{dispatch}.md"
 
 
+def agent_environment(dispatch: str) -> str:
+    """Return the file of the variables that wait for an agent's launch."""
+    return f"environments/{dispatch}.json"
+
+
 def log(dispatch: str, about: str = "") -> str:
     """Return the file of what an agent showed, or of what a command that ran for it printed."""
     return f"logs/{dispatch}.{about}.log" if about else f"logs/{dispatch}.log"
@@ -129,6 +140,11 @@ def job_step(ident: str, name: str = "") -> str:
 def trust(project: str) -> str:
     """Return the file of the settings of a repository that a person has trusted."""
     return f"trust/{project}.json"
+
+
+def allowed(project: str) -> str:
+    """Return the file of the commands that a person has allowed the agents of a project for always."""
+    return f"allow/{project}.json"
 
 
 def removed(project: str, at: int) -> str:

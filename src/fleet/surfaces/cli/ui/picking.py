@@ -18,6 +18,7 @@ _PROBLEMS = (
     "asks",
     "stopped, no report",
     "limit",
+    "login",
     "failed_turn",
     "silent",
     "stopped",

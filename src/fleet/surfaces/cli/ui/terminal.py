@@ -30,6 +30,7 @@ AGENT_COLOURS = {
     "asks": "yellow",
     "idle": "yellow",
     "limit": "red",
+    "login": "red",
     "silent": "yellow",
     "stopped": "yellow",
     "exited": "red",

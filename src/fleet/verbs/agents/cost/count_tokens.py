@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import conversations
-from fleet.engines.prices import prices
+from fleet.engines.kept import conversations
+from fleet.engines.kept.prices import prices
+from fleet.engines.kept.tokens import Position, Tokens
+from fleet.engines.kept.usage import files_of, read_new
 from fleet.engines.reader import engine as read_engine
-from fleet.engines.usage import Position, Tokens, files_of, read_new
 from fleet.model.agents.budgets import day_of
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q
@@ -21,9 +22,9 @@ from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.engines.prices import Prices
+    from fleet.engines.kept.prices import Prices
+    from fleet.engines.kept.tokens import Spent
     from fleet.engines.reader import Engine
-    from fleet.engines.usage import Spent
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer, Context

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import command, prompt, readiness
+from fleet.engines import command, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.engine_choices import engine_choices, model_for
-from fleet.model.agents.own_commands import commands_of
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
+from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.agents.cost import count_tokens, engine_holds
+from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
 from fleet.world.process.children import Child, Ended
@@ -137,6 +137,7 @@ class StepRun:
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
+        allowed = allow.of_agent(context, where.project, JOB_STEP)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
@@ -144,12 +145,14 @@ class StepRun:
             autonomy=autonomy,
             model=model,
             conversation=self._conversation or "",
-            allow=commands_of(JOB_STEP),
+            allow=allowed,
             fleet_home=where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
         who = committer(context.world.git, where.cwd) if engine.committer else {}
-        env = command.environment(engine, environment(where), {"FLEET_PROMPT_FILE": path, **who})
+        env = command.environment(
+            engine, environment(where), {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)}
+        )
         return command.headless(engine, wanted), env
 
     def _head(self) -> str | None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet.world.git import worktree_status
-from fleet.world.git.nested.submodules import modules_of, recorded, repositories
+from fleet.world.git.nested.submodules import WITHOUT_FILES, modules_of, recorded, repositories
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
     """Whether a submodule's repository has commits that are nowhere else; True when git does not say."""
     known = ""
     if os.path.isdir(checkouts):
-        refs = git.run("for-each-ref", checkouts, "for-each-ref", "--format=^%(objectname)").out
-        head = git.resolve(checkouts, "HEAD")
+        refs = git.run("for-each-ref", checkouts, *WITHOUT_FILES, "for-each-ref", "--format=^%(objectname)").out
+        head = git.run("rev-parse", checkouts, *WITHOUT_FILES, "rev-parse", "--verify", "--quiet", "HEAD").out.strip()
         known = refs + (f"^{head}\n" if head else "")
     words = ("--max-count=1", "--ignore-missing", "--stdin", "--all", "--reflog", "--not", "--remotes")
-    done = git.run("rev-list", module, "-c", "protocol.allow=never", "rev-list", *words, given=known)
+    done = git.run("rev-list", module, *WITHOUT_FILES, "rev-list", *words, given=known)
     return not done.ok or bool(done.out.strip())

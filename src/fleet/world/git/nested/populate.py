@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.world.git import leftovers
 from fleet.world.git.git import said
-from fleet.world.git.nested.submodules import recorded
+from fleet.world.git.nested.submodules import WITHOUT_FILES, recorded
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fleet.world.git.worktree_status import Ask
     from fleet.world.process.programs import Done
 
+_LONG = 3_600.0
 # For one call each: a path of fleet's choice, or the address that the user's checkout was cloned from.
 _FROM_PATH = ("protocol.allow=never", "protocol.file.allow=always")
 _FROM_CHECKOUTS_ADDRESS = tuple(f"protocol.{name}.allow=always" for name in ("file", "git", "http", "https", "ssh"))
@@ -80,8 +81,9 @@ def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str,
     own, source = f"{level.own}/modules/{sub.name}", _with_commit(git, there, sub.commit)
     rules = _FROM_PATH if source else _FROM_CHECKOUTS_ADDRESS
     if os.path.isdir(own) and not _with_commit(git, (own,), sub.commit):
-        flags = (word for rule in rules for word in ("-c", rule))
-        done = git.run("fetch", own, *flags, "fetch", "--quiet", "--no-tags", source or url, sub.commit, limit=3_600.0)
+        flags = (*WITHOUT_FILES, *(word for rule in rules for word in ("-c", rule)))
+        fetch = ("fetch", "--quiet", "--no-tags", source or url, sub.commit)
+        done = git.run("fetch", own, *flags, *fetch, limit=_LONG)
         if not done.ok:
             return done
     words = ("update", "--quiet", "--checkout", "--force", "--", f":(literal){sub.path}")
@@ -91,15 +93,15 @@ def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str,
 
 def _with_commit(git: Git, places: tuple[str, ...], commit: str) -> str:
     """Return the first of these repositories that has a commit; empty when none has."""
-    words = ("-c", "protocol.allow=never", "cat-file", "-e", f"{commit}^{{commit}}")
+    words = (*WITHOUT_FILES, "cat-file", "-e", f"{commit}^{{commit}}")
     return next((place for place in places if git.run("cat-file", place, *words).ok), "")
 
 
 def _setting(git: Git, place: str, name: str) -> str:
-    return git.run("config", place, "config", "--get", name).out.strip()
+    return git.run("config", place, *WITHOUT_FILES, "config", "--get", name).out.strip()
 
 
 def _set(git: Git, place: str, name: str, value: str) -> None:
-    done = git.run("config", place, "config", name, value)
+    done = git.run("config", place, *WITHOUT_FILES, "config", name, value)
     if not done.ok:
         raise errors.GitRefused(what=f"set {name} of {place}", why=said(done))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fleet.world.git.worktree_status import Ask, Status
 
 _GITLINK = "160000"
+# For commands that need no files, in the repository of a submodule: its configuration names a folder that may be gone.
+WITHOUT_FILES = ("--work-tree=/", "-c", "protocol.allow=never")
 
 
 class Submodule(NamedTuple):

@@ -50,7 +50,7 @@ def attach(agent: str | None) -> None:
 @click.option("--history", is_flag=True, help="print the whole history of the terminal")
 @json_option
 def peek(agent: str | None, *, history: bool, json: bool) -> None:
-    """Print what an agent's terminal shows now, without joining it.
+    """Print what an agent's terminal shows now, without joining it; for a merge, what its verify command has printed so far.
 
     \b
     Examples:
@@ -89,7 +89,7 @@ def _print_screen(text: str) -> None:
 
 def _has_log(fleet: Fleet, agent: str) -> bool:
     """Whether the home keeps a log file of this id."""
-    return not {f"{agent}.log", f"{agent}.verify.log"}.isdisjoint(fleet.files.names(paths.LOGS))
+    return not {f"{agent}.log", f"{agent}.verify.log", f"{agent}.setup.log"}.isdisjoint(fleet.files.names(paths.LOGS))
 
 
 @click.command("diff")

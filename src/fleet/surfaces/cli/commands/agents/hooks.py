@@ -143,7 +143,7 @@ def list_limits(*, json: bool) -> None:
 @click.argument("engine")
 @unkeyed
 def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
-    """Release an engine that works again.
+    """Release an engine that works again. One agent that it stopped continues first, the others when its model has answered.
 
     \b
     Examples:
@@ -154,7 +154,15 @@ def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
     if given["json"]:
         terminal.say_json(lifted)
         return
-    terminal.say(f"{engine} is {'not held back any more' if lifted.lifted else 'not held back'}")
+    terminal.say(
+        f"{engine} is {'not held back any more: the next agent tries it' if lifted.lifted else 'not held back'}"
+    )
+    if lifted.continued:
+        terminal.say(f"  told to continue: {', '.join(lifted.continued)}")
+    if lifted.waiting:
+        terminal.say(
+            f"  follow when its model has answered, at the coordinator's next tick: {', '.join(lifted.waiting)}"
+        )
 
 
 @limits.command("allow")

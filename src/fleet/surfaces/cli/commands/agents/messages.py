@@ -122,18 +122,50 @@ def answer(question: str, words: tuple[str, ...], **given: Unpack[Unkeyed]) -> N
 
 
 @click.command("approve")
-@click.argument("question")
+@click.argument("question", required=False)
+@click.option("--always", is_flag=True, help="and let all agents of the project run exactly this command from now on")
+@click.option("--prefix", metavar="WORDS", help="and let them run every command that begins with these words")
+@click.option("--all", "everything", is_flag=True, help="permit everything that agents ask for now")
+@click.option("-p", "--project", metavar="NAME", help="with --all: only of this project")
 @unkeyed
-def approve(question: str, **given: Unpack[Unkeyed]) -> None:
-    """Permit what an agent asks to do.
+def approve(
+    question: str | None,
+    *,
+    always: bool,
+    prefix: str | None,
+    everything: bool,
+    project: str | None,
+    **given: Unpack[Unkeyed],
+) -> None:
+    """Permit what an agent asks to do: this time, or for always in its project.
+
+    What you allow for always is kept in the fleet home. `fleet config show` lists it, `fleet config show --share` prints
+    it as a line for fleet.toml. Only one simple command can be allowed so: no quotes, no && and the like.
 
     \b
     Examples:
       fleet approve 5c0ffee1
-      fleet approve fix-login
+      fleet approve fix-login --always
+      fleet approve fix-login --prefix "uv run pytest"
+      fleet approve --all
     """
+    if everything == (question is not None) or (everything and (always or prefix is not None)):
+        raise errors.BadInput(
+            what="name the question: `fleet approve QUESTION [--always]`; or say `fleet approve --all`"
+        )
+    as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        _print_answer(fleet.messages.answer(question, ["allow"], kind="permission"), as_json=given["json"])
+        if question is not None:
+            _print_answer(fleet.messages.approve(question, always=always, prefix=prefix), as_json=as_json)
+            return
+        answered = fleet.messages.approve_all(project)
+    if as_json:
+        terminal.say_json(answered)
+        return
+    for each in answered:
+        terminal.say(f"{each.agent} asked: {' '.join(each.text.split())} → {each.answer}")
+    if not answered:
+        terminal.say("nobody asks for a permission")
 
 
 @click.command("deny")
@@ -159,6 +191,8 @@ def _print_answer(answered: Answered, *, as_json: bool) -> None:
         return
     now = "" if answered.taken else f"; the agent has not taken it yet, `fleet peek {answered.agent}` shows it"
     terminal.say(f"{answered.agent} asked: {' '.join(answered.text.split())} → {answered.answer}{now}")
+    if answered.always is not None:
+        terminal.say(f"agents of {answered.project} run `{answered.always}` without asking from now on")
 
 
 def _print_question(question: Question) -> None:

@@ -9,7 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.api.homes.sweep import PHASES
+from fleet.api.homes.sweep import CLEAN, PHASES
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -123,6 +123,8 @@ def _print_findings(findings: list[Swept]) -> None:
 def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     """Show what leaked, ask once, and release it. Uncommitted work is never deleted: you choose for each such worktree.
 
+    The prepared trees that merges keep for the next merge are removed too; the next merge makes them anew.
+
     \b
     Examples:
       fleet clean
@@ -131,14 +133,14 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
     asking = not yes and not given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
         with waiting("looking for what leaked"):
-            findings = fleet.sweep.run(kill=False)
+            findings = fleet.sweep.run(kill=False, phases=CLEAN)
         moving = [finding for finding in findings if not finding.standing]
         if moving and asking and not _is_confirmed(findings, len(moving)):
             terminal.say("nothing was cleaned up")
             return
         if moving and (yes or asking):
             with waiting("releasing what leaked"):
-                findings = fleet.sweep.run(kill=True)
+                findings = fleet.sweep.run(kill=True, phases=CLEAN)
         if given["json"]:
             terminal.say_json(findings)
             return

@@ -13,8 +13,10 @@ from fleet.model.results.projects import Setting
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading
 from fleet.surfaces.cli.ui import terminal
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.model.agents.allow import Allowed
     from fleet.model.settings.table import SettingValue
 
 _LISTED = 3
@@ -32,27 +34,55 @@ def config() -> None:
 
 
 @config.command("show")
+@click.option("--share", is_flag=True, help="print the allowed commands as a line for fleet.toml, for everybody")
 @reading
-def show(project: str | None, *, json: bool) -> None:
-    """List every setting with its value, and the file and line that sets it.
+def show(project: str | None, *, share: bool, json: bool) -> None:
+    """List every setting with its value, and the file and line that sets it; then what you have allowed for always.
 
     \b
     Examples:
       fleet config show
       fleet config show -p web --json
+      fleet config show --share
     """
     with Fleet.open() as fleet:
         try:
             project = fleet.project_here(project)
         except errors.NoProject:
             project = None
+        if share:
+            _print_shared(fleet.settings.allowed(fleet.project_here(project)))
+            return
         settings = [_setting_view(each) for each in fleet.settings.read(project).values()]
+        if project is not None:
+            settings += _approved_views(fleet, project)
     if json:
         terminal.say_json(settings)
         return
     rows = [(setting.name, _value_text(setting.value), _source_text(setting), setting.help) for setting in settings]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
+
+
+def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
+    """Return the commands that a person has approved for always, as rows beside the settings; none when there are none."""
+    approved, source = fleet.settings.approved(project), f"{fleet.home}/{paths.allowed(project)}"
+    rows = (
+        ("allow (approved)", approved.prefixes, "what you let agents run, with whatever stands behind it"),
+        ("allow (exactly)", approved.exact, "what you let agents run, exactly so"),
+    )
+    return [
+        Setting(name=name, value=list(value), source=source, help=text, trusted=True, written=list(value))
+        for name, value, text in rows
+        if value
+    ]
+
+
+def _print_shared(allowed: Allowed) -> None:
+    """Print the allowed commands as TOML. A setting allows what begins with its words, so exact ones are a comment."""
+    terminal.say(f"allow = {dumps(list(allowed.prefixes))}")
+    for command in allowed.exact:
+        terminal.say(f"# allowed only exactly so, by you: {command}")
 
 
 def _value_text(value: object) -> str:

@@ -10,8 +10,8 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
+from fleet.model.settings.engine_choices import engine_choices
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.results.projects import Begun
     from fleet.surfaces.cli.options import Unkeyed
+
+    class UpGiven(Unkeyed):
+        """The options of `fleet up` that are not written into fleet.toml."""
+
+        target: str | None
+
 
 _AUTONOMY = {
     "ask": "nothing: they ask before each step",
@@ -46,6 +52,7 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--engine", metavar="NAME", help="the engine that agents run on")
 @click.option("--autonomy", type=click.Choice(list(_AUTONOMY)), help="what agents may do without asking")
 @click.option("--review", type=click.Choice(list(_REVIEW)), help="who reviews work before it is merged")
+@click.option("--target", metavar="BRANCH", help="the branch that finished work lands on (default: your current one)")
 @click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
 @unkeyed
 def up(
@@ -56,11 +63,12 @@ def up(
     review: str | None,
     *,
     yes: bool,
-    **given: Unpack[Unkeyed],
+    **given: Unpack[UpGiven],
 ) -> None:
     """Set up fleet: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
-    Your choices are written into fleet.toml; settings that it already has are kept. After a reboot the command offers to resume
+    Your choices are written into fleet.toml; settings that it already has are kept. The branch that finished work lands on is kept
+    in the repository, unless fleet.toml sets target. After a reboot the command offers to resume
     interrupted agents. Repeating the command changes nothing.
 
     \b
@@ -75,6 +83,7 @@ def up(
         options = {"engine": engine, "autonomy": autonomy, "review": review}
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
+        chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
         with waiting(f"starting the coordinator of {project}"):
             begun = fleet.projects.begin(project, chosen)
@@ -102,6 +111,17 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
         chosen.autonomy = _ask_choice("What may agents do without asking you?", offered)
     chosen.review = chosen.review or _ask_choice("Who reviews work before it is merged?", _REVIEW)
     return chosen
+
+
+def _ask_target(fleet: Fleet, project: str) -> str | None:
+    """Ask once which branch finished work lands on; None when that is known, or there is nothing to choose from."""
+    choice = fleet.projects.targets(project)
+    if choice.kept or not choice.branches or choice.branches == [choice.current]:
+        return None
+    terminal.say(terminal.paint("Which branch does finished work land on?", "bold"))
+    terminal.say(f"  {', '.join(choice.branches)}")
+    offered = click.Choice(choice.branches)
+    return str(click.prompt("  your choice", type=offered, show_choices=False, default=choice.current))
 
 
 def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
@@ -137,6 +157,8 @@ def _print_begun(begun: Begun) -> None:
     terminal.say(f"project {begun.project} is {begun.path}{'' if begun.new else ' (it was already)'}")
     how = ", ".join(f"{name} {getattr(begun.settings, name)}" for name in _CHOICES)
     terminal.say(f"  {how}{'; written into fleet.toml' if begun.written else ' (as fleet.toml says)'}")
+    if begun.target:
+        terminal.say(f"  finished work lands on {begun.target}, when you say `fleet land`")
     back = begun.coordinator in begun.resumed
     now = "is started" if begun.started else "is resumed" if back else "is running already"
     terminal.say(f"  coordinator {begun.coordinator} {now}")

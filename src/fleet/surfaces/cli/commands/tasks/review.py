@@ -98,6 +98,9 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
     """Refuse to accept work that does not merge or does not pass verify."""
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
+    ahead = fleet.merge.ahead(project=project)
+    if ahead:
+        terminal.warn(f"waiting for the merge of {ahead} …")
     with waiting(f"trying to merge {slug}, and running its verify command"):
         tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:

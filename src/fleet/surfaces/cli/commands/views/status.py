@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from fleet.api.fleet import Fleet
-from fleet.errors.refused import LimitReached
+from fleet.errors.refused import LimitReached, NotWoken, Uncoordinated
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND, age
 from fleet.surfaces.cli.ui import terminal
@@ -17,12 +17,24 @@ if TYPE_CHECKING:
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
-    from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
+    from fleet.model.results.views import (
+        Attempt,
+        Failure,
+        HoldView,
+        Merging,
+        NeedView,
+        Obstacle,
+        Overview,
+        Parked,
+        ToLand,
+    )
 
 _SHOWN = 20
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
+# Obstacles that need a person at once: nobody coordinates the project.
+_UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
 _ENDED = frozenset({"exited", "interrupted"})
 _AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
 _NEED_COMMANDS = {
@@ -49,8 +61,10 @@ def show_status(**given: Any) -> None:
 
 def _print_page(page: Overview, now: int) -> None:
     """Print the sections of the page, then the projects."""
-    _print_section("Needs you", "yellow", (_need_entry(need, now) for need in page.needs_you))
-    in_the_way, no_room = _obstacle_entries(page.in_the_way)
+    alone = [each for each in page.in_the_way if each.kind in _UNCOORDINATED]
+    needs = [*map(_obstacle_entry, alone), *(_need_entry(need, now) for need in page.needs_you)]
+    _print_section("Needs you", "yellow", needs)
+    in_the_way, no_room = _obstacle_entries([each for each in page.in_the_way if each not in alone])
     _print_section("In the way", "red", in_the_way)
     _print_section(
         "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
@@ -59,6 +73,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
     _print_section("Held back", "red", map(_hold_entry, page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
+    _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
         "Ended", "red", (_agent_entry(attempt, now) for attempt in over), "the coordinator or `fleet clean` settles it"
@@ -98,9 +113,13 @@ def _obstacle_entries(obstacles: list[Obstacle]) -> tuple[list[str], list[str]]:
     """Return the entries for what a person has to mend, and those for what passes when an agent ends."""
     entries: tuple[list[str], list[str]] = ([], [])
     for each in obstacles:
-        place = f"{each.project}/{each.slug}" if each.slug else each.project
-        entries[each.kind == LimitReached.__name__].append(_wrap(f"{place}: {each.text}"))
+        entries[each.kind == LimitReached.__name__].append(_obstacle_entry(each))
     return entries
+
+
+def _obstacle_entry(each: Obstacle) -> str:
+    place = f"{each.project}/{each.slug}" if each.slug else each.project
+    return _wrap(f"{place}: {each.text}")
 
 
 def _need_entry(need: NeedView, now: int) -> str:
@@ -139,6 +158,10 @@ def _hold_entry(hold: HoldView) -> str:
 
 def _merge_entry(task: Merging) -> str:
     return f"{_place(task)}  {task.pull_request or task.title}"
+
+
+def _landing_entry(waiting: ToLand) -> str:
+    return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
 
 
 def _agent_entry(attempt: Attempt, now: int) -> str:

@@ -16,7 +16,7 @@ from fleet.model.text.documents.toml_tree import parse
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from fleet.engines.usage import Tokens
+    from fleet.engines.kept.tokens import Tokens
 
 BUILT_IN = Path(__file__).parent / "prices.toml"
 # What may follow a model's name without making it another model: a date, a version of a cloud, a context size.

@@ -11,8 +11,8 @@ import glob
 import json
 import os
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from fleet.engines.kept.tokens import Position, Spent, Tokens
 from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import FLAG, SOME_WORDS, Key
 from fleet.model.text.documents.tables import Table
@@ -46,36 +46,6 @@ TABLE = Table(
         "input_has_cache": Key(FLAG),
     },
 )
-
-
-class Tokens(NamedTuple):
-    """Tokens by their price: new input, output, input read from the cache and written to it."""
-
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-
-    @property
-    def prompt(self) -> int:
-        """How long the prompt of one request was."""
-        return self.input + self.cache_read + self.cache_write
-
-
-class Position(NamedTuple):
-    """How far a file was read: the model of its last record, which record that was, and what was counted of it."""
-
-    offset: int = 0
-    model: str = ""
-    record: str = ""
-    counted: Tokens = Tokens()
-
-
-class Spent(NamedTuple):
-    """The tokens of one answer of a model."""
-
-    model: str
-    tokens: Tokens
 
 
 def files_of(usage: Usage, conversation: str) -> list[str]:

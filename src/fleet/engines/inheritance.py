@@ -1,0 +1,72 @@
+"""Choose the variables that an agent inherits from whoever asked for it.
+
+An engine's file names them (`pass`, names or patterns); a file that does not name any takes all. The environment of the
+tmux server decides nothing: only what describes the agent's own terminal is taken from its pane.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fleet.engines.reader import Engine
+
+EVERYTHING = "*"
+# What every agent gets from whoever asked for it: who the person is, how text is written, programs, proxies, certificates.
+BASE = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*", "MANPATH"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+    *("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "EDITOR", "VISUAL", "PAGER", "LS_COLORS", "COLORTERM"),
+)
+# What describes the pane: taken from there, never from whoever asked.
+_OF_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "FLEET_*")
+# What holds only for the terminal, shell or git command of whoever asked. Passed on only when it is named in full.
+_NOT_PASSED = (*_OF_PANE, "GIT_*", "STY", "WINDOW", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_")
+
+
+def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the names and patterns of the variables that an agent of the engine inherits. `more` are the person's."""
+    sandbox = (engine.root_sandbox,) if engine.root_sandbox else ()
+    return (*BASE, *(engine.passes if engine.passes is not None else (EVERYTHING,)), *engine.require, *sandbox, *more)
+
+
+def required(engine: Engine, more: Iterable[str] = ()) -> list[str]:
+    """Return the names that an agent of the engine cannot do without; a pattern requires nothing."""
+    return [name for name in dict.fromkeys((*engine.require, *more)) if not _is_pattern(name)]
+
+
+def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
+    """Return the variables of an environment that are named."""
+    kept = tuple(named)
+    return {name: value for name, value in given.items() if is_named(name, kept)}
+
+
+def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
+    """Return the environment for an agent that no person asks for: what was kept of a person's environment.
+
+    Of this process's own environment it has only what nobody keeps: variables that no engine names.
+    """
+    names = tuple(name for name in known if name != EVERYTHING)
+    return {name: value for name, value in own.items() if not is_named(name, names)} | dict(kept)
+
+
+def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which an agent is launched: what was passed on, and what describes its pane."""
+    return {**passed, **{name: value for name, value in pane.items() if _matches(name, _OF_PANE)}}
+
+
+def is_named(name: str, named: tuple[str, ...]) -> bool:
+    """Whether a variable is named: in full, or by a pattern that holds for it."""
+    return name in named or (_matches(name, named) and not _matches(name, _NOT_PASSED))
+
+
+def _matches(name: str, named: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in named)
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")

@@ -1,0 +1,74 @@
+"""Translate allowed commands into the permission settings of an engine: words of its command line, or a variable.
+
+An engine's file says how: `allow` are the words for the beginning of a command, `allow_exactly` those for one command.
+An engine that takes a JSON document in a variable has the table [permissions]:
+
+    variable    the variable; its document is the one in [env]
+    path        the keys that lead to the place of commands in the document
+    prefix      the patterns for the beginning of a command
+    exactly     the patterns for one command
+    value       the value of each pattern
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.text.documents.kinds import SOME_WORDS, TEXT, Key
+from fleet.model.text.documents.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fleet.engines.reader import Engine
+    from fleet.model.agents.allow import Allowed
+
+_REST = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """The table [permissions] of an engine's file."""
+
+    variable: str
+    path: tuple[str, ...]
+    prefix: tuple[str, ...]
+    exactly: tuple[str, ...]
+    value: str
+
+
+TABLE = Table(
+    "[permissions]",
+    {
+        **dict.fromkeys(("variable", "value"), Key(TEXT, required=True)),
+        **dict.fromkeys(("path", "prefix", "exactly"), Key(SOME_WORDS, required=True)),
+    },
+)
+
+
+def words(engine: Engine, allowed: Allowed) -> list[str]:
+    """Return the words that let the engine run these commands without a question; none for an engine without such words."""
+    return [*_each(engine.allow, allowed.prefixes), *_each(engine.allow_exactly, allowed.exact)]
+
+
+def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
+    """Return the variable that lets the engine run these commands without a question; none for an engine without it."""
+    table = engine.permissions
+    if table is None:
+        return {}
+    document = json.loads(engine.env.get(table.variable, "{}"))
+    place = document
+    *way, last = table.path
+    for key in way:
+        place = place.setdefault(key, {})
+    patterns = [*_each(table.prefix, allowed.prefixes), *_each(table.exactly, allowed.exact)]
+    # The last pattern that fits a command counts, so the rule for all others stands first.
+    place[last] = {_REST: place.get(last, "ask"), **dict.fromkeys(patterns, table.value)}
+    return {table.variable: json.dumps(document)}
+
+
+def _each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
+    kept = list(words)
+    return [word.replace("{command}", command) for command in commands for word in kept]

@@ -1,0 +1,45 @@
+"""agent_environment: the file with the variables that an agent gets from whoever asked for it.
+
+Keys wait there, for their owner alone, from the dispatch until the launch reads and deletes the file. They are never in the
+database.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.resources.coord_prompt_inbox import look_at_file
+from fleet.world.home import environment, paths
+
+if TYPE_CHECKING:
+    from fleet.model.dispatch.claim import Claim, Look
+    from fleet.resources.kind import Order
+    from fleet.world.world import World
+
+
+class AgentEnvironment:
+    """The file environments/<dispatch id>.json in the home."""
+
+    name = "agent_environment"
+    klass = "delivery"
+    by_program = False
+
+    def name_for(self, order: Order, _world: World) -> str:
+        """Return the path of the file, relative to the home."""
+        return paths.agent_environment(order.dispatch)
+
+    def data_for(self, _order: Order, _world: World) -> dict[str, str]:
+        """Return nothing: values of variables are not kept in the database."""
+        return {}
+
+    def look(self, claim: Claim, world: World) -> Look:
+        """Return `ours` for a regular file at the claim's path; absent after the launch."""
+        return look_at_file(f"{world.home}/{claim.name}")
+
+    def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
+        """Write the file, atomically and for its owner alone."""
+        environment.write(world.files, claim.name, order.passed)
+
+    def release(self, claim: Claim, world: World, _lock: int) -> None:
+        """Delete the file, if the launch never came to do it."""
+        world.files.unlink(claim.name)

@@ -1,0 +1,97 @@
+"""Prepare a worktree: copy the ignored files that .worktreeinclude names, and run the project's setup command.
+
+A task's worktree and the tree in which work is merged are prepared by the same code: verify finds what agents find.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.text import escapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fleet.world.world import World
+
+_REASON = 300
+_SETUP_LIMIT = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation:
+    """What a worktree needs before anybody works in it."""
+
+    repository: str
+    path: str
+    # The ignored files of the user's checkout to copy, by their paths in it.
+    copies: tuple[str, ...]
+    # The setup command, None when there is none, and the file for its output.
+    setup: str | None
+    log: str
+    env: Mapping[str, str] | None = None
+
+
+def prepare(world: World, wanted: Preparation) -> None:
+    """Prepare a worktree. Raise SetupFailed when the setup command fails. Safe to repeat."""
+    copy_files(world, wanted.repository, wanted.path, wanted.copies)
+    run_setup(world, wanted)
+
+
+def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -> None:
+    """Copy files of the user's checkout into a worktree."""
+    for name in names:
+        source, target = os.path.join(repository, name), os.path.join(path, name)
+        world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
+
+
+def run_setup(world: World, wanted: Preparation) -> None:
+    """Run the setup command in a worktree, with a log. Raise SetupFailed when the command fails."""
+    if not wanted.setup:
+        return
+    words = ["/bin/sh", "-c", wanted.setup]
+    run = world.programs.record(
+        "worktree.setup", words, path=wanted.log, limit=_SETUP_LIMIT, cwd=wanted.path, env=wanted.env
+    )
+    if not run.ok:
+        output = escapes.tail(" ".join(f"{run.out} {run.err}".split()), _REASON, more=wanted.log)
+        raise errors.SetupFailed(status=run.status, output=output)
+
+
+def _copy_file(source: str, target: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def is_copy(source: str, target: str) -> bool:
+    """Whether a file looks like the copy that was made of another one: same size and time, or the same link."""
+    try:
+        one, other = os.lstat(source), os.lstat(target)
+    except OSError:
+        return False
+    return (one.st_mode, one.st_size, one.st_mtime_ns) == (other.st_mode, other.st_size, other.st_mtime_ns)
+
+
+def files_to_include(world: World, repository: str) -> list[str]:
+    """Return the ignored files of the user's checkout that .worktreeinclude names, without nested repositories."""
+    patterns = os.path.join(repository, ".worktreeinclude")
+    if not os.path.exists(patterns):
+        return []
+    named, ignored = (
+        _ignored_files(world, repository, flag) for flag in (f"--exclude-from={patterns}", "--exclude-standard")
+    )
+    return sorted(named & ignored)
+
+
+def _ignored_files(world: World, repository: str, flag: str) -> set[str]:
+    """Return the untracked files that git ignores by the given exclude option; empty when git fails."""
+    place = [f"--git-dir={repository}/.git", f"--work-tree={repository}"]
+    words = ["git", *place, "ls-files", "-z", "--others", "--ignored", flag]
+    listed = world.programs.run("git ls-files", words, limit=60, cwd=repository, exact=True)
+    return {name for name in listed.out.split("\0") if name and not name.endswith("/")} if listed.ok else set()

@@ -1,0 +1,221 @@
+"""Merge several tasks together: one on top of another in one tree, verified once, and published in one step.
+
+When the last commit is red, the batch is split in halves, down to the single task that is to blame. A task in conflict
+with those before it is tried again after them. Each task has a finisher dispatch and a merge commit of its own; the
+integration branch is moved to the last commit by one compare-and-set. When the process is killed, the next merge, tick
+or sweep asks git for each finisher how far it came, as for a single merge.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.branches import head_ref
+from fleet.model.text.times import HOUR
+from fleet.store import queries as q
+from fleet.store import tasks
+from fleet.store.transaction import Change
+from fleet.verbs.merge.finisher import begin_finisher, end_finisher, is_unchanged, record_merge
+from fleet.verbs.merge.tree.attempt import merge_and_verify
+from fleet.verbs.merge.tree.verify import own_verify
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.model.results.merge import Merged
+    from fleet.resources.kind import Order
+    from fleet.store.queries import TaskState
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+    from fleet.verbs.merge.tree.merging import Made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A task to be merged: the order for its finisher, and the task's state when it was looked at."""
+
+    order: Order
+    was: TaskState
+
+    @property
+    def slug(self) -> str:
+        """The task."""
+        return self.order.slug or ""
+
+
+@dataclass(slots=True)
+class Results:
+    """What became of each task."""
+
+    merged: dict[str, Merged] = field(default_factory=dict)
+    refused: dict[str, Exception] = field(default_factory=dict)
+
+
+def merge_entries(context: Context, entries: list[Entry], results: Results) -> None:
+    """Merge tasks, as many together as the setting `merge_batch` allows. A task with its own verify is merged alone."""
+    for group in _groups(context, entries):
+        _merge_group(context, group, results)
+
+
+def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
+    """Return the groups of tasks to try together, in the order in which they were asked for."""
+    groups: list[list[Entry]] = []
+    shared: list[Entry] = []
+    for entry in entries:
+        most = int(context.setting("merge_batch", entry.order.project))
+        if own_verify(context, entry.order):
+            groups.append([entry])
+            continue
+        if not shared or len(shared) >= most:
+            shared = []
+            groups.append(shared)
+        shared.append(entry)
+    return groups
+
+
+def _merge_group(context: Context, group: list[Entry], results: Results) -> None:
+    """Begin a finisher for each task of a group, and try the group until each task is merged or refused."""
+    waiting = [[entry for entry in group if _is_begun(context, entry, results)]]
+    while waiting := [each for each in waiting if each]:
+        try:
+            waiting = [*_try_group(context, waiting[0], results), *waiting[1:]]
+        except KeyboardInterrupt:
+            for entry in (entry for each in waiting for entry in each if entry.slug not in results.merged):
+                end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
+            raise
+
+
+def _is_begun(context: Context, entry: Entry, results: Results) -> bool:
+    """Record the finisher of a task. False when that is refused, for example because an agent works on the task."""
+    try:
+        begin_finisher(context, entry.order)
+    except errors.FleetError as error:
+        results.refused[entry.slug] = error
+        return False
+    return True
+
+
+def _try_group(context: Context, group: list[Entry], results: Results) -> list[list[Entry]]:
+    """Merge, verify and publish a group; return the groups that are to be tried next."""
+    group = _at_the_tip(context, group)
+    try:
+        made = merge_and_verify(context, [entry.order for entry in group])
+        _publish(context, group, made)
+    except (errors.FleetError, OSError) as error:
+        if len(group) > 1:
+            return _split(context, group, error)
+        _refuse(context, group[0], error, results)
+        return []
+    for entry, each in _pairs(group, made):
+        _point_to_output(context, group[0], entry)
+        results.merged[entry.slug] = _record(context, entry, each)
+    return [[entry for entry in group if entry.slug not in results.merged]]
+
+
+def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
+    """Say, in the log of a finisher that was verified with others, which finisher has the output of verify."""
+    log = f"{context.world.home}/{paths.log(first.order.dispatch, 'verify')}"
+    if entry.slug != first.slug and os.path.exists(log):
+        text = f"verified together with {first.slug}: `fleet logs {first.order.dispatch}` has the output\n"
+        context.world.files.publish(paths.log(entry.order.dispatch, "verify"), text.encode())
+
+
+def _split(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
+    """Return the parts of a group that could not be merged together: the first task if it is to blame, else halves."""
+    _withdraw(context, group)
+    is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
+    middle = 1 if is_of_first else (len(group) + 1) // 2
+    return [group[:middle], group[middle:]]
+
+
+def _pairs(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
+    by_dispatch = {entry.order.dispatch: entry for entry in group}
+    return [(by_dispatch[each.order.dispatch], each) for each in made]
+
+
+def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
+    """Return the group with the commit at which the integration branch is now as the base of each order."""
+    order = group[0].order
+    tip = context.world.git.resolve(order.repository, head_ref(order.integration)) or order.base
+    return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
+
+
+def _publish(context: Context, group: list[Entry], made: list[Made]) -> None:
+    """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
+
+    From the announcement on nobody can change the tasks; what a person decided before it counts, and raises Refused.
+    """
+    order = group[0].order
+    context.commit(_announce(_pairs(group, made)))
+    if not context.world.proofs.move_and_keep(
+        order.repository, order.integration, new=made[-1].commit, old=order.base or ""
+    ):
+        raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
+
+
+def _announce(pairs: list[tuple[Entry, Made]]) -> Change[None]:
+    """Return the change that announces merge commits, unless somebody has changed one of the tasks."""
+
+    def work(tx: Tx) -> None:
+        for entry, each in pairs:
+            project, slug = each.order.project, entry.slug
+            tx.about(project, slug)
+            now = tasks.state(tx, project, slug)
+            if not is_unchanged(now, entry.was):
+                what = f"{project}/{slug} was changed meanwhile, it is {now.status} now; nothing was merged"
+                raise errors.Refused(what=what)
+            q.announce_merge(tx, id=each.order.dispatch, commit=each.commit, at=tx.at)
+        tx.note(announced={entry.slug: each.commit for entry, each in pairs})
+
+    return Change(f"announce the merge of {', '.join(entry.slug for entry, _each in pairs)}", work)
+
+
+def _withdraw(context: Context, group: list[Entry]) -> None:
+    """Take back what was announced, so that the tasks can be changed while their merge is tried again."""
+
+    def work(tx: Tx) -> None:
+        tx.about(group[0].order.project)
+        for entry in group:
+            q.announce_merge(tx, id=entry.order.dispatch, commit=None, at=tx.at)
+        tx.note(withdrawn=[entry.slug for entry in group])
+
+    context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
+
+
+def _record(context: Context, entry: Entry, made: Made) -> Merged:
+    """End the finisher and record the merge of its task, in one transaction."""
+    order = made.order
+    facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}
+    return record_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
+
+
+def _refuse(context: Context, entry: Entry, error: Exception, results: Results) -> None:
+    """End the finisher of a task that could not be merged, and park the task if the error says so."""
+    most = context.setting("limits.failed_spawns")
+    end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))
+    results.refused[entry.slug] = error
+
+
+def _park_failed_merge(entry: Entry, most: int, tx: Tx, error: Exception) -> str | None:
+    """Park the task after a failed merge.
+
+    Return the stage at which the task is parked, None when it is not parked. A conflict or a failed verify parks the
+    task at the stage that can repair it. Any other error parks the task for a person, but only after `most` failures in
+    an hour. A task that somebody has changed meanwhile is left as it is.
+    """
+    order, was = entry.order, entry.was
+    project, slug, why = order.project, entry.slug, str(error)
+    if not is_unchanged(tasks.state(tx, project, slug), was):
+        return None
+    if isinstance(error, errors.NotMergeable):
+        stage = str(error.facts["stage"])
+    else:
+        q.add_spawn_failure(tx, project=project, slug=slug, dispatch=order.dispatch, at=tx.at, why=why)
+        failures = q.count_spawn_failures(tx, project=project, slug=slug, since=tx.at - HOUR).n
+        stage = "finisher" if failures >= most else ""
+    if stage:
+        tasks.park(tx, project, slug, was.status, stage=stage, reason=why, message=f"not merged: {why}")
+    return stage or None

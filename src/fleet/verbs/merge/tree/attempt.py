@@ -1,0 +1,152 @@
+"""One attempt to merge and verify: choose the tree, merge in it, prepare it, run verify.
+
+Work that has no verify command, and projects that need no preparation, are merged in a bare tree that is thrown away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.resources import KINDS
+from fleet.resources.warm_tree import reset
+from fleet.store import bundles
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import acquire, intent, release
+from fleet.verbs.merge.tree.merging import merge_in_turn
+from fleet.verbs.merge.tree.prepare import prepare_bare, prepare_warm, wanted_preparation
+from fleet.verbs.merge.tree.verify import check_out_submodules, verify_command, verify_merge
+from fleet.verbs.merge.tree.warm import renew, take_warm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.model.dispatch.claim import Claim
+    from fleet.resources.kind import Order
+    from fleet.resources.worktree.prepare import Preparation
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+    from fleet.verbs.merge.tree.merging import Made
+    from fleet.verbs.merge.tree.warm import Warm
+    from fleet.world.files.locks import FileLock
+
+_LOCK_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """What is to be merged, and what its verify command needs."""
+
+    orders: Sequence[Order]
+    # None when a bare tree will do, and when nothing is verified.
+    wanted: Preparation | None
+    command: str | None
+    advice: str
+
+    @property
+    def first(self) -> Order:
+        """The order whose finisher answers for the tree and for the processes of setup and verify."""
+        return self.orders[0]
+
+
+def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool = True, advice: str = "") -> list[Made]:
+    """Merge the orders one on top of another into the base of the first, and verify the last commit once.
+
+    Return the merges that were made; of several orders, those in conflict with the ones before them are left out.
+    NotMergeable after a conflict of the first; NotVerified when setup or verify failed on the merged files. A single
+    order that fails in a tree that was used before is tried once more in a new one.
+    """
+    command = verify_command(context, orders[0]) if verify else None
+    wanted = wanted_preparation(context, orders[0]) if command else None
+    attempt = _Attempt(orders=orders, wanted=wanted, command=command, advice=advice)
+    warm = take_warm(context, attempt.first) if wanted else None
+    if warm is None:
+        return _merge_in_scratch(context, attempt)
+    try:
+        return _merge_in_warm(context, attempt, warm)
+    except (errors.NotVerified, errors.SetupFailed):
+        if not warm.used or len(orders) > 1:
+            raise
+    return _merge_in_new(context, attempt, warm)
+
+
+def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
+    """Merge, prepare and verify in the project's warm tree. A tree that git cannot reset is made anew first."""
+    if warm.used and not _is_reset(context, attempt.first, warm):
+        return _merge_in_new(context, attempt, warm)
+    made = _merge(context, attempt, warm.claim)
+    check_out_submodules(context, attempt.first, warm.claim.name)
+    if attempt.wanted is not None:
+        wanted = replace(attempt.wanted, path=warm.claim.name)
+        prepare_warm(context, attempt.first, warm, wanted, made[-1].commit)
+    _verify(context, attempt, warm.claim, made)
+    return made
+
+
+def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
+    """Make the warm tree anew and merge there; in a tree of the finisher's own when that is not possible."""
+    fresh = renew(context, attempt.first, warm)
+    return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
+
+
+def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
+    """Merge and verify in a tree of the first order's own, which is removed afterwards."""
+    first = attempt.first
+    claim = intent(context, KINDS["merge_tree"], first)
+    context.commit(_record_intent(first, claim))
+    acquire(context, [claim], first)
+    try:
+        made = _merge(context, attempt, claim)
+        if attempt.command:
+            check_out_submodules(context, first, claim.name)
+        if attempt.wanted is not None:
+            prepare_bare(context, first, replace(attempt.wanted, path=claim.name), made[-1].commit)
+        _verify(context, attempt, claim, made)
+    finally:
+        release(context, replace(claim, state="live"))  # what is left is released with the finisher
+    return made
+
+
+def _verify(context: Context, attempt: _Attempt, claim: Claim, made: list[Made]) -> None:
+    if attempt.command:
+        verify_merge(context, attempt.first, claim.name, made[-1].commit, attempt.command)
+
+
+def _merge(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
+    """Merge in a tree, with its effect lock: git holds it too, should it outlive this process."""
+    lock = context.world.effect_lock(claim.id)
+    handle = _take(lock, claim)
+    try:
+        return merge_in_turn(context, claim.name, attempt.orders, advice=attempt.advice, lock=handle)
+    finally:
+        lock.give()
+
+
+def _is_reset(context: Context, order: Order, warm: Warm) -> bool:
+    lock = context.world.effect_lock(warm.claim.id)
+    handle = _take(lock, warm.claim)
+    try:
+        return reset(context.world, warm.claim.name, order.base or "", keep=warm.kept, lock=handle)
+    finally:
+        lock.give()
+
+
+def _take(lock: FileLock, claim: Claim) -> int:
+    """Take the effect lock of a tree. Contested when a git that outlived its caller still works there."""
+    try:
+        return lock.take(_LOCK_WAIT)
+    except BlockingIOError:
+        raise errors.Contested(what=f"{claim}: a git of an earlier merge still works in it; try again") from None
+
+
+def _record_intent(order: Order, claim: Claim) -> Change[None]:
+    """Return the change that records the claim on the tree of a finisher."""
+
+    def work(tx: Tx) -> None:
+        tx.about(order.project, order.slug)
+        tx.dispatch = order.dispatch
+        bundles.add_claim(tx, claim)
+        tx.note(claim=str(claim))
+
+    return Change(f"make {claim}", work)

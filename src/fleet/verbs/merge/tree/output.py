@@ -1,0 +1,37 @@
+"""What a running merge shows: the output of its verify command, else of its setup command, as far as it is printed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.store import queries as q
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
+    from fleet.verbs.context import Context
+
+_MERGING = "merging; neither setup nor verify has printed anything yet\n"
+
+
+def running_output(context: Context, row: Dispatch) -> str:
+    """Return what an unfinished finisher shows now.
+
+    Of tasks that are merged together the first one's finisher has the output, and all show it.
+    """
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=row.project, ended=0))
+    together = [each.id for each in rows if each.kind == "finisher" and each.process == row.process]
+    for about in ("verify", "setup"):
+        for ident in dict.fromkeys([row.id, *together]):
+            text = _read(context, paths.log(ident, about))
+            if text:
+                return text
+    return _MERGING
+
+
+def _read(context: Context, name: str) -> str:
+    """Return a log of the home; empty when it is not there."""
+    try:
+        return context.world.files.read(name).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

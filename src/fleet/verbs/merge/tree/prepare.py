@@ -1,0 +1,121 @@
+"""Prepare the tree in which work is merged, as the worktrees of agents are prepared."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.resources.warm_tree import fingerprint, untracked
+from fleet.resources.worktree.prepare import (
+    Preparation,
+    copy_files,
+    files_to_include,
+    is_copy,
+    prepare,
+)
+from fleet.verbs.merge.tree.warm import note
+from fleet.world.git.ignored import digest
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.resources.kind import Order
+    from fleet.verbs.context import Context
+    from fleet.verbs.merge.tree.warm import Warm
+
+
+def wanted_preparation(context: Context, order: Order) -> Preparation | None:
+    """Return what a tree needs before the project's work is verified in it; None when a bare tree will do.
+
+    NotMergeable when no person has trusted the setup command.
+    """
+    setup, copies = _setup_command(context, order), files_to_include(context.world, order.repository)
+    if not setup and not copies:
+        return None
+    home, ident = context.world.home, order.dispatch
+    return Preparation(
+        repository=order.repository,
+        path="",
+        copies=tuple(copies),
+        setup=setup,
+        log=f"{home}/{paths.log(ident, 'setup')}",
+        # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
+        env={**os.environ, "FLEET_HOME": home, "FLEET_DISPATCH_ID": ident},
+    )
+
+
+def _setup_command(context: Context, order: Order) -> str | None:
+    try:
+        command: str | None = context.setting("worktree.setup", order.project)
+    except errors.NotTrusted as error:
+        advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
+        why = f"its setup command is not trusted: {error}"
+        raise errors.NotMergeable(
+            project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher"
+        ) from None
+    return command
+
+
+def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
+    """Prepare a tree that nobody has used. NotVerified when the merged work broke the setup command."""
+    try:
+        prepare(context.world, wanted)
+    except errors.SetupFailed as error:
+        _blame_changed_setup(context, order, wanted, commit, error)
+        raise
+    finally:
+        _end_processes(context, order)
+
+
+def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation, commit: str) -> Warm:
+    """Copy what changed in the user's checkout, and run the setup command again if what it depends on changed.
+
+    NotVerified or SetupFailed when the command fails.
+    """
+    copied = list(wanted.copies)
+    _sync_copies(context, warm, wanted)
+    needed = _fingerprint_at(context, order, wanted, commit)
+    if warm.prepared == needed and warm.claim.data.get("copied") == copied:
+        return warm
+    # Until it is prepared to the end it counts as not prepared: a killed setup is repeated.
+    before = list(warm.claim.data.get("made", []))
+    warm = note(context, warm, prepared="", copied=copied, made=before)
+    prepare_bare(context, order, wanted, commit)
+    made = [name for name in untracked(context.world, wanted.path) if name not in wanted.copies]
+    return note(context, warm, prepared=needed, copied=copied, made=made)
+
+
+def _sync_copies(context: Context, warm: Warm, wanted: Preparation) -> None:
+    """Copy again what differs from the user's checkout; remove copies of files that it does not have any more."""
+    differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
+    copy_files(context.world, wanted.repository, wanted.path, differ)
+    for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies):
+        path = f"{wanted.path}/{name}"
+        if os.path.lexists(path):
+            context.world.funnel.through("remove copy", lambda: os.unlink(path))  # noqa: B023 - called at once
+
+
+def _fingerprint_at(context: Context, order: Order, wanted: Preparation, commit: str) -> str:
+    """Return the fingerprint of a setup at a commit: its command, and the files that it depends on."""
+    patterns = list(context.setting("worktree.setup_files", order.project))
+    files = context.world.proofs.files_at(order.repository, commit)
+    copies = {name: digest(f"{order.repository}/{name}") for name in wanted.copies}
+    return fingerprint(wanted.setup, files | copies, patterns)
+
+
+def _blame_changed_setup(
+    context: Context, order: Order, wanted: Preparation, commit: str, error: errors.SetupFailed
+) -> None:
+    """Raise NotVerified when the merged work changed what setup depends on; otherwise it is not the work's fault."""
+    before, after = (_fingerprint_at(context, order, wanted, each) for each in (order.base or commit, commit))
+    if before != after:
+        advice = f"`fleet task retry {order.slug}` lets an agent fix it"
+        raise errors.NotVerified(
+            project=order.project, slug=order.slug, why=str(error), advice=advice, stage="fix"
+        ) from error
+
+
+def _end_processes(context: Context, order: Order) -> None:
+    """Kill the processes that the setup command left."""
+    processes = context.world.processes
+    processes.kill_all(processes.marked(order.dispatch))

@@ -1,0 +1,48 @@
+"""The turn to merge: one merge or rehearsal in a project at a time; the next one waits."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.store import queries as q
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.verbs.context import Context
+
+_GATE = "merge"
+# Longer than any verify may take; a person may interrupt the wait, which has changed nothing.
+_LONGEST = 12 * 3_600.0
+_LOOK_AGAIN = 0.1
+
+
+@contextmanager
+def merge_turn(context: Context, project: str) -> Iterator[None]:
+    """Hold the project's merge gate; wait while another merge holds it. GateHeld after twelve hours."""
+    gate = context.world.project_gate(project, _GATE)
+    try:
+        gate.take()
+    except errors.GateHeld:
+        gate.take(wait=_LONGEST, every=_LOOK_AGAIN)
+        context.forget()  # settings may have changed meanwhile
+    try:
+        yield
+    finally:
+        gate.give()
+
+
+def describe_ahead(context: Context, project: str) -> str | None:
+    """Say which merge of the project runs now, which another one has to wait for; None when none does."""
+    gate = context.world.project_gate(project, _GATE)
+    try:
+        gate.take()
+    except errors.GateHeld:
+        who = str(gate.holder() or "another process")
+        rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+        slugs = [row.slug or "" for row in rows if row.kind == "finisher"]
+        return f"{', '.join(slugs)} ({who})" if slugs else who
+    gate.give()
+    return None

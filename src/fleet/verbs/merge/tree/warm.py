@@ -1,0 +1,128 @@
+"""The warm merge tree of a project: take it, note what it is prepared for, make it anew, release it.
+
+Only whoever holds the project's merge gate may call these. A process that is killed leaves the claim, and the tree as it
+was; the next one resets it by git, or makes it anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fleet.model.dispatch.claim import Claim
+from fleet.model.identity import Identity
+from fleet.model.text import jsontext
+from fleet.resources import KINDS
+from fleet.store import bundles
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.acquire import acquire, release
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.resources.kind import Order
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+
+_KIND = "warm_tree"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warm:
+    """The warm tree that a merge uses. `used`: merges before this one have left their traces in it."""
+
+    claim: Claim
+    used: bool
+
+    @property
+    def prepared(self) -> str:
+        """What the tree is prepared for; empty when nobody has prepared it to the end."""
+        return str(self.claim.data.get("prepared", ""))
+
+    @property
+    def kept(self) -> list[str]:
+        """The files that were copied into the tree, and those that its setup command made and git does not ignore."""
+        return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
+
+
+def take_warm(context: Context, order: Order) -> Warm | None:
+    """Return the project's warm tree; make it if there is none. None when it cannot be used now: use another tree."""
+    if _may_be_in_use(context, order.project):
+        return None
+    held = [claim for claim in _claims(context, order.project) if is_own(context, claim)]
+    usable = [claim for claim in held if _is_usable(context, claim)]
+    for claim in (claim for claim in held if claim not in usable):
+        if release(context, claim):
+            return None
+    return Warm(claim=usable[0], used=True) if usable else _make(context, order)
+
+
+def renew(context: Context, order: Order, warm: Warm) -> Warm | None:
+    """Remove the warm tree and make it anew. None when it could not be removed."""
+    return None if release(context, warm.claim) else _make(context, order)
+
+
+def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
+    """Record what the tree is prepared for, and which files in it git neither tracks nor ignores."""
+    data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
+
+    def work(tx: Tx) -> None:
+        tx.about(warm.claim.project or "")
+        q.set_claim_data(tx, id=warm.claim.id, data=jsontext.dumps(data), at=tx.at)
+        tx.note(claim=str(warm.claim), prepared=prepared)
+
+    context.commit(Change(f"{warm.claim} is {'prepared' if prepared else 'being prepared'}", work))
+    return replace(warm, claim=replace(warm.claim, data=data))
+
+
+def release_warm(context: Context, project: str) -> list[str]:
+    """Release what a project itself holds. Return why something is left."""
+    left = [why for why in (release(context, claim) for claim in _claims(context, project)) if why]
+
+    def work(tx: Tx) -> None:
+        tx.about(project)
+        tx.note(forgotten=q.forget_released_of_project(tx, project=project))
+
+    context.commit(Change(f"forget the released trees of {project}", work))
+    return left
+
+
+def _make(context: Context, order: Order) -> Warm:
+    """Make the warm tree at the order's base, bare."""
+    kind = KINDS[_KIND]
+    claim = Claim(
+        id=context.world.ids.key(),
+        kind=_KIND,
+        name=kind.name_for(order, context.world),
+        host=context.world.host.id,
+        home=context.world.record.id,
+        project=order.project,
+        actor=str(context.world.processes.me()),
+        data=kind.data_for(order, context.world),
+    )
+
+    def work(tx: Tx) -> None:
+        tx.about(order.project)
+        q.forget_released_of_project(tx, project=order.project)
+        bundles.add_claim(tx, claim)
+        tx.note(claim=str(claim))
+
+    context.commit(Change(f"make the warm tree of {order.project}", work))
+    acquire(context, [claim], order)
+    return Warm(claim=replace(claim, state="live"), used=False)
+
+
+def _claims(context: Context, project: str) -> list[Claim]:
+    rows = context.store.read(lambda snapshot: q.claims_of_project(snapshot, project=project))
+    return [claim for claim in map(Claim.of, rows) if claim.kind == _KIND]
+
+
+def _is_usable(context: Context, claim: Claim) -> bool:
+    return claim.is_live and KINDS[_KIND].look(claim, context.world) == "ours"
+
+
+def _may_be_in_use(context: Context, project: str) -> bool:
+    """Whether a finisher of the project may still work in the tree: nobody can tell whether its process lives."""
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
+    finishers = [row for row in rows if row.kind == "finisher" and is_own(context, row)]
+    return any(context.world.processes.life(Identity.parse(row.process or "")) == "unknown" for row in finishers)

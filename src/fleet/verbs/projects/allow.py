@@ -1,0 +1,50 @@
+"""Allow commands: keep what a person has approved for always, and gather what an agent may run without a question."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fleet.model.agents.allow import COMMITS, Allowed
+from fleet.model.agents.own_commands import commands_of
+from fleet.model.agents.roles import WORKER
+from fleet.world.home import allowed, paths
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Context
+
+_GATE_WAIT = 10.0
+
+
+def approved(context: Context, project: str) -> Allowed:
+    """Return what a person has approved for always in a project."""
+    return allowed.read(context.home, project, context.project(project).added_at)
+
+
+def remember(context: Context, project: str, rule: Allowed) -> None:
+    """Keep a rule for a project, beside those that are kept already."""
+    added_at = context.project(project).added_at
+    gate = context.world.project_gate(project, "allow")
+    gate.take(wait=_GATE_WAIT)
+    try:
+        rules = approved(context, project).joined(rule)
+        record = {"added_at": added_at, "exact": list(rules.exact), "prefixes": list(rules.prefixes)}
+        context.world.files.publish(paths.allowed(project), json.dumps(record, indent=1).encode())
+    finally:
+        gate.give()
+
+
+def forget(context: Context, project: str) -> None:
+    """Remove the rules of a project that was removed."""
+    context.world.files.unlink(paths.allowed(project))
+
+
+def of_project(context: Context, project: str) -> Allowed:
+    """Return what agents of a project may run: what its trusted setting `allow` names, and what a person approved."""
+    return Allowed(prefixes=context.setting("allow", project)).joined(approved(context, project))
+
+
+def of_agent(context: Context, project: str, role: str) -> Allowed:
+    """Return what an agent may run without a question: fleet's commands of its role, its commits, and its project's."""
+    own = (*commands_of(role), *(COMMITS if role == WORKER else ()))
+    return Allowed(prefixes=own).joined(of_project(context, project))

@@ -1,0 +1,83 @@
+"""Environments in files: what `fleet up` kept of a person's shell, what waits for a launch, and the person's own file.
+
+All of them are for their owner alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.world.files.files import Files
+
+_MOST = 1_000_000
+
+
+def write(files: Files, name: str, variables: Mapping[str, str]) -> None:
+    """Write variables into a file of the home. Bytes that are no text survive."""
+    files.publish(name, json.dumps(dict(variables)).encode("ascii"))
+
+
+def read(files: Files, name: str) -> dict[str, str] | None:
+    """Return the variables in a file of the home; None when there is no such file, or none that can be read."""
+    try:
+        held = json.loads(files.read(name))
+    except (OSError, ValueError):
+        return None
+    return {str(key): str(value) for key, value in held.items()} if isinstance(held, dict) else None
+
+
+def kept(files: Files) -> dict[str, str] | None:
+    """Return what the last `fleet up` kept of its person's environment; None when there was none yet."""
+    return read(files, paths.KEPT_ENVIRONMENT)
+
+
+def person_file(path: str) -> dict[str, str]:
+    """Return the variables in the file that the setting `environment.file` names: one NAME=VALUE a line.
+
+    BadSetting when others may read the file, when it is not the person's, or when a line is no variable. No message
+    contains a value.
+    """
+    where = os.path.expanduser(path)
+    variables: dict[str, str] = {}
+    for number, line in enumerate(_private_text(where).splitlines(), 1):
+        words = line.strip().removeprefix("export ").strip()
+        if not words or words.startswith("#"):
+            continue
+        name, equals, value = words.partition("=")
+        if not equals or not name.isidentifier():
+            raise _bad_file(where, number, "this line is no variable", "write NAME=VALUE, one a line")
+        variables[name] = _unquoted(value)
+    return variables
+
+
+def _private_text(path: str) -> str:
+    """Return the text of a regular file that belongs to this user and that nobody else may read."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _bad_file(path, 1, str(error.strerror).lower(), "write it, or unset environment.file") from None
+    with open(handle, "rb") as file:
+        seen = os.fstat(handle)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_uid != os.geteuid() or seen.st_mode & 0o077:
+            raise _bad_file(path, 1, "others may read it, or it is not your file", f"chmod 600 {path}")
+        return file.read(_MOST).decode("utf-8", "surrogateescape")
+
+
+def _unquoted(value: str) -> str:
+    """Return a value without the quotes around it."""
+    value = value.strip()
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if is_quoted else value
+
+
+def _bad_file(path: str, line: int, why: str, advice: str) -> errors.BadSetting:
+    return errors.BadSetting(file=path, line=line, why=why, advice=advice)

@@ -1,0 +1,216 @@
+"""The warm merge tree, over the simulated world: prepared like an agent's worktree, kept, reset, and made anew."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.errors.refused import NotMergeable, NotVerified, ProjectInUse
+from fleet.errors.tools import SetupFailed
+from fleet.resources.warm_tree import fingerprint, reset
+from fleet.testing.simulated.scene import PROJECT
+from fleet.world.home import paths
+
+
+class Prepared:
+    """A project that is verified only in a prepared tree. Its setup command counts its runs."""
+
+    def __init__(self, scene) -> None:
+        self.scene = scene
+        self.log = Path(scene.root, "setups")
+        self.tree = f"{scene.home}/{paths.warm_tree(PROJECT)}"
+        self.write(".gitignore", ".env\nmade\nfleet.toml\n.worktreeinclude\ncache\n")
+        self.write("package.json", "1\n")
+        scene.git("add", ".gitignore", "package.json")
+        scene.git("commit", "--quiet", "--message=ground")
+        self.write(".worktreeinclude", ".env\n")
+        self.write(".env", "key\n")
+        self.settings("grep -q key .env && test -f made && test ! -e red")
+
+    def write(self, name: str, text: str) -> None:
+        Path(self.scene.repository, name).write_text(text, encoding="utf-8")
+
+    def settings(self, verify: str, setup: str = "") -> None:
+        command = setup or f"echo run >>{self.log} && touch made"
+        self.write("fleet.toml", f'verify = "{verify}"\n[worktree]\nsetup = "{command}"\n')
+        self.scene.fleet = self.scene.open()
+
+    def task(self, slug: str, name: str = "", text: str = "work\n") -> None:
+        """Leave a task whose work waits to be merged."""
+        ident = self.scene.work(slug)
+        self.scene.commit(slug, name or slug, text)
+        self.scene.report(ident, slug)
+        self.scene.exit(ident)
+        self.scene.fleet.sessions.settle(ident)
+        self.log.unlink(missing_ok=True)  # the agent's own worktree was set up too
+
+    def merge(self, slug: str):
+        return self.scene.open().merge.task(project=PROJECT, slug=slug)
+
+    @property
+    def setups(self) -> int:
+        """How often setup ran since the last task was left."""
+        return len(self.log.read_text(encoding="utf-8").splitlines()) if self.log.exists() else 0
+
+    def claims(self) -> list[str]:
+        return [claim.state for claim in self.scene.fleet.claims.list(kind="warm_tree")]
+
+
+@pytest.fixture
+def project(scene) -> Prepared:
+    return Prepared(scene)
+
+
+def test_verify_finds_what_an_agent_finds_and_the_tree_stays_for_the_next_merge(project):
+    project.task("a")
+    assert project.merge("a").changed
+    assert (project.setups, project.claims()) == (1, ["live"])
+    project.task("b")
+    assert project.merge("b").changed
+    assert project.setups == 0
+    assert os.path.exists(f"{project.tree}/made")
+
+
+def test_the_trial_of_a_review_uses_the_same_prepared_tree(project):
+    project.task("a")
+    tried = project.scene.open().reviews.rehearse(project=PROJECT, slug="a")
+    assert (tried.ok, project.setups, project.claims()) == (True, 1, ["live"])
+
+
+def test_setup_runs_again_when_a_file_that_it_depends_on_changed(project):
+    project.task("a")
+    project.merge("a")
+    project.task("b", "package.json", "2\n")
+    project.merge("b")
+    assert project.setups == 1
+
+
+def test_a_changed_copy_of_the_checkout_is_copied_again_without_another_setup(project):
+    project.task("a")
+    project.merge("a")
+    project.write(".env", "another key\n")
+    project.task("b")
+    project.merge("b")
+    assert Path(project.tree, ".env").read_text(encoding="utf-8") == "another key\n"
+    assert project.setups == 0
+
+
+def test_what_the_last_verify_left_is_reset_but_for_ignored_and_copied_files(project):
+    project.settings("test -f made && test ! -e litter && touch litter cache")
+    project.task("a")
+    project.merge("a")
+    assert os.path.exists(f"{project.tree}/litter")
+    project.task("b")
+    assert project.merge("b").changed
+    assert project.setups == 0
+    assert os.path.exists(f"{project.tree}/cache")
+
+
+def test_red_in_a_used_tree_is_tried_once_more_in_a_new_one(project):
+    project.settings("test ! -e cache && touch cache")  # an ignored file of the last merge makes it red
+    project.task("a")
+    project.merge("a")
+    project.task("b")
+    assert project.merge("b").changed
+    assert project.setups == 1
+
+
+def test_red_in_a_new_tree_parks_the_task_and_keeps_the_tree(project):
+    project.task("a", "red")
+    with pytest.raises(NotVerified, match="verify is red"):
+        project.merge("a")
+    task = project.scene.fleet.tasks.show(project=PROJECT, slug="a")
+    assert (task.status, task.stage, project.setups, project.claims()) == ("blocked", "fix", 1, ["live"])
+
+
+def test_a_setup_that_fails_without_the_work_having_changed_it_is_not_blamed_on_the_work(project):
+    project.task("a")
+    project.settings("true", setup="exit 3")
+    with pytest.raises(SetupFailed, match=r"worktree\.setup failed \(3\)"):
+        project.merge("a")
+    assert project.scene.fleet.tasks.show(project=PROJECT, slug="a").status == "in_progress"
+
+
+def test_work_that_breaks_the_setup_goes_to_an_agent_that_fixes_it(project):
+    project.task("a", "package.json", "broken\n")
+    project.settings("true", setup="! grep -q broken package.json")
+    with pytest.raises(NotVerified, match=r"worktree\.setup failed"):
+        project.merge("a")
+    assert project.scene.fleet.tasks.show(project=PROJECT, slug="a").stage == "fix"
+
+
+def test_a_setup_command_that_nobody_trusts_is_not_run(project):
+    project.task("a")
+    config = Path(project.scene.home, "config.toml")
+    config.write_text(config.read_text(encoding="utf-8").replace('trust = "always"', 'trust = "ask"'), encoding="utf-8")
+    with pytest.raises(NotMergeable, match="not trusted"):
+        project.merge("a")
+    assert project.setups == 0
+
+
+def test_a_branch_that_verify_checked_out_is_not_moved_by_the_next_merge(project):
+    project.settings("git checkout -q -b astray")
+    project.task("a")
+    with pytest.raises(NotMergeable, match="HEAD"):
+        project.merge("a")
+    before = project.scene.git("rev-parse", "astray")
+    project.settings("true")
+    project.task("b")
+    assert project.merge("b").changed
+    assert project.scene.git("rev-parse", "astray") == before
+
+
+def test_a_tree_that_somebody_removed_is_made_anew(project):
+    project.task("a")
+    project.merge("a")
+    project.scene.git("worktree", "unlock", project.tree)
+    project.scene.git("worktree", "remove", "--force", project.tree)
+    project.task("b")
+    assert project.merge("b").changed
+    assert (project.setups, project.claims()) == (1, ["live"])
+
+
+@pytest.mark.parametrize("way", ["clean", "remove"])
+def test_cleaning_up_and_removing_the_project_remove_the_tree(project, way):
+    project.task("a")
+    project.merge("a")
+    fleet = project.scene.open()
+    assert [each.what for each in fleet.sweep.run(kill=True) if "warm_tree" in each.what] == []
+    if way == "clean":
+        from fleet.api.homes.sweep import CLEAN  # noqa: PLC0415
+
+        assert [each.done for each in fleet.sweep.run(kill=True, phases=CLEAN) if "warm_tree" in each.what] == [True]
+    else:
+        fleet.projects.remove(PROJECT, with_tasks=True)
+    assert (project.claims(), os.path.exists(project.tree)) == ([], False)
+    assert project.tree not in project.scene.git("worktree", "list")
+
+
+def test_a_project_is_not_removed_while_a_merge_uses_its_tree(project):
+    project.task("a")
+    project.merge("a")
+    with project.scene.fleet.world.project_gate(PROJECT, "merge"), pytest.raises(ProjectInUse, match="merge tree"):
+        project.scene.open().projects.remove(PROJECT, with_tasks=True)
+    assert project.claims() == ["live"]
+
+
+def test_a_tree_is_reset_at_its_exact_names(project):
+    project.task("a")
+    project.merge("a")
+    world, base = project.scene.fleet.world, project.scene.git("rev-parse", "main")
+    for name in ("odd [name]!", "odd n"):
+        Path(project.tree, name).write_text("kept\n", encoding="utf-8")
+    assert reset(world, project.tree, base, keep=["odd [name]!"], lock=-1)
+    assert [os.path.exists(f"{project.tree}/{name}") for name in ("odd [name]!", "odd n", ".env")] == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_only_the_files_that_the_patterns_name_decide_whether_setup_runs_again():
+    files = {"package.json": "1", "src/a.py": "1", "web/package.json": "1"}
+    before = fingerprint("npm ci", files, ["package.json"])
+    assert fingerprint("npm ci", files | {"src/a.py": "2"}, ["package.json"]) == before
+    assert fingerprint("npm ci", files | {"web/package.json": "2"}, ["package.json"]) != before
+    assert fingerprint("npm i", files, ["package.json"]) != before

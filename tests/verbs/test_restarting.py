@@ -1,0 +1,109 @@
+"""fleet's own coordinator that has died is started again by whoever notices; one that was stopped never is."""
+
+import shutil
+
+import pytest
+
+from fleet.model.dispatch.seat_steps import may_restart
+from fleet.model.text.times import MINUTE
+from fleet.testing.simulated import SimulatedScene
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.coord.seat import restart_dead_loops
+from fleet.verbs.dispatch.plan import Wanted
+
+AGAIN = ("coord", "start", "-p", PROJECT)
+OTHER = "other"
+
+
+def seated(scene: SimulatedScene, project: str = PROJECT, engine: str = "fleet") -> str:
+    """A coordinator that has run for two minutes."""
+    command = ("sleep", "1000") if engine == "shell" else ()
+    wanted = Wanted(project=project, slug=None, kind="coord", engine=engine, command=command)
+    ident = scene.fleet.coord.start(wanted).id
+    scene.launch(ident)
+    scene.clock.wait(120)
+    return ident
+
+
+def other_project(scene: SimulatedScene) -> None:
+    shutil.copytree(scene.repository, f"{scene.root}/other")
+    scene.fleet.projects.register(f"{scene.root}/other", OTHER)
+
+
+def restarts(scene: SimulatedScene) -> int:
+    return scene.machine.started.count(AGAIN)
+
+
+def test_a_tick_of_another_project_starts_a_dead_loop_again(scene):
+    other_project(scene)
+    dead, neighbour = seated(scene), seated(scene, OTHER, "shell")
+    with scene.speaking(neighbour) as fleet:
+        assert fleet.coord.tick(OTHER).done == []
+    scene.exit(dead, 1)
+    with scene.speaking(neighbour) as fleet:
+        assert fleet.coord.tick(OTHER).done == [f"started the coordinator of {PROJECT} again: it had died"]
+    assert restarts(scene) == 1
+
+
+def test_the_hint_of_its_death_starts_it_again(scene):
+    ident = seated(scene)
+    scene.exit(ident, 1)
+    assert scene.fleet.sessions.settle_soon(ident).settled
+    assert restarts(scene) == 1
+
+
+def test_one_that_was_stopped_is_not_started_again(scene):
+    ident = seated(scene)
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    assert scene.fleet.sessions.settle_soon(ident).settled
+    assert restart_dead_loops(scene.fleet.context) == []
+    assert restarts(scene) == 0
+
+
+def test_one_that_a_person_ended_by_its_id_is_not_started_again(scene):
+    ident = seated(scene)
+    assert scene.fleet.dispatches.stop(ident).settled
+    assert restart_dead_loops(scene.fleet.context) == []
+
+
+def test_one_that_may_be_alive_and_one_that_is_an_agent_are_left_alone(scene):
+    ident = seated(scene)
+    assert restart_dead_loops(scene.fleet.context) == []
+    scene.agent(ident).is_hidden = True
+    assert restart_dead_loops(scene.fleet.context) == [], "unknown is not dead"
+    other_project(scene)
+    agent = seated(scene, OTHER, "shell")
+    scene.exit(agent, 1)
+    assert scene.fleet.sessions.settle_soon(agent).settled
+    assert restart_dead_loops(scene.fleet.context) == []
+
+
+def test_a_reboot_is_noticed_by_whoever_looks_first(scene):
+    seated(scene)
+    scene.reboot()
+    assert restart_dead_loops(scene.fleet.context) == [f"started the coordinator of {PROJECT} again: it had died"]
+    assert restart_dead_loops(scene.fleet.context, besides=PROJECT) == []
+
+
+@pytest.mark.parametrize(
+    ("engine", "asked_for", "ran", "again"),
+    [
+        ("fleet", None, MINUTE, True),
+        ("fleet", None, MINUTE - 1, False),
+        ("fleet", "stop", MINUTE, False),
+        ("claude", None, MINUTE, False),
+        (None, None, MINUTE, False),
+    ],
+)
+def test_who_is_started_again(engine, asked_for, ran, again):
+    assert may_restart(engine=engine, asked_for=asked_for, ran=ran) is again
+
+
+def test_a_stopped_coordinator_is_said_while_work_is_ready(scene):
+    seated(scene)
+    scene.fleet.coord.stop(PROJECT, "enough")
+    assert scene.fleet.views.status().in_the_way == []
+    scene.fleet.tasks.add(project=PROJECT, title="T", slug="t")
+    (said,) = [each for each in scene.fleet.views.status().in_the_way if each.kind == "Uncoordinated"]
+    assert "its coordinator was stopped" in said.text
+    assert "`fleet up`" in said.text
