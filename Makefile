@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test quick test-agents check conformance coverage deaths storm bench fmt sql api lock clean ready
+.PHONY: map demo test quick test-agents check conformance coverage deaths states storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -57,6 +57,10 @@ coverage: ready
 # Every death of every verb on both stores, of which the tests take a part. An hour.
 deaths: ready
 	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash
+
+# Every state of a task and its next step, of which the tests take a few at random. Half an hour.
+states: ready
+	@FLEET_EVERY_STATE=1 $(BIN)/pytest --quiet tests/contract/tasks/test_every_state.py
 
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready

@@ -28,8 +28,8 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
-from fleet.model.agents.hook_events import STATES
 from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
 

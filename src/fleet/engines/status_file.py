@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fleet.model.agents.hook_events import STATES
+from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.text.documents.kinds import TEXT, Key, choice
 from fleet.model.text.documents.tables import Table, TableOf
 

@@ -37,6 +37,7 @@
     ├── Superseded                13   the caller has lost the task or the seat
     │   ├── AnsweredBefore             the first answer counts
     │   ├── NotSeated                  somebody else coordinates the project
+    │   ├── VerdictTooLate             another verdict came first; the comments are kept
     │   └── SpeakerEnded               the calling dispatch has ended and is archived
     ├── Refused                   14   a precondition does not hold
     │   ├── IllegalStep                the table of steps has no such step
@@ -50,6 +51,7 @@
     │   ├── ProjectTaken
     │   ├── ProjectInUse
     │   ├── NotARepository
+    │   ├── BareRepository             it has no checkout
     │   ├── BranchBlocked              an existing branch's name prevents fleet's branch
     │   ├── NoCommit                   the target branch has no commit yet
     │   ├── DetachedHead               no branch is checked out, and no target is set

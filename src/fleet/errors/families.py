@@ -10,6 +10,8 @@ class FleetError(Exception):
     kind = "error"
     says = "{what}"
     hint = ""
+    # What to do, from whoever knows more than the error; it takes the place of the hint.
+    way = ""
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
@@ -18,7 +20,7 @@ class FleetError(Exception):
     @property
     def next_step(self) -> str:
         """Return the hint: what the reader can do about the error; empty when there is none."""
-        return self.hint.format(**self.facts)
+        return self.way or self.hint.format(**self.facts)
 
     @property
     def spoken(self) -> str:

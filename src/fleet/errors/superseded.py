@@ -19,6 +19,13 @@ class SpeakerEnded(Superseded):
     hint = "stop working"
 
 
+class VerdictTooLate(Superseded):
+    """A verdict does not count, because another came first or the reviewer was superseded; its comments are kept."""
+
+    says = "the verdict on {project}/{slug} does not count ({why}); its comments are kept"
+    hint = "`fleet task show` shows them, and whoever goes on with the task is told"
+
+
 class AnsweredBefore(Superseded):
     """The question was answered or closed before; the first answer counts."""
 

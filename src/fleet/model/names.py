@@ -60,6 +60,19 @@ def project(given: str) -> str:
     return _name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
+def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
+    """Return the project and the slug of a task that is named as PROJECT/SLUG, or as SLUG beside a project or none.
+
+    BadInput when the two projects differ.
+    """
+    named, slash, rest = given.partition("/")
+    if not (named and slash and rest) or "/" in rest:
+        return project, given
+    if project is not None and project != named:
+        raise errors.BadInput(what=f"{given} is a task of the project {named}, and not of {project}")
+    return named, rest
+
+
 def tag(given: str) -> str:
     """Check a tag."""
     return _name("tag", given, TAG_LENGTH, _SLUG | {":"})

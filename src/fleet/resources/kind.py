@@ -26,7 +26,7 @@ class Order:
     branch: str = ""
     branch_was_there: bool = True
     base: str | None = None
-    # The commit to merge.
+    # The commit to merge; for an agent, the tip of its task's branch if that is known as work of the task.
     work: str = ""
     # The beginning of the mark of this project's branch; the commit at which the branch starts is appended.
     branch_mark: str = ""

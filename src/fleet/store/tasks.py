@@ -63,11 +63,14 @@ def end(
     return tell_dependents(tx, project, slug, before=was.status, after=status)
 
 
-def reopen(tx: Tx, project: str, slug: str, was: TaskState) -> None:
-    """Move a task back to open, without an assignee. BeingMerged while its merge is being published."""
+def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
+    """Move a task back to open, without an assignee; with `anew`, at its first stage.
+
+    BeingMerged while its merge is being published.
+    """
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
-    q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, at=tx.at)
+    q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, anew=int(anew), at=tx.at)
     tell_dependents(tx, project, slug, before=was.status, after=after)
 
 

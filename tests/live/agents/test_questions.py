@@ -51,7 +51,7 @@ class Waiting(Hooking):
     """A hook that waits for an answer; somebody acts at the end of its wait, or just before it writes that down."""
 
     def __init__(self, fleet, ident: str) -> None:
-        super().__init__(fleet.home, ident, fleet.store)
+        super().__init__(fleet.home, ident, fleet.store, fleet.funnel)
         self.clock = Over()
         self.act = lambda: None
         self._committer = Closing(self)

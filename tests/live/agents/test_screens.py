@@ -7,7 +7,7 @@ from staging.speaking import agent
 from staging.stage import raw
 
 from fleet.errors.refused import EngineHeld
-from fleet.model.agents.hook_events import MOST_FAILED_TURNS
+from fleet.model.agents.activity.hook_events import MOST_FAILED_TURNS
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.agents.failed_turns import GO_ON, RESET

@@ -9,9 +9,9 @@ from fleet.engines.reader import all_engines, engine, read
 from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting
 from fleet.model.agents import questions
+from fleet.model.agents.activity.hook_events import BEAT, STATES, HookReport, agent_after_report
+from fleet.model.agents.activity.limit_resets import reset_time
 from fleet.model.agents.dialect import FIELDS, MEANINGS, Dialect, clean
-from fleet.model.agents.hook_events import BEAT, STATES, HookReport, agent_after_report
-from fleet.model.agents.limit_resets import reset_time
 from fleet.model.identity import Identity
 from fleet.model.results.reports import Received
 from fleet.store.queries import LivingAgent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.model.agents.waking import Situation, news, things_to_do, wake_text
+from fleet.model.agents.activity.waking import Situation, news, things_to_do, wake_text
 from fleet.model.results.coord import AtWork, Briefing, Trouble
 
 NOTHING = {"working": [], "ready": [], "to_review": [], "to_merge": [], "trouble": [], "handoffs": []}

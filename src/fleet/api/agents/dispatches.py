@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.actor import Part
 from fleet.api.permits import refuse_forced, refuse_freer
+from fleet.api.tasks.advice import OF_STATE, advised, name_next_step
 from fleet.engines import reader
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.claim import Claim
@@ -19,6 +20,7 @@ from fleet.verbs.dispatch import dispatch, end, find, plan, reclaim
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.homes import excuse
 from fleet.verbs.merge import branches
+from fleet.verbs.projects import down
 from fleet.verbs.resume import resume, resume_all
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.api.actor import Actor
     from fleet.api.permits import Speaker
     from fleet.model.results.dispatches import Dispatched, Ended, Excused, Journal, Resumable, Resumed, ResumedMany
+    from fleet.model.results.projects import Down
     from fleet.store.queries import Claim as ClaimRow
     from fleet.store.transaction import Rows
     from fleet.verbs.dispatch.plan import Wanted
@@ -50,7 +53,8 @@ class Dispatches(Part):
         context = self._by.context
         if wanted.slug:
             settle_attempt(context, wanted.project, wanted.slug, speaker=self._by.speaker)
-        return dispatch.dispatch(context, wanted)
+        with advised(self._by, "dispatch", wanted.project, wanted.slug):
+            return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
         """Raise what would refuse this start, without starting anything."""
@@ -60,6 +64,12 @@ class Dispatches(Part):
         """End an agent so that its work can be resumed."""
         self._by.may("dispatches.stop", agent=ident)
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
+
+    def stop_all(self, project: str, reason: str = "stopped by a person") -> Down:
+        """End all agents of a project that work on tasks, so that their work can be resumed."""
+        self._by.may("dispatches.stop_all")
+        self._by.context.project(project)
+        return down.stop_all(self._by.context, project, reason=reason)
 
     def kill(self, ident: str, reason: str) -> Ended:
         """End an agent and its attempt for good."""
@@ -79,7 +89,12 @@ class Dispatches(Part):
             meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
             self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
-        return resume.resume(context, given, project=project, force=force)
+        try:
+            return resume.resume(context, given, project=project, force=force)
+        except OF_STATE as error:
+            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
+            name_next_step(self._by, error, "resume", meant.project, meant.slug)
+            raise
 
     def resumable(self, project: str | None = None) -> Resumables:
         """Return the dispatches that can be resumed, with the reason why each ended."""

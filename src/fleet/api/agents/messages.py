@@ -17,6 +17,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 from fleet.verbs.projects import allow
+from fleet.verbs.views.asked_changes import with_change
 
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView, Answered
@@ -85,7 +86,8 @@ class Messages(Part):
     # questions --------------------------------------------------------------------------------------------------------
     def questions(self) -> list[Question]:
         """Return the open questions: first those that can be answered here, then those that only a terminal takes."""
-        asked = self._by.store.read(questions.unanswered)
+        waiting, context = self._by.store.read(questions.unanswered), self._by.context
+        asked = [with_change(context, each) for each in waiting]
         hooked = {question.agent for question in asked}
         return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
@@ -191,6 +193,7 @@ def _screen_question(agent: AgentView) -> Question:
         kind="screen",
         text=" ".join(agent.detail.split()),
         command=None,
+        change=None,
         choices=[],
         asked_at=agent.state_at,
         answerable=False,

@@ -23,11 +23,13 @@ class Views(Part):
 
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
-    def status(self) -> Overview:
-        """Return the status page: running work, and everything that waits for a person."""
+    def status(self, project: str | None = None) -> Overview:
+        """Return the status page: running work, and everything that waits for a person, of all projects or of one."""
         from fleet.verbs.views import status
 
-        return status.status(self._by.view)
+        if project is not None:
+            self._by.request.project(project)
+        return status.status(self._by.view, project)
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
         """Return what happened since a time, in all projects or in one."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.actor import Part
+from fleet.api.tasks.advice import advised
 from fleet.model.results.merge import MergedTogether, Unmerged
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
@@ -33,7 +34,8 @@ class Merge(Part):
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
-        return merge.merge(context, project, slug)
+        with advised(self._by, "merge", project, slug):
+            return merge.merge(context, project, slug)
 
     def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
         """Merge several tasks, one on top of another with one verify; those that fail are found by splitting.

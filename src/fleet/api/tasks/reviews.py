@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.actor import Part
+from fleet.api.tasks.advice import advised
 from fleet.api.tasks.tasks import Tasks
 from fleet.model.agents.dialect import clean
 from fleet.model.branches import task_ref
@@ -72,9 +73,18 @@ class Reviews(Part):
         accept = verdict == review.ACCEPT
         work = named_commit.judged_commit(context, project, slug, accept=accept, seen=commit)
         text = quote_lines(comments, partial(_line_of, context, project, slug)) if comments else ""
-        return context.commit(
-            review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work), key
-        )
+        change = review.record_verdict(project=project, slug=slug, verdict=verdict, comments=text, work=work)
+        try:
+            with advised(self._by, "review", project, slug):
+                return context.commit(change, key)
+        except (errors.IllegalStep, errors.Superseded, errors.Contested) as error:
+            message = context.world.ids.dispatch()
+            late = review.LateVerdict(
+                project=project, slug=slug, verdict=verdict, comments=text.strip(), work=work, message=message
+            )
+            if not late.comments or not context.commit(review.keep_comments(late)):
+                raise
+            raise errors.VerdictTooLate(project=project, slug=slug, why=str(error)) from error
 
 
 def _is_reviewed_by_person(request: Request, project: str) -> bool:

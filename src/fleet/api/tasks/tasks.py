@@ -38,10 +38,12 @@ class Tasks(Part):
 
     # looking ----------------------------------------------------------------------------------------------------------
     def show(self, *, project: str, slug: str) -> TaskDetails:
-        """Return everything about a task."""
+        """Return everything about a task, and its next step."""
         from fleet.verbs.tasks import show
+        from fleet.verbs.views import next_steps
 
-        return self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+        task = self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+        return task.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
         """Return the tasks of a project that fit the filters."""
@@ -60,11 +62,12 @@ class Tasks(Part):
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
-        from fleet.verbs.views import obstacles
+        from fleet.verbs.views import next_steps, obstacles
 
         why = self._by.store.read(lambda rows: explain.explain_task(rows, project, slug, self._by.clock.now()))
         attempt = self._by.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
         kept = settle.why_worktree_busy(self._by.view, attempt.id) if attempt is not None else None
+        why = why.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
         if kept is not None:
             return why.replaced(sentences=[kept.spoken, *why.sentences])
         found = obstacles.task_obstacles(self._by.view, project, slug) if why.ready else []
@@ -91,12 +94,14 @@ class Tasks(Part):
         refuse_running(speaker, "tasks.edit", given | dict.fromkeys(wanted.clear, ""))
         return self._by.commit(edit.edit(wanted), key)
 
-    def retry(self, *, project: str, slug: str, key: str | None = None) -> Reopened:
-        """Open a blocked or ended task again."""
+    def retry(self, *, project: str, slug: str, anew: bool = False, key: str | None = None) -> Reopened:
+        """Open a blocked or ended task again. With `anew`, it begins with a worker, not at the stage it had reached."""
+        from fleet.api.tasks.advice import advised
         from fleet.verbs.tasks import reopen
 
         self._by.may("tasks.retry", project=project)
-        return self._by.commit(reopen.retry(project=project, slug=slug), key)
+        with advised(self._by, "task retry", project, slug):
+            return self._by.commit(reopen.retry(project=project, slug=slug, anew=anew), key)
 
     def pause(self, *, project: str, slug: str, paused: bool = True, key: str | None = None) -> Paused:
         """Pause a task, so that no agent starts on it; with `paused=False`, end the pause."""

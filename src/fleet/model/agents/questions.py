@@ -19,7 +19,9 @@ ALLOW, DENY = "allow", "deny"
 _YES = frozenset({"allow", "yes", "y", "1", "approve", "ok"})
 _NO = frozenset({"deny", "no", "n", "2"})
 _DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "description")
-_LONGEST = 20_000
+# Long enough for what an agent writes in one go: it is shown as a diff.
+_LONGEST = 200_000
+_LONGEST_DESCRIPTION = 1_000
 
 
 class Asked(Value):
@@ -61,21 +63,27 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
-    choices = [Choice(question="", options=[ALLOW, DENY], many=False)]
+    choices = [Choice(question="", options=[ALLOW, DENY], descriptions=[], many=False)]
     runs = command if tool == shell and call.get("command") == command else None
     text = f"{tool}: {first}" if first else tool
     return Asked(kind="permission", text=text, command=command, choices=choices, runs=runs)
 
 
 def _choice(part: dict[str, Any]) -> Choice:
-    options = [str(option.get("label", "")) for option in part.get("options") or [] if isinstance(option, dict)]
-    return Choice(question=str(part.get("question", "")), options=options, many=bool(part.get("multiSelect")))
+    options = [option for option in part.get("options") or [] if isinstance(option, dict)]
+    told = [clean(str(option.get("description") or ""), _LONGEST_DESCRIPTION) for option in options]
+    return Choice(
+        question=str(part.get("question", "")),
+        options=[str(option.get("label", "")) for option in options],
+        descriptions=told if any(told) else [],
+        many=bool(part.get("multiSelect")),
+    )
 
 
 def choices_of(kept: str) -> list[Choice]:
     """Return the choices of a question from the JSON that the store keeps."""
     parts: Any = jsontext.loads(kept)
-    return [Choice.from_json(part) for part in parts]
+    return [Choice.from_json({"descriptions": [], **part}) for part in parts]
 
 
 def answer_of(kept: str) -> Answer:

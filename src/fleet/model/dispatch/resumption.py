@@ -5,10 +5,10 @@ Pure.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fleet.model.dispatch.steps import HANDED_OFF, INTERRUPTED
+from fleet.model.tasks.pipeline import STAGE_OF
 
-from fleet.model.dispatch.settling import HANDED_OFF, INTERRUPTED
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt, TaskState
 
@@ -51,3 +51,10 @@ def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)
+
+
+def why_past(journal: Dispatch, task: TaskState) -> str:
+    """Return why an attempt has nothing to do at the stage of its task; empty when it works at that stage."""
+    if STAGE_OF.get(journal.kind) == task.stage:
+        return ""
+    return f"its task is at the stage {task.stage} now"

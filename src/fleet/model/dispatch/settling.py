@@ -8,14 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.model.dispatch.steps import HANDED_OFF, INTERRUPTED, STOPPED
 from fleet.model.states import assert_never
 
 if TYPE_CHECKING:
     from fleet.model.states import AskedFor, Report
-
-INTERRUPTED = "interrupted"
-STOPPED = "stopped"
-HANDED_OFF = "handed off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

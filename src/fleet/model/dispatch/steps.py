@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 KINDS: tuple[DispatchKind, ...] = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
+# Reasons why a dispatch ended before its work was finished.
+INTERRUPTED = "interrupted"
+STOPPED = "stopped"
+HANDED_OFF = "handed off"
 # The columns of a dispatch that hold times.
 TIMES = ("created_at", "updated_at", "launched_at", "ended_at", "reported_at", "asked_at")
 

@@ -59,6 +59,9 @@ class Question(Value):
     kind: str  # permission, question, or screen
     text: str
     command: str | None  # the command that the agent wants to run, or the whole input of the tool
+    change: (
+        str | None
+    )  # what the tool would write, as a diff; null when it writes no file, or the input was too long to keep
     choices: list[Choice]  # one for each question that is asked at once
     asked_at: Time | None
     answerable: bool  # false: the question can be answered only at the agent's terminal
@@ -67,6 +70,7 @@ class Question(Value):
 class Choice(Value):
     question: str  # empty for a permission
     options: list[str]
+    descriptions: list[str]  # what each option means, in the same order; empty when the agent described none
     many: bool  # several options may be chosen
 
 

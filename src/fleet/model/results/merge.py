@@ -106,6 +106,7 @@ class Judgement(Value):
     verdict: ReviewVerdict  # accept, or send back
     comments: str
     work: str | None  # the commit that the verdict is about
+    counted: bool  # false: another verdict came first, or the reviewer was superseded; only the comments are kept
 
 
 class Tried(Value):

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from fleet.model.states import ShownStatus, TaskStatus
 
 
+class NextStep(Value):
+    """The one next step of a task: the same in every view and every refusal."""
+
+    says: str  # why, or what the task waits for
+    command: str | None  # what to run; null when there is nothing to run now
+
+
 class GraphNode(Value):
     slug: str  # the task's name in its project
     title: str  # one line
@@ -49,6 +56,7 @@ class TaskDetails(TaskView):
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
     handoffs: int  # how many agents of the task were handed off
+    next_step: NextStep | None = None
 
 
 class LogEntry(Value):
@@ -73,6 +81,7 @@ class Explanation(Value):
     obstacles: list[Obstacle]  # what keeps a ready task from starting all the same
     sentences: list[str]  # the task's own state first, then one sentence for each blocker
     chain: list[Blocker]  # the tasks that it waits for, nearest first
+    next_step: NextStep | None = None
 
 
 class Blocker(Value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleet.model.results.agents import Cost
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
+from fleet.model.results.tasks import NextStep
 from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ class Overview(Value):
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     projects: list[ProjectView]  # by name
     today: Cost  # what all agents have used today
+    remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 
@@ -69,6 +71,7 @@ class Failure(Value):
     title: str
     reason: str | None
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class Parked(Value):
@@ -82,6 +85,7 @@ class Parked(Value):
     reason: str | None
     not_before: Time | None  # the time that the task waits for
     changed_at: Time
+    next_step: NextStep | None = None
 
 
 class HoldView(Value):

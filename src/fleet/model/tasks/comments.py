@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from fleet.store.queries import Verdict
 
 _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8}):?\s+\S.*")
 
@@ -24,3 +26,16 @@ def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str
         if code is not None:
             shown.append(f"    > {code.strip()}")
     return "\n".join(shown)
+
+
+def comments_beside(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the comments that did not count and that are about the same work as the last verdict, or newer than it."""
+    last = max((number for number, each in enumerate(verdicts) if each.counted), default=-1)
+    work = verdicts[last].work if last >= 0 else None
+    return [each for number, each in enumerate(verdicts) if not each.counted and (number > last or each.work == work)]
+
+
+def describe_beside(verdicts: Sequence[Verdict]) -> str:
+    """Return the comments beside the last verdict as text for whoever goes on; empty when there are none."""
+    found = comments_beside(verdicts)
+    return "".join(f"\n\nAlso said of this work, by {each.actor} ({each.verdict}):\n{each.comments}" for each in found)

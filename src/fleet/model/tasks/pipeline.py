@@ -24,6 +24,8 @@ STAGE_OF: dict[str, str] = {kind: stage for stage, kind in KIND_AT.items()}
 MENDING = frozenset({"fix", "rebase"})
 # The kinds of dispatches whose commits are the work of the task.
 WORKING = frozenset({"worker", "fix", "rebase"})
+# How often agents try to mend the work of a task before a person has to look at it.
+MOST_FIXES = 3
 
 
 def after_work(kind: str, review: str | None) -> str:

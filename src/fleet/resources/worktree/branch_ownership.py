@@ -41,13 +41,17 @@ def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBra
     return errors.ForeignBranch(path=path, why=why, advice=advice)
 
 
-def is_branch_of_project(repository: str, branch: str, owner: str, world: World) -> bool:
+def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
     """Whether a branch provably belongs to a project, whose marks begin with `owner`.
 
-    It has the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark
-    says it started.
+    It is at a commit that is known as the task's work, as one is that a person made anew after it was deleted. Or it has
+    the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark says it
+    started.
     """
-    ref, mark = head_ref(branch), world.proofs.branch_mark(repository, branch)
+    ref = head_ref(branch)
+    if known and world.git.resolve(repository, ref) == known:
+        return True
+    mark = world.proofs.branch_mark(repository, branch)
     base = base_in(mark)
     if not owner or not mark.startswith(owner) or not base:
         return False

@@ -147,7 +147,8 @@ class Worktree:
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)
-        if not is_branch_of_project(*place, order.branch_mark, world) and not is_made_by(claim, *place, world):
+        is_of_project = is_branch_of_project(*place, order.branch_mark, world, known=order.work)
+        if not is_of_project and not is_made_by(claim, *place, world):
             raise foreign_branch(claim.name, order.branch, order.repository)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.store.queries.shared import Existence
 from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
@@ -127,3 +128,16 @@ REMOVE_MERGES = Query(
 def remove_merges(tx: Tx, /, *, project: str) -> int:
     """The merges of a project that is removed. Its integration branch stays."""
     return tx.write(REMOVE_MERGES, {'project': project})
+
+
+KNOWN_WORK = Query(
+    'known_work',
+    'SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug AND work = :work UNION ALL SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND work = :work UNION ALL SELECT 1 AS yes FROM dispatches WHERE project = :project AND slug = :slug AND (reported_commit = :work OR settled_commit = :work) LIMIT 1',
+    'SELECT 1 AS yes FROM tasks WHERE project = %(project)s AND slug = %(slug)s AND work = %(work)s UNION ALL SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND work = %(work)s UNION ALL SELECT 1 AS yes FROM dispatches WHERE project = %(project)s AND slug = %(slug)s AND (reported_commit = %(work)s OR settled_commit = %(work)s) LIMIT 1',
+    Existence,
+)
+
+
+def known_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Existence | None:
+    """Whether a commit was reported, settled or judged as the work of a task."""
+    return rows.select_one(KNOWN_WORK, Existence, {'project': project, 'slug': slug, 'work': work})

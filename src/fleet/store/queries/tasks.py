@@ -318,15 +318,15 @@ def leave_uncommitted(tx: Tx, /, *, reason: str | None, project: str, slug: str)
 
 REOPEN_TASK = Query(
     'reopen_task',
-    "UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, left_uncommitted = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
-    "UPDATE tasks SET status = %(after)s, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, left_uncommitted = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
+    "UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, left_uncommitted = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
+    "UPDATE tasks SET status = %(after)s, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, left_uncommitted = NULL, merged_at = NULL, changed_at = %(at)s, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') AND %(anew)s = 0 THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND %(anew)s = 0 AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND %(anew)s = 0 AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s",
     None,
 )
 
 
-def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, project: str, slug: str, was: TaskStatus) -> int:
+def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, anew: int, project: str, slug: str, was: TaskStatus) -> int:
     """Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it."""
-    return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'project': project, 'slug': slug, 'was': was})
+    return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'anew': anew, 'project': project, 'slug': slug, 'was': was})
 
 
 SHIFT_BLOCKERS = Query(

@@ -54,6 +54,7 @@ class Verdict(Row):
         'verdict',
         'comments',
         'work',
+        'counted',
     )
 
     def __init__(
@@ -63,12 +64,14 @@ class Verdict(Row):
         verdict: ReviewVerdict,
         comments: str,
         work: str | None,
+        counted: int,
     ) -> None:
         self.at = at
         self.actor = actor
         self.verdict = verdict
         self.comments = comments
         self.work = work
+        self.counted = counted
 
 
 class PullRequest(Row):
@@ -395,6 +398,69 @@ class ClaimsElsewhere(Row):
         self.n = n
 
 
+class StepFacts(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'status',
+        'stage',
+        'paused',
+        'archived',
+        'not_before',
+        'open_blockers',
+        'fixes',
+        'assignee',
+        'work',
+        'merged',
+        'job',
+        'pull_request',
+        'attempted',
+        'bundled',
+        'is_agents',
+        'is_handed',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        status: TaskStatus,
+        stage: str,
+        paused: int,
+        archived: int,
+        not_before: int | None,
+        open_blockers: int,
+        fixes: int,
+        assignee: str | None,
+        work: str | None,
+        merged: str | None,
+        job: str | None,
+        pull_request: str | None,
+        attempted: int,
+        bundled: int,
+        is_agents: int,
+        is_handed: int,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.status = status
+        self.stage = stage
+        self.paused = paused
+        self.archived = archived
+        self.not_before = not_before
+        self.open_blockers = open_blockers
+        self.fixes = fixes
+        self.assignee = assignee
+        self.work = work
+        self.merged = merged
+        self.job = job
+        self.pull_request = pull_request
+        self.attempted = attempted
+        self.bundled = bundled
+        self.is_agents = is_agents
+        self.is_handed = is_handed
+
+
 REVIEW_QUEUE = Query(
     'review_queue',
     "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
@@ -410,21 +476,21 @@ def review_queue(rows: Rows, /) -> list[QueuedReview]:
 
 ADD_VERDICT = Query(
     'add_verdict',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work)',
-    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted) VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted)',
+    'INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(verdict)s, %(comments)s, %(work)s, %(counted)s)',
     None,
 )
 
 
-def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None) -> int:
-    """What a reviewer said."""
-    return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work})
+def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None, counted: int) -> int:
+    """What a reviewer said. It does not count when another verdict came first; then its comments are kept."""
+    return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work, 'counted': counted})
 
 
 ACCEPTED_WORK = Query(
     'accepted_work',
-    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1",
-    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work AND counted = 1 LIMIT 1",
+    "SELECT 1 AS yes FROM verdicts WHERE project = %(project)s AND slug = %(slug)s AND verdict = 'accept' AND work = %(work)s AND counted = 1 LIMIT 1",
     Existence,
 )
 
@@ -436,8 +502,8 @@ def accepted_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Exist
 
 VERDICTS_OF = Query(
     'verdicts_of',
-    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
-    'SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq',
+    'SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = %(project)s AND slug = %(slug)s ORDER BY seq',
     Verdict,
 )
 
@@ -640,3 +706,16 @@ CLAIMS_ELSEWHERE = Query(
 def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> list[ClaimsElsewhere]:
     """Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's."""
     return rows.select_all(CLAIMS_ELSEWHERE, ClaimsElsewhere, {'host': host, 'home': home, 'socket': socket})
+
+
+STEP_FACTS = Query(
+    'step_facts',
+    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE (CAST(:project AS TEXT) IS NULL OR t.project = :project) AND (CAST(:slug AS TEXT) IS NULL OR t.slug = :slug) AND (CAST(:slug AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > :now))))",
+    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE (CAST(%(project)s AS TEXT) IS NULL OR t.project = %(project)s) AND (CAST(%(slug)s AS TEXT) IS NULL OR t.slug = %(slug)s) AND (CAST(%(slug)s AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > %(now)s))))",
+    StepFacts,
+)
+
+
+def step_facts(rows: Rows, /, *, project: str | None, slug: str | None, now: int) -> list[StepFacts]:
+    """What decides the next step: of one task, or of all in sight that are blocked, have failed or wait for a time."""
+    return rows.select_all(STEP_FACTS, StepFacts, {'project': project, 'slug': slug, 'now': now})

@@ -27,3 +27,13 @@ WHERE seq = :seq AND acknowledged_at IS NULL;
 -- name: remove_merges
 -- The merges of a project that is removed. Its integration branch stays.
 DELETE FROM merges WHERE project = :project;
+
+-- name: known_work
+-- Whether a commit was reported, settled or judged as the work of a task.
+-- returns: Existence?
+SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug AND work = :work
+UNION ALL
+SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND work = :work
+UNION ALL
+SELECT 1 AS yes FROM dispatches WHERE project = :project AND slug = :slug AND (reported_commit = :work OR settled_commit = :work)
+LIMIT 1;

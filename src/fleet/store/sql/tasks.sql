@@ -55,9 +55,9 @@ WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> 
 UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL,
                  left_uncommitted = NULL,
                  merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END,
-                 stage = CASE WHEN status IN ('blocked', 'failed') THEN stage ELSE 'worker' END,
-                 reason = CASE WHEN status IN ('blocked', 'failed') AND stage IN ('fix', 'rebase') THEN reason END,
-                 work = CASE WHEN status IN ('blocked', 'failed') AND EXISTS (SELECT 1 FROM verdicts v
+                 stage = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 THEN stage ELSE 'worker' END,
+                 reason = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND stage IN ('fix', 'rebase') THEN reason END,
+                 work = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND EXISTS (SELECT 1 FROM verdicts v
                    WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END
 WHERE project = :project AND slug = :slug AND status = :was;
 

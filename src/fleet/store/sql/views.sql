@@ -8,19 +8,19 @@ WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND arch
 ORDER BY priority DESC, changed_at, project, slug;
 
 -- name: add_verdict
--- What a reviewer said.
-INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work)
-VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work);
+-- What a reviewer said. It does not count when another verdict came first; then its comments are kept.
+INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted)
+VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted);
 
 -- name: accepted_work
 -- Whether a commit of a task's work was accepted.
 -- returns: Existence?
-SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work LIMIT 1;
+SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work AND counted = 1 LIMIT 1;
 
 -- name: verdicts_of
 -- What was said of a task's work, oldest first.
 -- returns: Verdict*
-SELECT at, actor, verdict, comments, work FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
+SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
 -- Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
@@ -128,3 +128,18 @@ LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home
 WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.home <> :home)
   OR (c.home IS NULL AND d.tmux_socket IS NOT NULL AND d.tmux_socket <> :socket))
 GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;
+
+-- name: step_facts
+-- What decides the next step: of one task, or of all in sight that are blocked, have failed or wait for a time.
+-- returns: StepFacts*
+SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work,
+       t.merged, t.job, t.pull_request,
+       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug
+               AND d.exec_state IN ('pending', 'in_flight')) AS attempted,
+       EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled,
+       EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents,
+       EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed
+FROM tasks t
+WHERE (CAST(:project AS TEXT) IS NULL OR t.project = :project) AND (CAST(:slug AS TEXT) IS NULL OR t.slug = :slug)
+  AND (CAST(:slug AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL
+       AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > :now))));

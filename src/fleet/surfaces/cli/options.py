@@ -9,6 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model import names
 from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
+# Where a command keeps the project of a task that was named as PROJECT/SLUG.
+_NAMED = "fleet.project_of_task"
 
 
 def click_option(option: Option) -> Callable[[F], F]:
@@ -44,7 +47,16 @@ def click_option(option: Option) -> Callable[[F], F]:
         required=option.required,
         help=option.help,
         type=_click_type(option),
+        callback=_project_of_task if option.name == "project" else None,
     )
+
+
+def _project_of_task(ctx: click.Context, _param: click.Parameter, given: str | None) -> str | None:
+    """Return the project that -p names, else that of a task that was named as PROJECT/SLUG; refuse two projects."""
+    named: str | None = ctx.meta.get(_NAMED)
+    if given is not None and named is not None and given != named:
+        raise errors.BadInput(what=f"a task of the project {named} was named, and -p {given}")
+    return given if named is None else named
 
 
 def _click_type(option: Option) -> click.Choice[str] | click.IntRange | ProjectName | None:
@@ -57,9 +69,19 @@ def _click_type(option: Option) -> click.Choice[str] | click.IntRange | ProjectN
 
 
 class Slug(click.ParamType[str]):
-    """A task's slug; the shell can complete it."""
+    """A task's slug, or PROJECT/SLUG; the shell can complete it."""
 
     name = "slug"
+
+    def convert(self, value: str, _param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the slug. A project before it is the command's project, as if -p had named it."""
+        named = ctx.params.get("project") or ctx.meta.get(_NAMED) if ctx else None
+        project, slug = names.project_and_slug(value, named)
+        if ctx is not None and project is not None:
+            ctx.meta[_NAMED] = project
+            if "project" in ctx.params:
+                ctx.params.update(project=project)
+        return slug
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Return the project's slugs that begin with the incomplete word; none when the home cannot be opened."""
@@ -85,10 +107,10 @@ class ProjectName(click.ParamType[str]):
 
         try:
             with Fleet.open() as fleet:
-                names = [project.name for project in fleet.projects.list()]
+                known = [project.name for project in fleet.projects.list()]
         except errors.FleetError:
             return []
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in known if name.startswith(incomplete)]
 
 
 _PROJECT, _AS, _KEY, _JSON = (click_option(option) for option in COMMON)

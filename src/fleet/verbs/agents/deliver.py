@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
-from fleet.model.agents.hook_events import QUIET
+from fleet.model.agents.activity.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.agents import messages

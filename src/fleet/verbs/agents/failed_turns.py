@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.model.agents.hook_events import HELD, MOST_FAILED_TURNS
+from fleet.model.agents.activity.hook_events import HELD, MOST_FAILED_TURNS
 from fleet.model.dispatch.may_start import why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView

@@ -8,8 +8,8 @@ short.
 from __future__ import annotations
 
 from fleet.model.agents import questions as asking
+from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
-from fleet.model.agents.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.model.agents.activity.hook_events import Facts, Turn
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.model.agents.hook_events import Facts, Turn
     from fleet.model.results.reports import Received
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx

@@ -6,7 +6,7 @@ The wait is bounded by the engine's own time limit, and ends soon after the agen
 from __future__ import annotations
 
 from fleet.model.agents import questions
-from fleet.model.agents.hook_events import QUIET, HookReport, agent_after_report
+from fleet.model.agents.activity.hook_events import QUIET, HookReport, agent_after_report
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages

@@ -42,7 +42,13 @@ def unanswered(rows: Rows) -> list[Question]:
 def _question_view(row: OpenQuestion) -> Question:
     choices = questions.choices_of(row.choices)
     return Question.made_of(
-        row, agent=row.dispatch, task=row.slug, choices=choices, asked_at=iso(row.asked_at), answerable=True
+        row,
+        agent=row.dispatch,
+        task=row.slug,
+        change=None,
+        choices=choices,
+        asked_at=iso(row.asked_at),
+        answerable=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.tasks.pipeline import KIND_AT, MENDING
+from fleet.model.tasks.pipeline import KIND_AT, MENDING, MOST_FIXES
 from fleet.store import queries as q
 from fleet.verbs.dispatch import dispatch as dispatching
 from fleet.verbs.dispatch.plan import Wanted
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fleet.store.queries import ListedTask, WaitingStage
     from fleet.verbs.context import Context
 
-MOST_FIXES = 3
 _MOST_READY = 100
 # An open task at one of these stages gets no agent, except a review when agents review.
 _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
-from fleet.model.agents.waking import RESTS, Situation, news, things_to_do, wake_text
+from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.identity import Identity
-from fleet.model.tasks.pipeline import MENDING
+from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
 from fleet.model.text.times import duration
 from fleet.store import queries as q
 from fleet.store import seats
@@ -24,7 +24,6 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.briefing import briefing
-from fleet.verbs.coord.stages import MOST_FIXES
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:

@@ -25,10 +25,11 @@ _JOURNAL = re.compile(r"[0-9a-f]{8}-\d+\.json")
 
 
 def find(rows: Rows, given: str, project: str | None = None, *, here: str | None = None) -> str:
-    """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug, or @last.
+    """Return the id of the dispatch that a text names: an id, a unique prefix, a task's slug or PROJECT/SLUG, or @last.
 
     A slug means a task of the project `here` first. Ambiguous lists the candidates when several fit.
     """
+    project, given = names.project_and_slug(given, project)
     if given == "@last":
         row = q.newest_dispatch(rows)
         if row is None:
@@ -61,13 +62,16 @@ def _newest_of_one_task(matches: list[DispatchHead]) -> list[DispatchHead]:
 
 def find_archived(context: Context, given: str) -> str | None:
     """Return the id of the newest archived dispatch that an id, id prefix, slug or @last names; None when none fits."""
+    project, given = names.project_and_slug(given)
     files = sorted(
         _archive_files(context), key=lambda name: int(name.partition("-")[2].removesuffix(".json")), reverse=True
     )
     prefixed = len(given) >= SHORTEST_PREFIX
     file = next((name for name in files if given == "@last" or (prefixed and name.startswith(given))), None)
     if file is None or not names.is_dispatch_id(given):
-        file = next((name for name in files if _read_archive_file(context, name).slug == given), file)
+        old = ((name, _read_archive_file(context, name)) for name in files)
+        fitting = (name for name, row in old if row.slug == given and project in {None, row.project})
+        file = next(fitting, file)
     return file and file.partition("-")[0]
 
 

@@ -17,6 +17,7 @@ from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.settings.engine_choices import engine_choices, model_for
+from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times
 from fleet.model.text.times import SECOND, duration
@@ -95,7 +96,8 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         instead_of=choice.held.engine if choice.held else None,
         instead_why=choice.held.reason if choice.held else None,
     )
-    return replace(order, engine=engine.name, branch_was_there=there, passed=passed), wanted
+    known = _known_tip(context, project, wanted.slug) if there and wanted.slug else ""
+    return replace(order, engine=engine.name, branch_was_there=there, passed=passed, work=known), wanted
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
@@ -205,12 +207,20 @@ def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, s
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
+def _known_tip(context: Context, project: Project, slug: str) -> str:
+    """Return the tip of the task's branch if it was reported or judged as the task's work; otherwise empty."""
+    tip = context.world.git.branches(project.path, task_branch(slug)).get(task_branch(slug), "")
+    place = {"project": project.name, "slug": slug, "work": tip}
+    return tip if tip and context.store.read(lambda rows: q.known_work(rows, **place)) else ""
+
+
 def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
-    """Raise ForeignBranch when the task's branch exists, and neither a mark nor a claim proves that it is the task's."""
+    """Raise ForeignBranch when the task's branch exists, and no mark, claim or known commit proves that it is the task's."""
     world, branch = context.world, task_branch(slug)
     claims = context.store.read(lambda rows: bundles.current(rows, project.name, slug))
-    mark = mark_of(world.tmux.home_id, project, branch)
-    if any(claim.kind == "worktree" for claim in claims) or is_branch_of_project(project.path, branch, mark, world):
+    mark, known = mark_of(world.tmux.home_id, project, branch), _known_tip(context, project, slug)
+    is_claimed = any(claim.kind == "worktree" for claim in claims)
+    if is_claimed or is_branch_of_project(project.path, branch, mark, world, known=known):
         return
     raise foreign_branch(f"{world.home}/{paths.worktree(project.name, slug)}", branch, project.path)
 
@@ -260,11 +270,17 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
         "branch": order.branch,
         "verify": f"- Before you say done, `{task.verify}` has to pass.\n" if task and task.verify else "",
         "integration": order.integration,
-        "comments": (task and task.reason) or "",
+        "comments": _comments(context, task) if task else "",
         "history": _history(context, task) if task else "",
     }
     text = prompt.prompt(context.world.home, order.kind, facts)
     return f"{text}\n{handoff}" if handoff else text
+
+
+def _comments(context: Context, task: WholeTask) -> str:
+    """Return why the work is not good yet, with what other reviewers said of it."""
+    verdicts = context.store.read(lambda rows: q.verdicts_of(rows, project=task.project, slug=task.slug))
+    return f"{task.reason or ''}{describe_beside(verdicts)}".strip()
 
 
 def _history(context: Context, task: WholeTask) -> str:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import RECL_STEPS, is_unfinished
+from fleet.model.dispatch.steps import HANDED_OFF, RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
 from fleet.model.results.value import Value
@@ -315,7 +314,8 @@ def journal_view(rows: Rows, ident: str) -> Journal | None:
     claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
     agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
-        state, data = "live" if agent.archived_at is None else "archived", {"session": agent.session}
+        state = "live" if agent.archived_at is None else "archived"
+        data = {"session": agent.session, "conversation": agent.conversation}
         claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
     return Journal.made_of(
         row,

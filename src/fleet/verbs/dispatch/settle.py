@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.remedies import may_settle
-from fleet.model.dispatch.settling import INTERRUPTED, STOPPED, Evidence, Outcome, outcome
-from fleet.model.dispatch.steps import EXEC_STEPS, is_in_flight, is_pending, is_unfinished
+from fleet.model.dispatch.settling import Evidence, Outcome, outcome
+from fleet.model.dispatch.steps import EXEC_STEPS, INTERRUPTED, STOPPED, is_in_flight, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.dispatches import Ended
 from fleet.model.tables import change
@@ -180,7 +180,7 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
 
 
 def _record_end(
-    row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str
+    row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str = ""
 ) -> Change[bool]:
     """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
     ident = row.id

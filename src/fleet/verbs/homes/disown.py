@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.settling import INTERRUPTED, Outcome
-from fleet.model.dispatch.steps import EXEC_STEPS, is_pending, is_unfinished
+from fleet.model.dispatch.settling import Outcome
+from fleet.model.dispatch.steps import EXEC_STEPS, INTERRUPTED, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.dispatches import DisownedDispatch
 from fleet.model.tables import change

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.settling import INTERRUPTED
+from fleet.model.dispatch.steps import INTERRUPTED
 from fleet.model.results.dispatches import Resumable
 from fleet.model.text.times import iso
 from fleet.resources.job_process import left_processes, runner_of

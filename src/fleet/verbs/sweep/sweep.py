@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
-from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import HANDED_OFF, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside
 from fleet.model.results.home import Swept
 from fleet.model.text.times import age, duration

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 
-def retry(*, project: str, slug: str) -> Change[Reopened]:
-    """Return the change that opens a blocked or ended task again. An archived task is listed again."""
+def retry(*, project: str, slug: str, anew: bool = False) -> Change[Reopened]:
+    """Return the change that opens a blocked or ended task again. An archived task is listed again.
+
+    A blocked or failed task goes on at its stage; with `anew` it begins again with a worker.
+    """
     names.project(project)
     names.slug(slug)
 
@@ -26,11 +29,11 @@ def retry(*, project: str, slug: str) -> Change[Reopened]:
         tx.about(project, slug)
         was = tasks.state(tx, project, slug)
         fence.step(project, slug, was, "retry")
-        tasks.reopen(tx, project, slug, was)
-        tx.note(status="open", was=was.status)
+        tasks.reopen(tx, project, slug, was, anew=anew)
+        tx.note(status="open", was=was.status, anew=anew or None)
         return Reopened(project=project, task=slug, was=was.status)
 
-    return Change(f"retry {project}/{slug}", work, returns=Reopened)
+    return Change(f"retry {project}/{slug}", work, anew, returns=Reopened)
 
 
 def pause(*, project: str, slug: str, paused: bool) -> Change[Paused]:

@@ -1,6 +1,7 @@
 """Review: list the work that waits for a verdict, and record verdicts.
 
-Accepted work is merged next; work that is sent back waits at the stage `fix`.
+Accepted work is merged next; work that is sent back waits at the stage `fix`. The comments of a verdict that does not count,
+because another came first or its reviewer was superseded, are kept for whoever goes on.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.merge import Judgement, VerdictView, Waiting
+from fleet.model.results.value import Value
 from fleet.model.tasks import fence
+from fleet.model.tasks.pipeline import WORKING
 from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -42,7 +45,10 @@ def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:
     """Return all verdicts on a task, oldest first."""
-    return [Judgement.made_of(row, at=iso(row.at)) for row in q.verdicts_of(rows, project=project, slug=slug)]
+    return [
+        Judgement.made_of(row, at=iso(row.at), counted=bool(row.counted))
+        for row in q.verdicts_of(rows, project=project, slug=slug)
+    ]
 
 
 def record_verdict(
@@ -91,7 +97,7 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
 
 def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
     """Whether the last verdict on the task has the same actor, verdict and comments."""
-    before = q.verdicts_of(tx, project=outcome.project, slug=outcome.task)
+    before = [row for row in q.verdicts_of(tx, project=outcome.project, slug=outcome.task) if row.counted]
     if not before:
         return False
     last = before[-1]
@@ -137,5 +143,76 @@ def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work
         verdict=outcome.verdict,
         comments=text,
         work=work,
+        counted=1,
     )
     tasks.say(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")
+
+
+# comments of a verdict that does not count ------------------------------------------------------------------------------
+class LateVerdict(Value):
+    """A verdict that did not count, with its comments; `message` is an unused id for a message to the agent at work."""
+
+    project: str
+    slug: str
+    verdict: ReviewVerdict
+    comments: str
+    work: str | None
+    message: str
+
+
+def keep_comments(late: LateVerdict) -> Change[bool]:
+    """Keep the comments: for the log, for the next agent's prompt, and as a message to an agent that works on it now.
+
+    The work returns False when the task was never under review, or a speaking agent does not review it. The same comments
+    again are kept once.
+    """
+
+    def work(tx: Tx) -> bool:
+        tx.about(late.project, late.slug)
+        before = q.verdicts_of(tx, project=late.project, slug=late.slug)
+        stage = tasks.state(tx, late.project, late.slug).stage
+        if not (before or stage == "review") or not _may_comment(tx, late):
+            return False
+        if any((row.actor, row.comments) == (tx.caller.actor, late.comments) for row in before):
+            return True
+        q.add_verdict(
+            tx,
+            project=late.project,
+            slug=late.slug,
+            seq=tx.seq,
+            at=tx.at,
+            actor=tx.caller.actor,
+            verdict=late.verdict,
+            comments=late.comments,
+            work=late.work,
+            counted=0,
+        )
+        tasks.say(tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}")
+        _tell_agent(tx, late)
+        tx.note(verdict=late.verdict, comments=late.comments, counted=False)
+        return True
+
+    return Change(f"keep comments on {late.project}/{late.slug}", work, late.comments)
+
+
+def _may_comment(tx: Tx, late: LateVerdict) -> bool:
+    """Whether the speaker is a person, or has reviewed this very task."""
+    if tx.caller.dispatch is None:
+        return True
+    row = q.dispatch_by_id(tx, id=tx.caller.dispatch)
+    return row is not None and (row.kind, row.project, row.slug) == ("reviewer", late.project, late.slug)
+
+
+def _tell_agent(tx: Tx, late: LateVerdict) -> None:
+    """Send the comments to the agent that mends the work now, if there is one."""
+    running = _agent_at_work(tx, late)
+    if running is not None:
+        text = f"A reviewer of this work says, beside the verdict ({late.verdict}):\n{late.comments}"
+        q.add_message(
+            tx, id=late.message, dispatch=running, kind="message", sender=tx.caller.actor, text=text, at=tx.at
+        )
+
+
+def _agent_at_work(rows: Rows, late: LateVerdict) -> str | None:
+    attempt = q.unfinished_of_task(rows, project=late.project, slug=late.slug)
+    return attempt.id if attempt is not None and attempt.kind in WORKING else None

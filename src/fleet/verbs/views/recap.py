@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.model.dispatch.settling import INTERRUPTED
+from fleet.model.dispatch.steps import INTERRUPTED
 from fleet.model.results.views import MergedTaskView, Recap, SettledView, Spent
 from fleet.model.text.times import iso
 from fleet.store import queries as q

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet.engines import status_file
-from fleet.model.agents.silence import BUSY, WAITS, Sign, describe_silence, describe_stopped, is_older, newest
+from fleet.model.agents.activity.silence import BUSY, WAITS, Sign, describe_silence, describe_stopped, is_older, newest
 from fleet.model.results.value import Value
 from fleet.model.text.times import duration
 from fleet.store import queries as q

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.agents.silence import ways_out
+from fleet.model.agents.activity.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.agents.cost.spending import cost_of_day
+from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
+from fleet.verbs.views.next_steps import steps_of_stopped
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
 from fleet.world.git import refs
@@ -25,21 +27,49 @@ if TYPE_CHECKING:
     from fleet.world.world import World
 
 MOST = 200
+_ALL = 1 << 60
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 
-def status(context: Context) -> Overview:
-    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers."""
-    agents = agents_at_work(context)
-    page = context.store.read(lambda rows: _read_page(rows, context.world, agents))
+def status(context: Context, project: str | None = None) -> Overview:
+    """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
+
+    Of one project without the leftovers: those belong to the home.
+    """
+    agents = agents_at_work(context, project)
+    most = MOST if project is None else _ALL
+    page = context.store.read(lambda rows: _read_page(rows, context.world, agents, most))
+    steps = steps_of_stopped(context, project) if page.failed or page.parked else {}
+    if project is not None:
+        page = _only_project(page, project)
     merging = {task.project for task in page.merging}
-    return page.replaced(
+    whole = page.replaced(
+        failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
+        parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
+        remote_control=controlled_projects(context),
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
-        reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)],
+    )
+    if project is not None:
+        return whole
+    return whole.replaced(reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)])
+
+
+def _only_project(page: Overview, project: str) -> Overview:
+    """Return what a page says about one project. Engines that are held back concern every project."""
+    return page.replaced(
+        needs_you=[each for each in page.needs_you if each.project == project],
+        review=[each for each in page.review if each.project == project],
+        failed=[each for each in page.failed if each.project == project],
+        parked=[each for each in page.parked if each.project == project],
+        merging=[each for each in page.merging if each.project == project],
+        working=[each for each in page.working if each.project == project],
+        projects=[each for each in page.projects if each.name == project],
+        reclaim=[],
+        elsewhere=[],
     )
 
 
@@ -95,9 +125,9 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
     return [f"job {each.job}: {each.in_words()}" for each in claimed_leftovers(context) if not each.foreign]
 
 
-def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
+def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
-    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=MOST), questions(rows)
+    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=most), questions(rows)
     fruitless = q.tasks_parked_by_handoffs(rows)
     needed = {(row.project, row.slug) for row in fruitless}
     counts = overview(rows, now)
@@ -111,18 +141,19 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView]) -> Overview:
         ],
         in_the_way=[],
         review=review.waiting(rows),
-        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=MOST)],
+        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=most)],
         parked=[
             Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
-            for row in q.parked_tasks(rows, now=now, most=MOST)
+            for row in q.parked_tasks(rows, now=now, most=most)
             if (row.project, row.slug) not in needed
         ],
         holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
-        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=MOST))],
+        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=most))],
         to_land=[],
         working=_attempts(in_progress, agents, iso(now)),
         projects=counts.projects,
         today=cost_of_day(rows, now),
+        remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )

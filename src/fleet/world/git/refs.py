@@ -73,13 +73,21 @@ def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
     return tips is None or (integration in tips and tips.get(target) != tips[integration])
 
 
+def head_of(worktree: str) -> str | None:
+    """Return what a linked worktree's HEAD says: `ref: ` and a ref, or a commit; None when it cannot be read."""
+    try:
+        own = _entry(worktree)
+        return None if own is None else (_text(f"{own}/HEAD") or "").strip() or None
+    except (OSError, ValueError):
+        return None
+
+
 def head_commit(worktree: str) -> str | None:
     """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
     try:
-        entry = _text(f"{worktree}/.git") or ""
-        if not entry.startswith("gitdir:"):
+        own = _entry(worktree)
+        if own is None:
             return None
-        own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
         head = (_text(f"{own}/HEAD") or "").strip()
         if head.startswith("ref:"):
             ref = head.removeprefix("ref:").strip()
@@ -99,6 +107,12 @@ def head_moved_at(worktree: str) -> int | None:
         return os.stat(f"{own}/logs/HEAD").st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
     except (OSError, ValueError):
         return None
+
+
+def _entry(worktree: str) -> str | None:
+    """Return git's entry of a linked worktree, as its `.git` file says; None when there is no such file."""
+    told = _text(f"{worktree}/.git") or ""
+    return os.path.join(worktree, told.removeprefix("gitdir:").strip()) if told.startswith("gitdir:") else None
 
 
 def _is_commit(text: str) -> bool:

@@ -63,11 +63,15 @@ DONE also counts tasks that were merged and archived.
 \b
 Examples:
   fleet status
+  fleet status -p web
   fleet status --json | jq .needs_you
 """,
         module="views.status",
         function="show_status",
-        options=(_JSON,),
+        options=(
+            Option("-p", "--project", metavar="NAME", help="only this project (default: all)"),
+            _JSON,
+        ),
     ),
     Read("ps", _PS, module="agents.listing", function="list_agents", options=(_PROJECT, _JSON)),
     Read(

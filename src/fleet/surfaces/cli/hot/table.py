@@ -176,7 +176,18 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
         return None
     values.update(zip(wanted, plain))  # noqa: B905 - strict costs nothing, but the lengths are compared above
     missing = [option for option in options if option.required and option.name not in values]
-    return None if missing else values
+    return None if missing or not _has_one_project(values) else values
+
+
+def _has_one_project(values: Values) -> bool:
+    """Split a task that is named as PROJECT/SLUG into both. False when click has to handle it: -p names another project."""
+    named, _, slug = values.get("slug", "").partition("/")
+    if not named or not slug or "/" in slug:
+        return True
+    if values.get("project", named) != named:
+        return False
+    values.update(slug=slug, project=named)
+    return True
 
 
 def _read_options(options: tuple[Option, ...], words: list[str], values: Values) -> list[str] | None:

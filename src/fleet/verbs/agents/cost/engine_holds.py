@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.model.agents.limit_resets import reset_time
+from fleet.model.agents.activity.limit_resets import reset_time
 from fleet.model.results.value import Value
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.remedies import Leave, Press, may_settle, remedy_for
-from fleet.model.dispatch.settling import HANDED_OFF
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import HANDED_OFF, is_unfinished
 from fleet.model.results.coord import HandoffView
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q

@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.agents.progress import describe_fruitless, fruitless_handoffs
+from fleet.model.agents.activity.progress import describe_fruitless, fruitless_handoffs
 from fleet.model.branches import task_branch
 from fleet.model.results.value import Value
 from fleet.model.tables import change

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import job_branch
-from fleet.model.dispatch.settling import INTERRUPTED, STOPPED
+from fleet.model.dispatch.steps import INTERRUPTED, STOPPED
 from fleet.model.jobs import items
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply

@@ -15,10 +15,11 @@ from fleet.surfaces.cli.ui import terminal
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from fleet.model.results.agents import Answered, Question
+    from fleet.model.results.agents import Answered, Choice, Question
     from fleet.surfaces.cli.options import Unkeyed
 
 _INDENT = " " * 10
+_MOST_LINES = 60
 
 
 @click.command("message")
@@ -82,24 +83,32 @@ def inbox(*, json: bool) -> None:
 
 
 @click.command("questions")
+@click.argument("question", required=False)
 @json_option
-def questions(*, json: bool) -> None:
-    """List the open questions of agents, oldest first, with their choices.
+def questions(question: str | None, *, json: bool) -> None:
+    """List the open questions of agents, oldest first, with their choices and what would be run or written.
+
+    A long diff is folded in the list; QUESTION (its id, its agent or its task) shows one whole.
 
     \b
     Examples:
       fleet questions
+      fleet questions 5c0ffee1
       fleet questions --json
     """
     with Fleet.open() as fleet:
         open_questions = fleet.messages.questions()
+    if question is not None:
+        open_questions = [each for each in open_questions if question in {each.id, each.agent, each.task}]
+        if not open_questions:
+            raise errors.NoSuchQuestion(question=question)
     if json:
         terminal.say_json(open_questions)
         return
     if not open_questions:
         terminal.say("no open questions")
-    for question in open_questions:
-        _print_question(question)
+    for each in open_questions:
+        _print_question(each, whole=question is not None)
 
 
 @click.command("answer")
@@ -195,20 +204,41 @@ def _print_answer(answered: Answered, *, as_json: bool) -> None:
         terminal.say(f"agents of {answered.project} run `{answered.always}` without asking from now on")
 
 
-def _print_question(question: Question) -> None:
-    """Print a question with its choices, and how to answer it."""
+def _print_question(question: Question, *, whole: bool) -> None:
+    """Print a question with what would be run or written, its choices, and how to answer it."""
     on = f"{question.project}/{question.task or ''}".rstrip("/")
     terminal.say_message(f"{question.id or '        '}  {question.agent} on {on}: ", question.text)
-    if (
-        question.command and question.command not in question.text
-    ):  # in full, because the person decides about this command
+    if question.change is not None:
+        _print_change(question.change, question.id or question.agent, whole=whole)
+    elif question.command and question.command not in question.text:
+        # in full, because the person decides about this command
         terminal.say_text(question.command, indent=_INDENT)
     for choice in question.choices:
-        options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
         asked = "" if choice.question in {"", question.text} else f"{choice.question} "
-        terminal.say(f"{_INDENT}{asked}{options}".rstrip())
+        _print_choice(choice, asked)
     if not question.answerable:
         terminal.say(f"{_INDENT}only at its terminal: fleet attach {question.agent}")
+
+
+def _print_change(change: str, ident: str, *, whole: bool) -> None:
+    """Print the diff of what would be written; unless `whole`, fold a long one and say how much is left out."""
+    lines = change.splitlines()
+    shown = lines if whole or len(lines) <= _MOST_LINES else lines[:_MOST_LINES]
+    terminal.say_text("\n".join(shown), indent=_INDENT)
+    if len(shown) < len(lines):
+        terminal.say(f"{_INDENT}… {len(lines) - len(shown)} more lines: fleet questions {ident}")
+
+
+def _print_choice(choice: Choice, asked: str) -> None:
+    """Print the options of one question on one line; with their descriptions, each on a line of its own."""
+    if not choice.descriptions:
+        options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
+        terminal.say(f"{_INDENT}{asked}{options}".rstrip())
+        return
+    if asked:
+        terminal.say(f"{_INDENT}{asked}".rstrip())
+    for number, (option, told) in enumerate(zip(choice.options, choice.descriptions, strict=True), 1):
+        terminal.say_message(f"{_INDENT}{number} {option}{': ' if told else ''}", told)
 
 
 COMMANDS = {

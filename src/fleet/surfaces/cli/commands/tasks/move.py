@@ -46,17 +46,19 @@ def unclaim(slug: str, *, override: bool, **given: Unpack[Writing]) -> None:
 
 @click.command("retry")
 @slug_argument
+@click.option("--anew", is_flag=True, help="begin again with a worker, not at the stage that it had reached")
 @writing
-def retry(slug: str, **given: Unpack[Writing]) -> None:
+def retry(slug: str, *, anew: bool, **given: Unpack[Writing]) -> None:
     """Open a blocked or ended task again; an archived task is listed again.
 
     \b
     Examples:
       fleet task retry parser
+      fleet task retry parser --anew              its branch is lost, and its work with it
     """
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
-        result = fleet.tasks.retry(project=project, slug=slug, key=given["key"])
+        result = fleet.tasks.retry(project=project, slug=slug, anew=anew, key=given["key"])
     _print_result(result, f"{project}/{slug} is open again (it was {result.was})", as_json=given["json"])
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from fleet.model.results.tasks import TaskDetails, TaskView
+    from fleet.model.results.tasks import NextStep, TaskDetails, TaskView
 
 
 def show_task(slug: str, *, project: str | None, json: bool) -> None:
@@ -43,6 +43,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "attempts": task.attempts,
         "handoffs": task.handoffs,
         "reason": task.reason,
+        "next": _next(task.next_step),
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
@@ -56,6 +57,13 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "after": ", ".join(task.after),
         "before": ", ".join(task.dependents),
     }
+
+
+def _next(step: NextStep | None) -> str:
+    """Return the next step of a task on one line: what to run, and why; empty when there is nothing to run."""
+    if step is None or step.command is None:
+        return ""
+    return f"{step.command}  ({step.says})"
 
 
 def _print_entries(title: str, entries: list[tuple[str, str, str]]) -> None:

@@ -100,7 +100,7 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     ahead = fleet.merge.ahead(project=project)
     if ahead:
-        terminal.warn(f"waiting for the merge of {ahead} …")
+        terminal.warn(f"waiting for another merge: {ahead}")
     with waiting(f"trying to merge {slug}, and running its verify command"):
         tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:
@@ -217,12 +217,7 @@ def _print_head(work: Work) -> None:
     if work.description.strip():
         terminal.say()
         terminal.say_text(work.description.strip(), indent="  ")
-    if len(work.log) > _MESSAGES_SHOWN:
-        earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
-        terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
-    for entry in work.log[-_MESSAGES_SHOWN:]:
-        when = terminal.paint(entry.at[:16].replace("T", " "), "dim")
-        terminal.say_message(f"  {when} {entry.actor}: ", entry.message)
+    _print_said(work)
     for title in work.commits:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {title}")
     if work.verify:
@@ -238,6 +233,19 @@ def _print_head(work: Work) -> None:
         terminal.say_text(work.since.stat or "nothing")
     terminal.say()
     terminal.say_text(work.stat or "it changes nothing")
+
+
+def _print_said(work: Work) -> None:
+    """Print the newest messages of the log, and the comments of verdicts that did not count."""
+    if len(work.log) > _MESSAGES_SHOWN:
+        earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
+        terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
+    for entry in work.log[-_MESSAGES_SHOWN:]:
+        when = terminal.paint(entry.at[:16].replace("T", " "), "dim")
+        terminal.say_message(f"  {when} {entry.actor}: ", entry.message)
+    for each in work.verdicts:
+        if not each.counted:
+            terminal.say_message(f"  {each.actor} commented, beside the verdict ({each.verdict}): ", each.comments)
 
 
 def _print_trial(tried: Tried) -> None:

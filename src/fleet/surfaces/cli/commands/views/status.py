@@ -13,10 +13,10 @@ from fleet.surfaces.cli.ui import terminal
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
+    from fleet.model.results.tasks import NextStep
     from fleet.model.results.views import (
         Attempt,
         Failure,
@@ -36,7 +36,6 @@ _INDENT = " " * 4
 # Obstacles that need a person at once: nobody coordinates the project.
 _UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
 _ENDED = frozenset({"exited", "interrupted"})
-_AGAIN = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
 _NEED_COMMANDS = {
     "permission": "approve",
     "question": "answer",
@@ -47,11 +46,11 @@ _NEED_COMMANDS = {
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
-def show_status(**given: Any) -> None:
+def show_status(*, project: str | None, json: bool) -> None:
     """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
     with Fleet.open() as fleet:
-        page, now = fleet.views.status(), fleet.clock.now()
-    if given["json"]:
+        page, now = fleet.views.status(project), fleet.clock.now()
+    if json:
         terminal.say_json(page)
     elif not page.projects:
         terminal.say("no projects yet: run `fleet up` in a repository")
@@ -69,8 +68,8 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section(
         "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
     )
-    _print_section("Failed", "red", map(_failure_entry, page.failed), _AGAIN)
-    _print_section("Parked", "yellow", map(_parked_entry, page.parked), "`fleet resume SLUG` continues a stopped one")
+    _print_section("Failed", "red", map(_failure_entry, page.failed))
+    _print_section("Parked", "yellow", map(_parked_entry, page.parked))
     _print_section("Held back", "red", map(_hold_entry, page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
     _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
@@ -84,6 +83,10 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
     _print_cost(page)
+    if page.remote_control:
+        terminal.say(
+            terminal.paint(f"remote control up: {', '.join(page.remote_control)} — `fleet rc down PROJECT`", "dim")
+        )
     for line in page.reclaim:
         terminal.say(terminal.paint(f"{line} — see `fleet clean`", "yellow"))
     for line in page.elsewhere:
@@ -125,6 +128,8 @@ def _obstacle_entry(each: Obstacle) -> str:
 def _need_entry(need: NeedView, now: int) -> str:
     """Return the command that answers, and the question, on a second line where both do not fit on one."""
     text, command = _one_line(need.text), _one_line(need.command or "")
+    if command.startswith("{"):  # the input of a tool that is no command
+        command = f"`fleet questions {need.question}` shows it whole"
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
@@ -141,13 +146,18 @@ def _review_entry(task: Waiting, now: int) -> str:
 
 
 def _failure_entry(task: Failure) -> str:
-    return f"{_place(task)}  {_one_line(task.reason or task.title)}"
+    return f"{_place(task)}  {_one_line(task.reason or task.title)}{_next_line(task.next_step)}"
 
 
 def _parked_entry(task: Parked) -> str:
     until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
     until = f"until {_local_time(task.not_before)}  " if task.not_before else until
-    return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}"
+    return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}{_next_line(task.next_step)}"
+
+
+def _next_line(step: NextStep | None) -> str:
+    """Return the next step of a task as a line below its entry; empty when there is nothing to run."""
+    return f"\n{_INDENT}{terminal.paint(step.command, 'cyan')}" if step is not None and step.command else ""
 
 
 def _hold_entry(hold: HoldView) -> str:

@@ -1,0 +1,1 @@
+"""What is heard and seen of agents, and what follows from it."""

@@ -1,0 +1,186 @@
+"""Decide the next step of a task: one command that takes it on, or what it waits for. Pure.
+
+Every view and every refusal names this step, so that no two of them point at each other.
+"""
+
+from __future__ import annotations
+
+from fleet.model.branches import task_branch
+from fleet.model.results.tasks import NextStep
+from fleet.model.results.value import Value
+from fleet.model.states import assert_never
+from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    from fleet.model.states import TaskStatus
+
+    # Where the task's worktree is: on its branch; on another branch; on no branch; removed; or git cannot say.
+    Tree = Literal["there", "other branch", "no branch", "gone", "unknown"]
+    Branch = Literal["there", "gone", "unknown"]
+
+# At these stages the work exists already: without its branch there is nothing to go on with.
+_WITH_WORK = frozenset({"review", "finisher", "fix", "rebase"})
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
+
+
+class TaskFacts(Value):
+    """What decides the next step of a task."""
+
+    project: str
+    slug: str
+    status: TaskStatus
+    stage: str
+    paused: bool
+    archived: bool
+    attempted: bool  # a dispatch works on it
+    blockers: int  # dependencies that are neither done nor abandoned
+    is_early: bool  # it waits for a time
+    fixes: int
+    job: str | None
+    work: str | None  # the commit that was reported or accepted
+    is_merged: bool
+    is_pulled: bool  # it has a pull request
+    has_bundle: bool  # an agent has worked on it
+    holder: str | None  # who has it
+    is_agents: bool  # who has it is a dispatch
+    is_handed: bool  # a handoff waits for its successor
+    is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
+    repository: str = ""
+    worktree: str = ""
+    integration: str = ""
+    branch: Branch = "unknown"
+    tree: Tree = "unknown"
+    is_ahead: bool = False  # the worktree is not on the task's branch, and has every commit of it
+
+
+def next_step(facts: TaskFacts) -> NextStep:
+    """Return the one next step of a task."""
+    if facts.job is not None:
+        return NextStep(says=f"job {facts.job} works on it", command=None)
+    if facts.attempted:
+        return NextStep(says=f"{facts.holder or 'an agent'} works on it", command=None)
+    if facts.archived or facts.is_merged or facts.status == "abandoned":
+        return NextStep(says="nothing is left to do", command=None)
+    if facts.status == "done":
+        return _step_of_done(facts)
+    if facts.paused:
+        return _fleet(facts, "task unpause", "it is paused")
+    return _step_of_repair(facts) or _step_of_status(facts)
+
+
+def _step_of_status(facts: TaskFacts) -> NextStep:
+    match facts.status:
+        case "open":
+            return _step_of_open(facts)
+        case "in_progress":
+            return _step_of_unattended(facts)
+        case "blocked" | "failed":
+            return _step_of_stopped(facts)
+        case "done" | "abandoned":
+            return NextStep(says="nothing is left to do", command=None)
+        case _:
+            return assert_never(facts.status)
+
+
+def _step_of_done(facts: TaskFacts) -> NextStep:
+    """Merge the work of a task that somebody called done; nothing when no agent has worked on it."""
+    if facts.has_bundle and facts.branch != "gone" and not facts.is_pulled:
+        return _fleet(facts, "merge", "its work is not merged")
+    return NextStep(says="nothing is left to do", command=None)
+
+
+def _step_of_open(facts: TaskFacts) -> NextStep:
+    if facts.blockers:
+        return NextStep(says="it waits for other tasks", command=None)
+    if facts.is_early:
+        return NextStep(says="it waits for its time", command=None)
+    return _step_of_stage(facts)
+
+
+def _step_of_stage(facts: TaskFacts) -> NextStep:
+    """Return the step that does what the stage is for."""
+    if facts.stage == "review":
+        return _fleet(facts, "review", "its work waits for a verdict")
+    if facts.stage != "finisher":
+        return _fleet(facts, "dispatch", "it waits for an agent")
+    if facts.is_pulled:
+        return NextStep(says="its pull request is open", command=None)
+    return _fleet(facts, "merge", "its work waits to be merged")
+
+
+def _step_of_unattended(facts: TaskFacts) -> NextStep:
+    """Return the step of a task in progress on which no agent works now."""
+    if facts.stage in {"review", "finisher"}:
+        return _step_of_stage(facts)
+    if facts.is_handed:
+        return NextStep(says="the successor of its agent is about to start", command=None)
+    if not facts.is_agents:
+        return NextStep(says=f"{facts.holder} works on it", command=None)
+    return _fleet(facts, "task unclaim", f"its agent {facts.holder} ended without a successor", "--override")
+
+
+def _step_of_stopped(facts: TaskFacts) -> NextStep:
+    """Return the step of a task that is blocked or has failed."""
+    if facts.status == "blocked" and facts.stage == "review":
+        return _fleet(facts, "review", "its work waits for a person's verdict")
+    if facts.is_resumable:
+        return _fleet(facts, "resume", "its agent ended before the work was finished")
+    if facts.status == "blocked" and facts.stage in MENDING and facts.fixes < MOST_FIXES:
+        return _fleet(facts, "dispatch", "an agent mends it")
+    if facts.status == "blocked" and facts.stage in MENDING:
+        return _fleet(facts, "task retry", f"{facts.fixes} agents could not mend it; this lets others try")
+    return _fleet(facts, "task retry", "it goes on at its stage when it is opened again")
+
+
+# branch and worktree --------------------------------------------------------------------------------------------------
+def _step_of_repair(facts: TaskFacts) -> NextStep | None:
+    """Return the git command that repairs the branch or the worktree of a task; None when nothing is to be repaired.
+
+    No command deletes a commit or a file: git refuses where something would be lost.
+    """
+    branch, tree = task_branch(facts.slug), facts.tree
+    if facts.branch == "gone" and tree not in {"no branch", "other branch"}:
+        return _step_without_branch(facts, branch)
+    if facts.stage == "review" or (facts.stage == "finisher" and facts.status != "blocked"):
+        return None  # review and merge look at the branch only
+    if tree == "no branch" and not facts.is_ahead and facts.branch == "there":
+        says = f"its worktree is on no branch, with commits that {branch} does not have; this keeps them"
+        return _git(facts.worktree, f"switch --create rescued/{facts.slug}", says)
+    if tree in {"no branch", "other branch"}:
+        words = f"checkout -B {branch}" if facts.is_ahead or facts.branch == "gone" else f"checkout {branch}"
+        return _git(facts.worktree, words, f"its worktree is not on {branch}; this brings it back")
+    return None
+
+
+def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
+    """Return what to do about a branch that is gone; None when an agent can begin without it."""
+    if facts.work is not None and facts.stage in _WITH_WORK:
+        return _git(facts.repository, f"branch {branch} {facts.work[:12]}", f"{branch} is gone; this puts it back")
+    if facts.tree == "there":
+        says = f"{branch} is gone, and its worktree is still there; this makes the branch anew"
+        return _git(facts.repository, f"branch {branch} {facts.integration}", says)
+    if facts.stage not in {"review", "finisher"}:
+        return None
+    says = f"{branch} is gone, and no commit of it is known"
+    if facts.status in {"open", "in_progress"}:
+        return _fleet(facts, "task fail", says, "--reason", quoted("its branch is lost"))
+    return _fleet(facts, "task retry", says, "--anew")
+
+
+# words ----------------------------------------------------------------------------------------------------------------
+def _fleet(facts: TaskFacts, verb: str, says: str, *more: str) -> NextStep:
+    return NextStep(says=says, command=" ".join(["fleet", verb, facts.slug, "-p", facts.project, *more]))
+
+
+def _git(path: str, words: str, says: str) -> NextStep:
+    return NextStep(says=says, command=f"git -C {quoted(path)} {words}")
+
+
+def quoted(word: str) -> str:
+    """Return a word as a shell reads it whole."""
+    if word and _PLAIN.issuperset(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"

@@ -1,0 +1,145 @@
+"""The next steps of tasks: gather the facts from the store, and from the files of git without starting it.
+
+Only a worktree that is not on its task's branch costs a git command.
+"""
+
+from __future__ import annotations
+
+import os
+
+from fleet.model.branches import head_ref, task_branch
+from fleet.model.dispatch.resumption import why_finished
+from fleet.model.tasks.next_step import TaskFacts, next_step
+from fleet.model.tasks.pipeline import STAGE_OF
+from fleet.store import queries as q
+from fleet.world.git import refs
+from fleet.world.home import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.model.results.tasks import NextStep
+    from fleet.model.tasks.next_step import Branch, Tree
+    from fleet.store.queries import LeftAttempt, Project, StepFacts
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Context
+
+    Key = tuple[str, str]
+
+
+def step_of_task(context: Context, project: str, slug: str) -> NextStep | None:
+    """Return the next step of one task; None when there is no such task."""
+    found = context.store.read(lambda rows: _facts(rows, context, project, slug))
+    return next(iter(_steps(context, *found).values()), None)
+
+
+def steps_of_stopped(context: Context, project: str | None = None) -> dict[Key, NextStep]:
+    """Return the next step of each task that is blocked, has failed or waits for a time, by project and slug."""
+    return _steps(context, *context.store.read(lambda rows: _facts(rows, context, project, None)))
+
+
+def _facts(rows: Rows, context: Context, project: str | None, slug: str | None) -> tuple[list[StepFacts], set[Key]]:
+    """Return the facts of one task, or of all that have stopped, and which tasks can be resumed."""
+    now = context.world.clock.now()
+    facts = q.step_facts(rows, project=project, slug=slug, now=now)
+    if not any(row.status in {"blocked", "failed"} for row in facts):
+        return facts, set()
+    parked = {(row.project, row.slug) for row in q.tasks_parked_by_handoffs(rows)}
+    attempts = q.left_attempts(rows, project=project)
+    left = [row for row in attempts if not why_finished(row, parked=_key(row) in parked)]
+    if not left:
+        return facts, set()
+    from fleet.verbs.homes.ownership import is_own
+
+    stages = {(row.project, row.slug): row.stage for row in facts}
+    return facts, {
+        _key(row) for row in left if is_own(context, row) and stages.get(_key(row)) == STAGE_OF.get(row.kind)
+    }
+
+
+def _key(row: LeftAttempt) -> Key:
+    return row.project, row.slug or ""
+
+
+def _steps(context: Context, rows: list[StepFacts], resumable: set[Key]) -> dict[Key, NextStep]:
+    """Return the next step of each task. The branches of a repository are read at once."""
+    known = context.projects()
+    tips = {name: _tips(known[name], [row.slug for row in rows if row.project == name]) for name in known}
+    return {
+        (row.project, row.slug): next_step(
+            _with_git(context, known[row.project], tips[row.project], _stored_facts(context, row, resumable))
+        )
+        for row in rows
+        if row.project in known
+    }
+
+
+def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
+    """Return the commits of the tasks' branches that exist, by branch; None when only git could tell."""
+    if not slugs:
+        return {}
+    try:
+        return refs.branches(refs.git_dir(project.path), tuple(map(task_branch, slugs)))
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _stored_facts(context: Context, row: StepFacts, resumable: set[Key]) -> TaskFacts:
+    now = context.world.clock.now()
+    return TaskFacts(
+        project=row.project,
+        slug=row.slug,
+        status=row.status,
+        stage=row.stage,
+        paused=bool(row.paused),
+        archived=bool(row.archived),
+        attempted=bool(row.attempted),
+        blockers=row.open_blockers,
+        is_early=row.not_before is not None and row.not_before > now,
+        fixes=row.fixes,
+        job=row.job,
+        work=row.work,
+        is_merged=row.merged is not None,
+        is_pulled=row.pull_request is not None,
+        has_bundle=bool(row.bundled),
+        holder=row.assignee,
+        is_agents=bool(row.is_agents),
+        is_handed=bool(row.is_handed),
+        is_resumable=(row.project, row.slug) in resumable,
+    )
+
+
+def _with_git(context: Context, project: Project, tips: dict[str, str] | None, facts: TaskFacts) -> TaskFacts:
+    """Return the facts with those about the task's branch and worktree."""
+    name, worktree = task_branch(facts.slug), f"{context.world.home}/{paths.worktree(facts.project, facts.slug)}"
+    branch: Branch = "unknown" if tips is None else "there" if name in tips else "gone"
+    if branch == "gone" and not facts.has_bundle:
+        branch = "unknown"  # no agent has begun yet
+    head = refs.head_of(worktree)
+    tree = _tree(worktree, head, name)
+    is_ahead = False
+    if tips and branch == "there" and tree in {"other branch", "no branch"}:
+        tip = refs.head_commit(worktree)
+        is_ahead = tip is not None and context.world.git.is_in(project.path, tips[name], tip) is True
+    return facts.replaced(
+        repository=project.path,
+        worktree=worktree,
+        integration=_integration(context, facts.project) if branch == "gone" else "",
+        branch=branch,
+        tree=tree,
+        is_ahead=is_ahead,
+    )
+
+
+def _tree(worktree: str, head: str | None, branch: str) -> Tree:
+    """Return where a worktree is. `head` is what its HEAD says; None when it cannot be read."""
+    if head is None:
+        return "unknown" if os.path.lexists(worktree) else "gone"
+    if not head.startswith("ref:"):
+        return "no branch"
+    return "there" if head.removeprefix("ref:").strip() == head_ref(branch) else "other branch"
+
+
+def _integration(context: Context, project: str) -> str:
+    return str(context.setting("integration", project))
