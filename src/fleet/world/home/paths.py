@@ -25,6 +25,7 @@ TRASH = "trash"
 NAMESPACES = "rooms"
 BACKUPS = "backups"
 ENGINES = "engines"
+PRICES = "prices.toml"
 PROMPTS = "prompts"
 CHECKS = "check"
 # The folders of a project: a task's worktree, a task's notes, a finisher's tree.
