@@ -51,6 +51,7 @@
     │   ├── ProjectTaken
     │   ├── ProjectInUse
     │   ├── NotARepository
+    │   ├── BareRepository             it has no checkout
     │   ├── BranchBlocked              an existing branch's name prevents fleet's branch
     │   ├── NoCommit                   the target branch has no commit yet
     │   ├── DetachedHead               no branch is checked out, and no target is set

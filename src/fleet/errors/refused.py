@@ -82,6 +82,15 @@ class NotARepository(Refused):
     hint = "run `git init` there, or name another path"
 
 
+class BareRepository(Refused):
+    """A repository without a checkout: there is no place for fleet.toml, and nothing that work could land in."""
+
+    says = "{path} is a bare repository, without a checkout; nothing was written there"
+    hint = (
+        "clone it, and run `fleet up` in the clone; if it has a checkout, `git config core.bare false` there repairs it"
+    )
+
+
 class BranchBlocked(Refused):
     """The name of an existing branch prevents git from creating fleet's branch."""
 

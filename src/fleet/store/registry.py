@@ -33,6 +33,7 @@ ELSEWHERE = frozenset(
         b"limits.quota_percent",
         b"ports.block",
         b"ports.first",
+        b"remote_control",
         b"report_grace",
         b"silent_after",
         b"spawn_cooldown",

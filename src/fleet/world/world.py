@@ -161,11 +161,12 @@ class World:
 
         return Gate(f"{self.home}/{paths.lock(name)}", clock=self.clock, host=self.host)
 
-    def project_gate(self, project: str, name: str) -> Gate:
-        """A named exclusive lock of one project."""
+    def project_gate(self, project: str, name: str, subject: str = "") -> Gate:
+        """A named exclusive lock of one project. Its file says what it is held for, if a subject is given."""
         from fleet.world.files.gates import Gate
 
-        return Gate(f"{self.home}/{paths.project_lock(project, name)}", clock=self.clock, host=self.host)
+        path = f"{self.home}/{paths.project_lock(project, name)}"
+        return Gate(path, clock=self.clock, host=self.host, subject=subject)
 
     def work_gate(self, name: str, subject: str) -> Gate:
         """Return the lock of one piece of work, which whoever starts or resumes it holds. Its file names the holder exactly."""

@@ -117,7 +117,9 @@ AGENTS = [
     ("engine check", ["engine", "check", "shell"]),
     ("maintenance prune-dispatch-archive", ["maintenance", "prune-dispatch-archive"]),
     ("clean", ["clean", "--yes"]),
+    ("stop --all", ["stop", "--all"]),
     ("up", ["up", "--engine", "shell", "--autonomy", "edits", "--review", "none"]),
+    ("down", ["down"]),
 ]
 
 # The same for what is said to agents and asked by them.
@@ -233,11 +235,11 @@ def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
         if command == "claims disown":
             with Fleet.open() as opened:  # only what another machine made can be given up
                 raw(opened, "UPDATE claims SET host = 'elsewhere' WHERE kind = 'coord_prompt_inbox'")
+        if command == "down":
+            until(lambda: staffed.ask("coord", "status")["state"] == "alive")
         last = staffed.ask("dispatches", "list")[0]["id"] if "@last" in words else ""
         value = said(staffed, command, [last if word == "@last" else word for word in words])
         wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
-    until(lambda: staffed.ask("coord", "status")["state"] == "alive")
-    staffed("coord", "stop").ok()
     assert wrong == [], "\n".join(wrong)
 
 

@@ -9,7 +9,6 @@ import pytest
 from plugins.account import command_of
 from staging.stage import FLEET, answer, is_alive, status_of
 
-from fleet.errors.contested import GateHeld
 from fleet.errors.families import FleetError, Refused
 from fleet.errors.refused import NotMergeable
 from fleet.testing.crash.scenarios import until
@@ -147,17 +146,20 @@ def test_dispatches_start_from_the_integration_branch(scene):
 
 
 @pytest.mark.req("MERGE-1")
-def test_one_merge_at_a_time_and_the_second_is_told_who(either):
+def test_one_merge_at_a_time_and_the_second_waits_and_is_told_for_whom(either):
     with either.fleet() as fleet:
         done_task(either, fleet, "one", path="one.txt")
         done_task(either, fleet, "two", path="two.txt")
         child = either.halted("before", "git merge", "merge", "one")
-        with pytest.raises(GateHeld, match=f"pid={child.pid}"):
-            fleet.merge.task(project="p", slug="two")
-        assert answer(either.start(FLEET, "merge", "two", "-p", "p")).code == 12
+        second = either.start(FLEET, "merge", "two", "-p", "p")
+        line = second.stderr.readline()
+        assert line.startswith(f"waiting for another merge: one (pid={child.pid} on ")
+        assert not fleet.tasks.show(project="p", slug="two").archived
         os.kill(child.pid, signal.SIGCONT)
         assert answer(child).code == 0
-        fleet.merge.task(project="p", slug="two")
+        assert answer(second).code == 0
+        merges = either.git("log", "--first-parent", "--merges", "--format=%s", "fleet/main").splitlines()
+        assert merges == ["Merge two", "Merge one"]
 
 
 @pytest.mark.req("MERGE-5")

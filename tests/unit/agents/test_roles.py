@@ -29,7 +29,7 @@ READS = {
     "merge": "ahead mergeable recorded",
     "messages": "questions",
     "operations": "follow list newest with_archived",
-    "projects": "list show targets",
+    "projects": "in_the_way list show targets",
     "reviews": "waiting work",
     "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fleet.errors.families import BadInput
 from fleet.surfaces.cli.commands.reads import COMMANDS as READ_COMMANDS
 from fleet.surfaces.cli.commands.tasks.hot import COMMANDS
 from fleet.surfaces.cli.hot import fast
@@ -13,7 +14,8 @@ from fleet.surfaces.cli.hot.read_table import find as find_read
 from fleet.surfaces.cli.hot.table import COMMON, HOT, Hot, Option, find
 
 WORD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
-PLAIN_WORD = WORD.filter(lambda word: not word.startswith("-"))
+# A slash divides a project from a slug: test_a_project_before_the_slug_is_read_alike.
+PLAIN_WORD = WORD.filter(lambda word: not word.startswith("-") and "/" not in word)
 FORMS = [(hot, short) for hot in HOT for short in (False, True) if hot.short or not short]
 every_form = pytest.mark.parametrize(
     ("hot", "short"), FORMS, ids=[f"{'' if short else 'task '}{hot.name}" for hot, short in FORMS]
@@ -25,7 +27,7 @@ def by_click(hot: Hot, words: list[str], *, short: bool) -> dict | None:
     command = COMMANDS[hot.name if short else f"task {hot.name}"]
     try:
         context = command.make_context("x", list(words), help_option_names=["-h", "--help"])
-    except (click.UsageError, click.exceptions.Exit):
+    except (click.UsageError, click.exceptions.Exit, BadInput):
         return None
     return {name: value for name, value in context.params.items() if value not in (None, False)}
 
@@ -56,6 +58,15 @@ def test_what_is_well_formed_is_read_alike(hot, short, data):
     values = fast.parse(hot, words, short=short)
     assert values is not None
     assert values == by_click(hot, words, short=short)
+
+
+@pytest.mark.parametrize("slug", ["web/api", "web/", "/api", "/", "a/b/c"])
+@pytest.mark.parametrize("project", [[], ["-p", "web"], ["-p", "other"]])
+@pytest.mark.parametrize("last", [False, True])
+def test_a_project_before_the_slug_is_read_alike(slug, project, last):
+    hot = next(hot for hot in HOT if hot.name == "done")
+    words = [slug, *project] if last else [*project, slug]
+    assert fast.parse(hot, words, short=False) == by_click(hot, words, short=False)
 
 
 def anything(hot: Hot) -> st.SearchStrategy[str]:
@@ -138,7 +149,7 @@ every_read = pytest.mark.parametrize("read", READS, ids=[read.name for read in R
 def read_by_click(read: Read, words: list[str]) -> dict | None:
     try:
         context = READ_COMMANDS[read.name].make_context("x", list(words), help_option_names=["-h", "--help"])
-    except (click.UsageError, click.exceptions.Exit):
+    except (click.UsageError, click.exceptions.Exit, BadInput):
         return None
     return {name: value for name, value in context.params.items() if value not in (None, False)}
 

@@ -127,6 +127,23 @@ def test_a_batch_that_is_interrupted_leaves_nothing_and_can_be_merged_again(seve
     assert len(several.merge("a", "b").merged) == len("ab")
 
 
+def test_one_that_is_interrupted_while_the_branch_moves_is_finished_and_not_called_failed(several, monkeypatch):
+    fleet = several.scene.open()
+    move = fleet.world.proofs.move_and_keep
+
+    def moved(*words, **options):
+        assert move(*words, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fleet.world.proofs, "move_and_keep", moved)
+    with pytest.raises(KeyboardInterrupt):
+        fleet.merge.together(project=PROJECT, slugs=["a", "b"])
+    several.scene.machine.table.exit(several.scene.process_of(fleet))
+    several.merge("c")
+    assert {each.task for each in several.scene.fleet.merge.recorded(project=PROJECT)} == {"a", "b", "c"}
+    assert several.nothing_left()
+
+
 def die(several, monkeypatch, *slugs: str, before_moving: bool) -> None:
     """Merge in a process that dies just before or just after it moved the branch."""
     fleet = several.scene.open()

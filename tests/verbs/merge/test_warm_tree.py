@@ -9,6 +9,7 @@ from fleet.errors.refused import NotMergeable, NotVerified, ProjectInUse
 from fleet.errors.tools import SetupFailed
 from fleet.resources.warm_tree import fingerprint, reset
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.projects import register
 from fleet.world.home import paths
 
 
@@ -192,6 +193,17 @@ def test_a_project_is_not_removed_while_a_merge_uses_its_tree(project):
     with project.scene.fleet.world.project_gate(PROJECT, "merge"), pytest.raises(ProjectInUse, match="merge tree"):
         project.scene.open().projects.remove(PROJECT, with_tasks=True)
     assert project.claims() == ["live"]
+
+
+def test_a_tree_whose_project_is_gone_is_swept(project):
+    project.task("a")
+    project.merge("a")
+    fleet = project.scene.open()
+    fleet.commit(register.remove(name=PROJECT, with_tasks=True, seen=fleet.operations.newest()))
+    assert project.claims() == ["live"]
+    swept = [each for each in project.scene.open().sweep.run(kill=True) if "warm_tree" in each.what]
+    assert [(each.why, each.done) for each in swept] == [("its project was removed", True)]
+    assert (project.claims(), os.path.exists(project.tree)) == ([], False)
 
 
 def test_a_tree_is_reset_at_its_exact_names(project):

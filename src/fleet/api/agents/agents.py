@@ -11,9 +11,16 @@ from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.model.results.agents import AgentView
     from fleet.store.queries import Dispatch
     from fleet.world.tmux import Pane
+
+    # `list` is a method below.
+    Lines = list[str]
+
+_LOOK_AGAIN = 0.5
 
 
 class Agents(Part):
@@ -65,6 +72,23 @@ class Agents(Part):
         from fleet.verbs.merge.tree.output import running_output
 
         return running_output(self._by.view, row)
+
+    def follow(self, ident: str) -> Iterator[Lines]:
+        """Yield the lines of an agent's output as they come, until it has ended. An unfinished last line waits."""
+        from fleet.model.text.following import new_lines
+
+        shown: Lines = []
+        while True:
+            pane = self._pane(ident)
+            is_over = pane is None or pane.dead
+            lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
+            lines = lines[:-1] if is_over else lines[:-2]
+            if new := new_lines(shown, lines):
+                shown = lines
+                yield new
+            if is_over:
+                return
+            self._by.clock.wait(_LOOK_AGAIN)
 
     def attach_words(self, ident: str) -> list[str]:
         """Return the command that attaches a terminal to an agent's session."""

@@ -20,6 +20,7 @@ from fleet.verbs.dispatch import dispatch, end, find, plan, reclaim
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.homes import excuse
 from fleet.verbs.merge import branches
+from fleet.verbs.projects import down
 from fleet.verbs.resume import resume, resume_all
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.api.actor import Actor
     from fleet.api.permits import Speaker
     from fleet.model.results.dispatches import Dispatched, Ended, Excused, Journal, Resumable, Resumed, ResumedMany
+    from fleet.model.results.projects import Down
     from fleet.store.queries import Claim as ClaimRow
     from fleet.store.transaction import Rows
     from fleet.verbs.dispatch.plan import Wanted
@@ -62,6 +64,12 @@ class Dispatches(Part):
         """End an agent so that its work can be resumed."""
         self._by.may("dispatches.stop", agent=ident)
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
+
+    def stop_all(self, project: str, reason: str = "stopped by a person") -> Down:
+        """End all agents of a project that work on tasks, so that their work can be resumed."""
+        self._by.may("dispatches.stop_all")
+        self._by.context.project(project)
+        return down.stop_all(self._by.context, project, reason=reason)
 
     def kill(self, ident: str, reason: str) -> Ended:
         """End an agent and its attempt for good."""

@@ -18,10 +18,12 @@ from fleet.model.results.value import Value
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import seat, wake
+from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
-from fleet.verbs.projects import allow, configure, register, remote_control, trust
+from fleet.verbs.projects import clear, configure, down, register, remote_control, trust
+from fleet.verbs.resume import resume
 from fleet.verbs.sweep import warm_trees
 from fleet.verbs.tasks import export
 from fleet.verbs.views import obstacles, overview
@@ -32,7 +34,16 @@ from fleet.world.home.settings import settings_of
 
 if TYPE_CHECKING:
     from fleet.api.actor import Words
-    from fleet.model.results.projects import Chosen, ProjectView, RemoteControlView, Removed, TargetChoice
+    from fleet.model.results.projects import (
+        Chosen,
+        Cleared,
+        Down,
+        InTheWay,
+        ProjectView,
+        RemoteControlView,
+        Removed,
+        TargetChoice,
+    )
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows
 
@@ -66,9 +77,11 @@ class Projects(Part):
         return self._by.commit(register.register(name=chosen, path=top), key)
 
     def ensure(self, path: str, name: str | None = None) -> Registration:
-        """Return the project of a repository; register the repository when it has none."""
+        """Return the project of a repository; register the repository when it has none. BareRepository without a checkout."""
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
+        if not os.path.lexists(f"{top}/.git"):
+            raise errors.BareRepository(path=top)
         known = self._by.store.read(lambda rows: q.project_by_path(rows, path=top))
         if known is not None and name in {None, known.name}:
             self._refuse_blocked(top)
@@ -92,10 +105,38 @@ class Projects(Part):
         names.project(name)
         self._release_trees(name)
         seen = self._newest_operation_if_idle(name, key) if with_tasks else None
+        if self._is_removable(name, key, with_tasks=with_tasks):
+            clear.remove_files(self._by.context, name)
         kept = self._export_tasks(name) if seen is not None else None
-        removed = self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
-        allow.forget(self._by.view, name)
-        return removed
+        return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
+
+    def _is_removable(self, name: str, key: str | None, *, with_tasks: bool) -> bool:
+        """Whether nothing keeps the project from being removed. False also when this key has removed it."""
+
+        def look(rows: Rows) -> bool:
+            repeated = key is not None and q.operation_by_key(rows, key=key) is not None
+            return not repeated and register.is_removable(rows, name, with_tasks=with_tasks)
+
+        return self._by.store.read(look)
+
+    def down(self, project: str) -> Down:
+        """End the coordinator of a project and stop its agents. Their work is kept, and can be resumed."""
+        self._by.may("projects.down")
+        self._by.context.project(project)
+        return down.down(self._by.context, project)
+
+    def in_the_way(self, name: str) -> InTheWay:
+        """Return what keeps a project from being removed."""
+        names.project(name)
+        return clear.in_the_way(self._by.context, name)
+
+    def clear(self, name: str) -> Cleared:
+        """Release all that a project holds, so that it can be removed. ProjectInUse when something could not be released."""
+        self._by.may("projects.clear")
+        names.project(name)
+        cleared = clear.clear(self._by.context, name)
+        clear.refuse_left(cleared)
+        return cleared
 
     def _release_trees(self, name: str) -> None:
         """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
@@ -165,6 +206,7 @@ class Projects(Part):
             started=started,
             resumed=[],
             left=[],
+            remote_control=remote_control.is_on(context, project),
             warnings=warnings + more,
         )
 
@@ -175,17 +217,36 @@ class Projects(Part):
         if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
             wake.start_watch(self._by.context, project)
             return now.holder, False, []
+        back = self._resume_agent_in_seat(now.holder)
+        if back is not None:
+            return back, True, []
         try:
             seated = coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
         except errors.CoordinatorLives as error:  # another process was faster
             return str(error.facts["dispatch"]), False, []
         return seated.id, True, seated.warnings
 
+    def _resume_agent_in_seat(self, holder: str | None) -> str | None:
+        """Resume a dead coordinator that is an agent with turns, in its conversation if possible; None when it cannot be."""
+        if holder is None:
+            return None
+        context = self._by.context
+        try:
+            row = find.journal(context, holder)
+            if not reader.engine(self._by.home, row.engine or "").interactive:
+                return None
+            return resume.resume(context, holder).id
+        except (errors.NotResumable, errors.Absent):  # it was ended on purpose, or nothing is known of it any more
+            return None
+
     def remote_control(
         self, project: str, to: RemoteControl | None = None, *, key: str | None = None
     ) -> RemoteControlView:
         """Return whether the project's coordinator may be controlled remotely. With `to`, change that first."""
+        off = remote_control.is_off_for_all(self._by.request) or None
         if to is None:
-            return self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            known = self._by.store.read(lambda rows: remote_control.remote_control_of(rows, project))
+            return known.replaced(off_for_all=off)
         self._by.may("projects.remote_control")
-        return self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        changed = self._by.commit(remote_control.set_remote_control(project=project, to=to), key)
+        return changed.replaced(off_for_all=off)

@@ -42,10 +42,10 @@ def seat_state(seat: Seat) -> str:
     return held if seat.candidate is None else f"{held}_with_candidate"
 
 
-def may_restart(*, engine: str | None, asked_for: str | None, ran: int) -> bool:
-    """Whether fleet starts a dead coordinator again by itself: its own loop, which nobody asked to exit.
+def may_restart(seat: Seat, *, engine: str | None, asked_for: str | None, ran: int) -> bool:
+    """Whether fleet starts a seat's dead holder again by itself: its own loop, which nobody asked to exit or follows.
 
     `ran` is the time in milliseconds since its launch: a loop that dies within a minute would die again, and a person has
     to see why. A coordinator that is an agent is a person's to resume, and a stopped one has left the seat.
     """
-    return engine == OWN_LOOP and asked_for is None and ran >= MINUTE
+    return seat_state(seat) == "held" and engine == OWN_LOOP and asked_for is None and ran >= MINUTE

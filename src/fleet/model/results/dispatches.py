@@ -147,7 +147,9 @@ class ClaimView(Value):
     kind: str
     name: str
     state: str  # allocating, live, releasing, releasing_blocked or failed_alloc
-    dispatch: str | None  # the owner; null for a task's bundle and for a process that a job's runner started
+    dispatch: (
+        str | None
+    )  # the owner; null for a task's bundle, for a process that a job's runner started, and for what a project holds
     project: str | None = None  # the project of the bundle or the job
     slug: str | None = None
     job: str | None = None  # the job whose runner started the process

@@ -54,6 +54,7 @@ class Begun(Value):
     started: bool  # false when the coordinator was already running
     resumed: list[str]  # interrupted agents whose work continues
     left: list[str]  # interrupted agents whose work does not continue
+    remote_control: bool  # whether a coordinator that is an agent may be controlled from another device
     warnings: list[str]  # what would prevent an agent from starting
 
 
@@ -72,10 +73,38 @@ class TargetChoice(Value):
     branches: list[str]  # all but fleet's own
 
 
+class Down(Value):
+    """The result of `fleet down` and `fleet stop --all`."""
+
+    project: str
+    coordinator: str | None  # the coordinator that was ended
+    stopped: list[str]  # the agents that were stopped; `fleet resume` continues their work
+    left: list[str]  # what still runs, and why, in words
+
+
+class InTheWay(Value):
+    """What keeps a project from being removed."""
+
+    project: str
+    coordinator: str | None  # the coordinator's id
+    agents: list[str]  # agents at work
+    tasks: list[str]  # tasks in progress, or with a worktree
+    jobs: list[str]  # jobs that run
+
+
+class Cleared(Value):
+    """What was released for the removal of a project."""
+
+    project: str
+    kept: list[str]  # the refs that hold uncommitted work
+    left: list[str]  # what could not be released, and why, in words
+
+
 class RemoteControlView(Value):
     project: str
     remote_control: RemoteControl | None  # up, down, or null when nobody has chosen yet
     changed: Said[bool] = None
+    off_for_all: Said[bool] = None  # true when config.toml of the home turns it off for all projects
 
 
 class Removed(Value):

@@ -314,6 +314,13 @@ SETTINGS = (
         help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
     ),
     Setting(
+        name="remote_control",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "down"),
+        help="whether coordinators may be controlled from another device; down turns it off for all projects",
+    ),
+    Setting(
         name="trust",
         file=HOME_FILE,
         default="ask",

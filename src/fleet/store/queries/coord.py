@@ -171,6 +171,18 @@ class RemoteControlOf(Row):
         self.remote_control = remote_control
 
 
+class HeldSeat(Row):
+    __slots__ = (
+        'project',
+    )
+
+    def __init__(
+        self,
+        project: str,
+    ) -> None:
+        self.project = project
+
+
 class UnansweredQuestion(Row):
     __slots__ = (
         'id',
@@ -238,18 +250,6 @@ class AgentContext(Row):
         self.tokens = tokens
         self.compacting = compacting
         self.reminded = reminded
-
-
-class HeldSeat(Row):
-    __slots__ = (
-        'project',
-    )
-
-    def __init__(
-        self,
-        project: str,
-    ) -> None:
-        self.project = project
 
 
 class Wake(Row):
@@ -659,6 +659,19 @@ REMOTE_CONTROL_OF = Query(
 
 def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
     return rows.select_one(REMOTE_CONTROL_OF, RemoteControlOf, {'project': project})
+
+
+REMOTE_CONTROLLED = Query(
+    'remote_controlled',
+    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
+    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
+    HeldSeat,
+)
+
+
+def remote_controlled(rows: Rows, /) -> list[HeldSeat]:
+    """Projects whose coordinator may be controlled from another device."""
+    return rows.select_all(REMOTE_CONTROLLED, HeldSeat, {})
 
 
 SUCCESSOR_OF = Query(

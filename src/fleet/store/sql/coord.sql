@@ -138,6 +138,11 @@ UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remo
 -- returns: RemoteControlOf?
 SELECT remote_control FROM projects WHERE name = :project;
 
+-- name: remote_controlled
+-- Projects whose coordinator may be controlled from another device.
+-- returns: HeldSeat*
+SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name;
+
 -- name: successor_of
 -- The dispatch that followed another as the same kind; one that could not be started does not count.
 -- returns: Dispatch?

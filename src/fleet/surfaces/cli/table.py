@@ -18,6 +18,7 @@ class Entry:
 
 EVERY_DAY = (
     Entry("up", "projects.up", "Set up fleet for this repository and start its coordinator."),
+    Entry("down", "projects.down", "Stop this project's coordinator and agents, and keep their work."),
     Entry("init", "projects.projects", "Register the repository you are in as a project."),
     Entry("add", "tasks.add", "Add a task, or a Markdown list of them."),
     Entry("run", "dispatch.run", "Add a task and start an agent on it."),

@@ -117,10 +117,10 @@ def _is_dead_loop(context: Context, seat: Seat) -> bool:
     """Whether the seat's holder is a loop of this home that is proven dead and may be started again."""
     ident = seat.holder or ""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
-    if row is None or seat.candidate is not None or not is_own(context, row):
+    if row is None or not is_own(context, row):
         return False
     ran = context.world.clock.now() - row.launched_at if row.launched_at is not None else 0
-    if not may_restart(engine=row.engine, asked_for=row.asked_for, ran=ran):
+    if not may_restart(seat, engine=row.engine, asked_for=row.asked_for, ran=ran):
         return False
     return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
 

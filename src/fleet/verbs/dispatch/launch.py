@@ -30,7 +30,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
 from fleet.verbs.homes import environment
 from fleet.verbs.homes.ownership import refuse_foreign
-from fleet.verbs.projects import allow
+from fleet.verbs.projects import allow, remote_control
 from fleet.verbs.resume import conversation
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.git.ignored import digest
@@ -231,8 +231,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
     """Whether the agent is a coordinator and remote control is switched on for its project."""
-    marker = context.store.read(lambda rows: q.remote_control_of(rows, project=row.project))
-    return row.kind == "coord" and marker is not None and marker.remote_control == "up"
+    return row.kind == "coord" and remote_control.is_on(context, row.project)
 
 
 def _ensure_bin_folder(context: Context) -> str:

@@ -314,7 +314,8 @@ def journal_view(rows: Rows, ident: str) -> Journal | None:
     claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
     agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
-        state, data = "live" if agent.archived_at is None else "archived", {"session": agent.session}
+        state = "live" if agent.archived_at is None else "archived"
+        data = {"session": agent.session, "conversation": agent.conversation}
         claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
     return Journal.made_of(
         row,

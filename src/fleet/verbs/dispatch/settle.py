@@ -178,7 +178,7 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
 
 
 def _record_end(
-    row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str
+    row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str = ""
 ) -> Change[bool]:
     """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
     ident = row.id

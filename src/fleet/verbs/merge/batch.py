@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import head_ref
+from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.merge.finisher import begin_finisher, end_finisher, is_unchanged, record_merge
+from fleet.verbs.merge.finisher import begin_finisher, commit_merge, end_finisher, is_unchanged, release_merged
 from fleet.verbs.merge.tree.attempt import merge_and_verify
 from fleet.verbs.merge.tree.verify import own_verify
 from fleet.world.home import paths
@@ -83,9 +84,19 @@ def _merge_group(context: Context, group: list[Entry], results: Results) -> None
         try:
             waiting = [*_try_group(context, waiting[0], results), *waiting[1:]]
         except KeyboardInterrupt:
-            for entry in (entry for each in waiting for entry in each if entry.slug not in results.merged):
-                end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
+            for entry in (entry for each in waiting for entry in each):
+                _end_interrupted(context, entry)
             raise
+
+
+def _end_interrupted(context: Context, entry: Entry) -> None:
+    """End the finisher of an interrupted merge.
+
+    One that has announced its commit may have moved the branch: the next merge or sweep asks git, as after a death.
+    """
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.order.dispatch))
+    if row is not None and is_unfinished(row) and row.reported_commit is None:
+        end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
 
 
 def _is_begun(context: Context, entry: Entry, results: Results) -> bool:
@@ -109,9 +120,13 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
             return _split(context, group, error)
         _refuse(context, group[0], error, results)
         return []
-    for entry, each in _pairs(group, made):
+    pairs = _pairs(group, made)
+    for entry, each in pairs:
         _point_to_output(context, group[0], entry)
-        results.merged[entry.slug] = _record(context, entry, each)
+        _record(context, entry, each)
+    for entry, each in pairs:
+        place = {"project": entry.order.project, "slug": entry.slug}
+        results.merged[entry.slug] = release_merged(context, **place, commit=each.commit, finisher=entry.order)
     return [[entry for entry in group if entry.slug not in results.merged]]
 
 
@@ -185,11 +200,11 @@ def _withdraw(context: Context, group: list[Entry]) -> None:
     context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
 
 
-def _record(context: Context, entry: Entry, made: Made) -> Merged:
+def _record(context: Context, entry: Entry, made: Made) -> None:
     """End the finisher and record the merge of its task, in one transaction."""
     order = made.order
     facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}
-    return record_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
+    commit_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
 
 
 def _refuse(context: Context, entry: Entry, error: Exception, results: Results) -> None:

@@ -158,19 +158,27 @@ def is_unchanged(now: TaskState, was: TaskState) -> bool:
 
 
 def record_merge(
+    context: Context, project: str, slug: str, *, commit: str, facts: dict[str, str] | None = None
+) -> Merged:
+    """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
+
+    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
+    that was merged by a pull request.
+    """
+    commit_merge(context, project, slug, commit=commit, facts=facts)
+    return release_merged(context, project, slug, commit=commit)
+
+
+def commit_merge(
     context: Context,
     project: str,
     slug: str,
     *,
     commit: str,
-    facts: dict[str, str] | None = None,
+    facts: dict[str, str] | None,
     finisher: Order | None = None,
-) -> Merged:
-    """Record that the work of a task is merged as `commit`; archive the task and release its worktree.
-
-    `facts` is the row of `merges` for a merge into the integration branch, which has to stay there. None is for work
-    that was merged by a pull request. `finisher` is the finisher that made the merge; it ends in the same transaction.
-    """
+) -> None:
+    """Record a merge and archive its task. `finisher` made the merge; its dispatch ends in the same transaction."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -184,6 +192,10 @@ def record_merge(
         tx.note(merged=commit, archived=archived, ready=freed)
 
     context.commit(Change(f"{project}/{slug} is merged as {commit[:12]}", work))
+
+
+def release_merged(context: Context, project: str, slug: str, *, commit: str, finisher: Order | None = None) -> Merged:
+    """Release what a merged task and its finisher still hold; return the merge, with what could not be released."""
     if finisher is not None:
         reclaim(context, finisher.dispatch)
     left = release_bundle(context, project, slug)

@@ -55,7 +55,7 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
     merged; a task with a conflict or a failed verify is parked.
     """
     results = Results()
-    with merge_turn(context, project):
+    with merge_turn(context, project, slugs):
         finish_dead_merges(context, project)
         entries: list[Entry] = []
         for slug in dict.fromkeys(slugs):

@@ -20,7 +20,7 @@ def rehearse(context: Context, project: str, slug: str) -> Tried:
 
     Waits while a merge of the project runs.
     """
-    with merge_turn(context, project):
+    with merge_turn(context, project, [slug]):
         repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)
         tip = context.world.git.resolve(repository, task_ref(slug))

@@ -34,11 +34,6 @@ def remember(context: Context, project: str, rule: Allowed) -> None:
         gate.give()
 
 
-def forget(context: Context, project: str) -> None:
-    """Remove the rules of a project that was removed."""
-    context.world.files.unlink(paths.allowed(project))
-
-
 def of_project(context: Context, project: str) -> Allowed:
     """Return what agents of a project may run: what its trusted setting `allow` names, and what a person approved."""
     return Allowed(prefixes=context.setting("allow", project)).joined(approved(context, project))

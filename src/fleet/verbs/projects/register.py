@@ -11,7 +11,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 
 if TYPE_CHECKING:
-    from fleet.store.transaction import Tx
+    from fleet.store.transaction import Rows, Tx
 
 _REMOVALS = (
     q.remove_wake,
@@ -71,7 +71,6 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
             raise errors.NoSuchProject(project=name)
         count, journals = q.count_tasks(tx, project=name), q.count_dispatches(tx, project=name).n
         _refuse_job_claims(name, q.count_job_claims(tx, project=name).n)
-        _refuse_trees(name, len(q.claims_of_project(tx, project=name)))
         _refuse_in_use(name, tasks=count.n, working=count.working, journals=journals, with_tasks=with_tasks)
         if count.n and (seen is None or q.operation_since(tx, project=name, after=seen) is not None):
             raise errors.Contested(
@@ -85,6 +84,15 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
     return Change(f"remove project {name}", work, returns=Removed)
 
 
+def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
+    """Whether `remove` would find nothing that keeps the project."""
+    if q.project_by_name(rows, name=name) is None:
+        return False
+    count, journals = q.count_tasks(rows, project=name), q.count_dispatches(rows, project=name).n
+    jobs = q.count_job_claims(rows, project=name).n
+    return not (jobs or journals or count.working or (count.n and not with_tasks))
+
+
 def _refuse_job_claims(name: str, count: int) -> None:
     """Raise ProjectInUse when jobs of the project may have running processes."""
     if count:
@@ -92,19 +100,13 @@ def _refuse_job_claims(name: str, count: int) -> None:
         raise errors.ProjectInUse(project=name, tasks=f"{count} job(s) whose processes may run", advice=advice)
 
 
-def _refuse_trees(name: str, count: int) -> None:
-    """Raise ProjectInUse when the project has a merge tree, which a merge made meanwhile."""
-    if count:
-        raise errors.ProjectInUse(project=name, tasks="a merge tree", advice="try again; it is removed first")
-
-
 def _refuse_in_use(name: str, *, tasks: int, working: int, journals: int, with_tasks: bool) -> None:
     """Raise ProjectInUse for tasks in progress, dispatches that are not archived, or tasks without `with_tasks`."""
     if working:
-        advice = f"`fleet task list -p {name} --status in_progress` shows them; end or unclaim them first"
+        advice = f"`fleet task list -p {name} --status in_progress` shows them; `fleet project remove {name} --yes` leads through"
         raise errors.ProjectInUse(project=name, tasks=f"{working} task(s) in progress", advice=advice)
     if journals:
-        advice = "`fleet dispatches list` shows them; let them be reclaimed first"
+        advice = f"`fleet project remove {name} --yes` leads through; `fleet dispatches list` shows them"
         raise errors.ProjectInUse(project=name, tasks=f"{journals} dispatch(es) that are not archived", advice=advice)
     if tasks and not with_tasks:
         advice = f"`fleet task export -p {name}` keeps a copy; --with-tasks removes them, and keeps one too"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fleet import errors
 from fleet.model import names
 from fleet.model.results.projects import RemoteControlView
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import RemoteControl
     from fleet.store.transaction import Rows, Tx
-    from fleet.verbs.context import Context
+    from fleet.verbs.context import Context, Request
 
 
 def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteControlView]:
@@ -38,8 +37,26 @@ def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
     return RemoteControlView(project=project, remote_control=row.remote_control)
 
 
+def is_off_for_all(context: Request) -> bool:
+    """Whether config.toml of the home turns remote control off for all projects, whatever each of them says."""
+    return bool(context.setting("remote_control") == "down")
+
+
+def is_on(context: Request, project: str) -> bool:
+    """Whether a coordinator of the project that starts now may be controlled from another device."""
+    said = context.store.read(lambda rows: remote_control_of(rows, project)).remote_control
+    return said == "up" and not is_off_for_all(context)
+
+
+def controlled_projects(context: Request) -> list[str]:
+    """Return the projects whose coordinator may be controlled from another device."""
+    return [] if is_off_for_all(context) else [row.project for row in context.store.read(q.remote_controlled)]
+
+
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
     """Turn remote control up for a coordinator that is about to start, unless a person has set it. Return warnings."""
+    if is_off_for_all(context):
+        return []
     if context.store.read(lambda rows: remote_control_of(rows, project)).remote_control is not None:
         return []
     try:

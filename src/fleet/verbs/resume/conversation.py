@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.engines import conversations
 from fleet.engines.program_files import expand_path
 from fleet.store import queries as q
+from fleet.verbs.dispatch.find import archived_journal
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -22,7 +23,15 @@ _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 def recorded_conversation(context: Context, ident: str) -> str | None:
     """Return the engine's id of an agent's conversation, set at its start or reported by hooks; None when unknown."""
     agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
-    return agent.conversation if agent else None
+    return agent.conversation if agent else _archived_conversation(context, ident)
+
+
+def _archived_conversation(context: Context, ident: str) -> str | None:
+    """Return the conversation in an archived journal; None when there is no journal, or it is from an older fleet."""
+    journal = archived_journal(context, ident)
+    records = [claim.data for claim in journal.claims if claim.kind == "agent_record"] if journal else []
+    known = records[0].get("conversation") if records else None
+    return known if isinstance(known, str) else None
 
 
 def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:

@@ -215,11 +215,33 @@ def _bullet_list(lines: list[str]) -> str:
 
 # resume a coordinator ---------------------------------------------------------------------------------------------------
 def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
-    """Start a new coordinator in the seat of one that died; refused while a coordinator lives."""
+    """Start a new coordinator in the seat of one that died, in its conversation if possible; refused while one lives."""
     if not is_unfinished(row):
         _refuse_unseated(context, row)
-    seated = coord_spawn(context, replace(_wanted_like(row), kind="coord"))
-    return Resumed.made_of(seated, predecessor=row.id, conversation=False, stopped=None)
+    conversation_id, goes_on = conversation_of_coordinator(context, row)
+    wanted = replace(_wanted_like(row), kind="coord")
+    if goes_on:
+        wanted = replace(
+            wanted, resumes="conversation", conversation=conversation_id, handoff=_briefing_of_coordinator(row)
+        )
+    seated = coord_spawn(context, wanted)
+    return Resumed.made_of(seated, predecessor=row.id, conversation=goes_on, stopped=None)
+
+
+def conversation_of_coordinator(context: Context, row: Dispatch) -> tuple[str | None, bool]:
+    """Return the conversation of a coordinator, and whether a successor can continue it."""
+    engine = read_engine(context.world.home, row.engine or "")
+    known = _conversation_of(context, engine, row)
+    return known, conversation.can_continue(engine, known)
+
+
+def _briefing_of_coordinator(row: Dispatch) -> str:
+    """Return the text that tells a coordinator in its own conversation that it has been away."""
+    ended = times.iso_or_none(row.ended_at) or "an unknown time"
+    return (
+        f"You coordinated {row.project} before, as agent {row.id}, until {ended} ({row.blocked_reason or row.exec_state}). "
+        "This is your own conversation: you remember what was done. Agents may have gone on without you; begin with a tick."
+    )
 
 
 def _refuse_unseated(context: Context, row: Dispatch) -> None:

@@ -16,7 +16,7 @@ from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import resumable_jobs
 from fleet.verbs.resume import conversation
-from fleet.verbs.resume.resume import resume, settle_if_dead
+from fleet.verbs.resume.resume import conversation_of_coordinator, resume, settle_if_dead
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt
@@ -30,7 +30,8 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
     tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
-    coordinators = [_resumable(row, conversation=False) for row in _lost_coordinators(context, project)]
+    lost = _lost_coordinators(context, project)
+    coordinators = [_resumable(row, conversation=_can_coordinator_continue(context, row)) for row in lost]
     return [*tasks, *coordinators, *resumable_jobs(context, project)]
 
 
@@ -94,6 +95,14 @@ def _resumable(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
         interrupted=resumption.was_interrupted(row),
         conversation=conversation,
     )
+
+
+def _can_coordinator_continue(context: Context, row: Dispatch) -> bool:
+    """Whether a successor could continue the conversation of a coordinator; False when its engine's file is gone."""
+    try:
+        return conversation_of_coordinator(context, row)[1]
+    except errors.FleetError:
+        return False
 
 
 def _can_continue_conversation(context: Context, row: LeftAttempt) -> bool:

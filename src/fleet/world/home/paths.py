@@ -29,6 +29,7 @@ PROMPTS = "prompts"
 CHECKS = "check"
 # The folders of a project: a task's worktree, a task's notes, a finisher's tree.
 WORKTREES, WORKERS, MERGES = "worktrees", "workers", "merges"
+FOLDERS_OF_PROJECT = (WORKTREES, WORKERS, MERGES)
 
 
 def unfinished_link(name: str) -> str:
@@ -144,6 +145,11 @@ def trust(project: str) -> str:
 def allowed(project: str) -> str:
     """Return the file of the commands that a person has allowed the agents of a project for always."""
     return f"allow/{project}.json"
+
+
+def files_of_project(project: str) -> tuple[str, ...]:
+    """Return the files that the home keeps for a project as a whole. They go with it."""
+    return (coord_state(project), pulls(project), trust(project), allowed(project))
 
 
 def removed(project: str, at: int) -> str:

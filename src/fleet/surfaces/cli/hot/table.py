@@ -181,10 +181,10 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
 
 def _has_one_project(values: Values) -> bool:
     """Split a task that is named as PROJECT/SLUG into both. False when click has to handle it: -p names another project."""
-    named, slash, slug = values.get("slug", "").partition("/")
-    if not slash:
+    named, _, slug = values.get("slug", "").partition("/")
+    if not named or not slug or "/" in slug:
         return True
-    if not named or not slug or "/" in slug or values.get("project", named) != named:
+    if values.get("project", named) != named:
         return False
     values.update(slug=slug, project=named)
     return True

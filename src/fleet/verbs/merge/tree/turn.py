@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +19,9 @@ _LOOK_AGAIN = 0.1
 
 
 @contextmanager
-def merge_turn(context: Context, project: str) -> Iterator[None]:
-    """Hold the project's merge gate; wait while another merge holds it. GateHeld after twelve hours."""
-    gate = context.world.project_gate(project, _GATE)
+def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[None]:
+    """Hold the project's merge gate for these tasks; wait while another merge holds it. GateHeld after twelve hours."""
+    gate = context.world.project_gate(project, _GATE, ", ".join(slugs))
     try:
         gate.take()
     except errors.GateHeld:
@@ -40,9 +39,9 @@ def describe_ahead(context: Context, project: str) -> str | None:
     try:
         gate.take()
     except errors.GateHeld:
-        who = str(gate.holder() or "another process")
-        rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
-        slugs = [row.slug or "" for row in rows if row.kind == "finisher"]
-        return f"{', '.join(slugs)} ({who})" if slugs else who
+        holder = gate.holder()
+        if holder is None:
+            return "another process"
+        return f"{holder.id} ({holder})" if holder.id else str(holder)
     gate.give()
     return None

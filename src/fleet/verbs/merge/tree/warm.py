@@ -76,8 +76,12 @@ def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made
 
 
 def release_warm(context: Context, project: str) -> list[str]:
-    """Release what a project itself holds. Return why something is left."""
-    left = [why for why in (release(context, claim) for claim in _claims(context, project)) if why]
+    """Release the warm tree that this home made for a project. Return why something is left.
+
+    Another home's tree is that home's to release: its sweep does so when the project is gone.
+    """
+    own = [claim for claim in _claims(context, project) if is_own(context, claim)]
+    left = [why for why in (release(context, claim) for claim in own) if why]
 
     def work(tx: Tx) -> None:
         tx.about(project)

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.branches import task_branch
 from fleet.model.results.agents import Difference, Output, Screen
@@ -65,25 +66,38 @@ def peek(agent: str | None, *, history: bool, json: bool) -> None:
 
 @click.command("logs")
 @click.argument("agent", required=False)
+@click.option("-f", "--follow", is_flag=True, help="go on printing what comes, until the agent has ended")
 @json_option
-def logs(agent: str | None, *, json: bool) -> None:
+def logs(agent: str | None, *, follow: bool, json: bool) -> None:
     """Print an agent's whole terminal output, also after it has ended; for a merge, the output of its verify command.
 
     \b
     Examples:
       fleet logs 3f2a9c01
       fleet logs @last
+      fleet logs fix-login --follow
     """
+    if follow and json:
+        raise errors.BadInput(what="--follow prints lines as they come; leave out --json")
     with Fleet.open() as fleet:
         ident = agent if agent and _has_log(fleet, agent) else pick_agent(fleet, agent, default="@last")
+        if follow:
+            for lines in fleet.agents.follow(ident):
+                _print_screen("\n".join(lines), whole=True)
+                sys.stdout.flush()
+            return
         text = fleet.agents.screen(ident, history=True)
     terminal.say_json(Output(id=ident, output=text)) if json else _print_screen(text)
 
 
-def _print_screen(text: str) -> None:
-    """Print the text of an agent's terminal: no trailing blanks, and horizontal rules cut to this terminal's width."""
-    kept = "\n".join(line.rstrip() for line in text.split("\n")).strip("\n")
-    for line in kept.split("\n") if kept else ():
+def _print_screen(text: str, *, whole: bool = False) -> None:
+    """Print the text of an agent's terminal: no trailing blanks, and horizontal rules cut to this terminal's width.
+
+    With `whole`, empty lines at the beginning and the end are printed too.
+    """
+    lines = "\n".join(line.rstrip() for line in text.split("\n"))
+    kept = lines if whole else lines.strip("\n")
+    for line in kept.split("\n") if kept or whole else ():
         terminal.say_text(line[: terminal.room()] if len(set(line)) == 1 else line)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fleet.model.states import RemoteControl
     from fleet.surfaces.cli.options import Anywhere
 
+_OFF_FOR_ALL = "config.toml of your home turns it off for all projects: remote_control is down"
 _PROJECT = click.argument("project", type=ProjectName())
 
 
@@ -38,6 +39,8 @@ def _set_remote_control(project: str, to: RemoteControl, given: Anywhere) -> Non
         return
     already = "" if control.changed else " (it was already)"
     terminal.say(f"remote control of {project} is {to}{already}; it takes effect at the coordinator's next start")
+    if control.off_for_all:
+        terminal.say(_OFF_FOR_ALL)
 
 
 @rc.command("up")
@@ -78,8 +81,13 @@ def status(project: str, *, json: bool) -> None:
     """
     with Fleet.open() as fleet:
         control = fleet.projects.remote_control(project)
-    state = control.remote_control or "not set; the next coordinator sets it to up"
-    terminal.say_json(control) if json else terminal.say(f"remote control of {project}: {state}")
+    if json:
+        terminal.say_json(control)
+        return
+    unset = "not set" if control.off_for_all else "not set; the next coordinator sets it to up"
+    terminal.say(f"remote control of {project}: {control.remote_control or unset}")
+    if control.off_for_all:
+        terminal.say(_OFF_FOR_ALL)
 
 
 COMMANDS = {"rc": rc}

@@ -59,9 +59,10 @@ def list_claims(klass: str | None, kind: str | None, **given: Any) -> None:
 
 
 def _owner(claim: ClaimView) -> str:
-    """Return the dispatch, the job or the task that a claim belongs to."""
+    """Return the dispatch, the job, the task or the project that a claim belongs to."""
     job = f"job {claim.job}" if claim.job else None
-    return claim.dispatch or job or f"{claim.project}/{claim.slug}"
+    of_task = f"{claim.project}/{claim.slug}" if claim.slug else f"project {claim.project}"
+    return claim.dispatch or job or of_task
 
 
 @claims.command("disown")

@@ -9,6 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import Slug, acting, from_stdin, unkeyed
@@ -148,8 +149,9 @@ def settle(given: str, *, hint: bool) -> int:
 
 @click.command("stop")
 @click.argument("agent", required=False)
-@unkeyed
-def stop(agent: str | None, **given: Any) -> None:
+@click.option("--all", "everyone", is_flag=True, help="every agent of the project that works on a task")
+@acting
+def stop(agent: str | None, project: str | None, *, everyone: bool, json: bool, **given: Any) -> int:
     """End an agent and keep its work: the agent is asked to exit in the engine's own way, then killed if it does not.
 
     Its task becomes blocked and keeps its worktree; `fleet resume` continues there.
@@ -158,12 +160,22 @@ def stop(agent: str | None, **given: Any) -> None:
     Examples:
       fleet stop 3f2a9c01
       fleet stop fix-login
+      fleet stop --all -p web
     """
+    if everyone and agent:
+        raise errors.BadInput(what="give an agent or --all, not both")
     with Fleet.open(actor=given["as"]) as fleet:
+        if everyone:
+            name = fleet.project_here(project)
+            with waiting(f"the agents of {name} are asked to exit"):
+                ended = fleet.dispatches.stop_all(name)
+            terminal.say_json(ended) if json else print_down(ended)
+            return errors.Refused.code if ended.left else 0
         ident = pick_agent(fleet, agent, ending=True)
         with waiting(f"{ident} is asked to exit"):
-            ended = fleet.dispatches.stop(ident)
-        _say_ended(ended, fleet.dispatches.show(ident), as_json=given["json"])
+            one = fleet.dispatches.stop(ident)
+        _say_ended(one, fleet.dispatches.show(ident), as_json=json)
+    return 0
 
 
 @click.command("kill")

@@ -36,7 +36,7 @@ def merge(slugs: tuple[str, ...], **given: Any) -> int:
         project = fleet.project_here(given["project"])
         ahead = fleet.merge.ahead(project=project)
         if ahead:
-            terminal.warn(f"waiting for the merge of {ahead} …")
+            terminal.warn(f"waiting for another merge: {ahead}")
         what = f"merging {', '.join(slugs)}, and running the verify command if there is one"
         if len(slugs) == 1:
             with waiting(what):

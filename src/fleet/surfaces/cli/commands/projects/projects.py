@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ from fleet.surfaces.cli.ui import terminal
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from fleet.model.results.projects import ProjectView
+    from fleet.model.results.projects import InTheWay, ProjectView
     from fleet.surfaces.cli.options import Anywhere
 
 _PATH = click.argument("path", type=click.Path(file_okay=False), default=".")
@@ -123,22 +124,55 @@ def show(name: str, *, json: bool) -> None:
 @project.command("remove")
 @click.argument("name", type=ProjectName())
 @click.option("--with-tasks", is_flag=True, help="remove its tasks too, after exporting them into the fleet home")
+@click.option("-y", "--yes", is_flag=True, help="stop, end and release all that is in the way, without asking")
 @anywhere
-def remove(name: str, *, with_tasks: bool, **given: Unpack[Anywhere]) -> None:
-    """Remove a project from fleet. Its repository is not touched.
+def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere]) -> None:
+    """Remove a project from fleet. Your branches and your checkout are not touched.
+
+    On a terminal the command shows what is in the way, asks once, and sees to it: it ends the coordinator, stops the agents, commits
+    uncommitted work to refs/fleet/kept, and releases the worktrees of this project. Its tasks are exported into the fleet home.
 
     \b
     Examples:
       fleet project remove web
       fleet project remove web --with-tasks
+      fleet project remove web --yes
     """
+    as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
+        if yes or (sys.stdin.isatty() and sys.stdout.isatty() and not as_json):
+            with_tasks = _clear_way(fleet, name, yes=yes, quiet=as_json) or with_tasks
         removed = fleet.projects.remove(name, with_tasks=with_tasks, key=given["key"])
-    if given["json"]:
+    if as_json:
         terminal.say_json(removed)
         return
     kept = f"; its {removed.tasks} task(s) are kept in {removed.kept}" if removed.kept else ""
     terminal.say(f"project {name} is removed{kept}")
+
+
+def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
+    """Show what is in the way of a removal, ask, and release it. Return whether the tasks may go too."""
+    found, count = fleet.projects.in_the_way(name), fleet.projects.show(name).tasks
+    lines = _in_words(found)
+    total = sum(getattr(count, status) for status in STATUSES)
+    lines += [f"{terminal.counted(total, 'task')}, exported into the fleet home first"] if total else []
+    for line in () if quiet else lines:
+        terminal.say(f"  {line}")
+    if not lines:
+        return False
+    if not yes and not click.confirm("All this ends. Remove the project?"):
+        raise click.Abort
+    for ref in fleet.projects.clear(name).kept:
+        terminal.note(f"uncommitted work is kept as {ref}")
+    return True
+
+
+def _in_words(found: InTheWay) -> list[str]:
+    """Return what is in the way, a line each."""
+    lines = [f"coordinator {found.coordinator}"] if found.coordinator else []
+    lines += [f"agents at work: {', '.join(found.agents)}"] if found.agents else []
+    lines += [f"tasks in progress or with a worktree: {', '.join(found.tasks)}"] if found.tasks else []
+    return lines + [f"job {ident}, which runs: cancel it first" for ident in found.jobs]
 
 
 COMMANDS = {"init": init, "project": project}

@@ -166,6 +166,11 @@ def _print_begun(begun: Begun) -> None:
         terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
     if begun.left:
         terminal.say(f"  interrupted, and not resumed: {', '.join(begun.left)} — `fleet resume --list` shows why")
+    if begun.remote_control:
+        terminal.say(
+            f"  remote control of an agent that coordinates is on: `fleet rc down {begun.project}` turns it off, "
+            'remote_control = "down" in config.toml for all'
+        )
     for warning in begun.warnings:
         terminal.say(terminal.paint(f"  warning: {warning}", "yellow"))
     if not (begun.new or begun.written or begun.started or begun.resumed):

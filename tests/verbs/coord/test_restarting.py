@@ -6,6 +6,7 @@ import pytest
 
 from fleet.model.dispatch.seat_steps import may_restart
 from fleet.model.text.times import MINUTE
+from fleet.store import queries as q
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.coord.seat import restart_dead_loops
@@ -96,7 +97,10 @@ def test_a_reboot_is_noticed_by_whoever_looks_first(scene):
     ],
 )
 def test_who_is_started_again(engine, asked_for, ran, again):
-    assert may_restart(engine=engine, asked_for=asked_for, ran=ran) is again
+    seat = q.Seat(project=PROJECT, holder="0a1b2c3d", epoch=1, candidate=None, deadline=None)
+    assert may_restart(seat, engine=engine, asked_for=asked_for, ran=ran) is again
+    followed = seat.replaced(candidate="99999999")
+    assert may_restart(followed, engine=engine, asked_for=asked_for, ran=ran) is False
 
 
 def test_a_stopped_coordinator_is_said_while_work_is_ready(scene):

@@ -1,0 +1,117 @@
+"""Clear a project's way out of fleet: release what this project holds, in one go, and nothing of any other project.
+
+Each step can be repeated. Until the last one the project stays registered, so that whoever is killed in between leaves
+nothing without an owner: `fleet project remove` goes on, and `fleet clean` still knows everything.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.results.projects import Cleared, InTheWay
+from fleet.model.tasks.steps import TERMINAL
+from fleet.store import queries as q
+from fleet.store import seats, tasks
+from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
+from fleet.verbs.merge.keep_uncommitted import commit_kept_work, kept_worktrees
+from fleet.verbs.projects.down import down, running_jobs
+from fleet.verbs.tasks import reopen, report
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
+    from fleet.verbs.context import Context
+
+
+def in_the_way(context: Context, project: str) -> InTheWay:
+    """Return what keeps a project from being removed. Changes nothing."""
+    context.project(project)
+    rows = _dispatches(context, project)
+    seat = context.store.read(lambda snapshot: seats.seat(snapshot, project))
+    working = [row.id for row in rows if row.slug is not None and row.ended_at is None]
+    return InTheWay(
+        project=project,
+        coordinator=seat.holder,
+        agents=working,
+        tasks=_tasks_to_end(context, project, rows),
+        jobs=running_jobs(context, project),
+    )
+
+
+def clear(context: Context, project: str) -> Cleared:
+    """Stop the coordinator and the agents, end the tasks that hold something, and release their worktrees.
+
+    Uncommitted work is committed to a ref of its own first. A task that had not ended is abandoned; its reason says what
+    it was. What could not be released is in `left`, with the reason.
+    """
+    stopped = down(context, project)
+    if stopped.left:
+        return Cleared(project=project, kept=[], left=stopped.left)
+    rows = _dispatches(context, project)
+    slugs = _tasks_to_end(context, project, rows)
+    for slug in slugs:
+        _end_task(context, project, slug)
+    kept = _commit_uncommitted(context, project)
+    left = [why for slug in slugs for why in release_bundle(context, project, slug)]
+    left += [why for row in rows for why in reclaim(context, row.id)]
+    return Cleared(project=project, kept=kept, left=list(dict.fromkeys(left)))
+
+
+def remove_files(context: Context, project: str) -> None:
+    """Remove the files that the home keeps for a project, each by its name. Folders go when they are empty.
+
+    Called before the project is removed from the database: a project without them is complete, the reverse is not.
+    """
+    home, files = context.world.home, context.world.files
+    for name in paths.files_of_project(project):
+        if os.path.lexists(f"{home}/{name}"):
+            files.unlink(name)
+    locks = paths.project_folder(project, ".locks")
+    for name in files.names(locks):
+        files.unlink(f"{locks}/{name}")
+    folders = [paths.project_folder(project, name) for name in (".locks", *paths.FOLDERS_OF_PROJECT)]
+    for folder in (*folders, f"{paths.PROJECTS}/{project}"):
+        _remove_empty(context, f"{home}/{folder}")
+
+
+def _remove_empty(context: Context, path: str) -> None:
+    if os.path.isdir(path) and not os.listdir(path):
+        context.world.funnel.through("remove folder of project", lambda: os.rmdir(path))
+
+
+def _dispatches(context: Context, project: str) -> list[Dispatch]:
+    return context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=1))
+
+
+def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[str]:
+    """Return the tasks that are in progress or have attempts, worktrees or folders that are not released."""
+    claims = context.store.read(q.open_claims)
+    held = {claim.slug for claim in claims if claim.project == project and claim.slug}
+    working = context.store.read(lambda snapshot: q.tasks_on_hand(snapshot, most=10_000))
+    busy = {row.slug for row in working if row.project == project}
+    return sorted({row.slug for row in rows if row.slug} | held | busy)
+
+
+def _end_task(context: Context, project: str, slug: str) -> None:
+    """Archive a task; abandon it first unless it has ended."""
+    was = context.store.read(lambda rows: tasks.state(rows, project, slug))
+    if was.status not in TERMINAL:
+        reason = f"its project is removed from fleet; it was {was.status}"
+        context.commit(report.abandon(project=project, slug=slug, reason=reason, override=True))
+    if not was.archived:
+        context.commit(reopen.archive(project=project, slug=slug))
+
+
+def _commit_uncommitted(context: Context, project: str) -> list[str]:
+    """Commit the uncommitted work in the project's worktrees to refs of its own; return the refs."""
+    trees = [tree for tree in kept_worktrees(context) if tree.project == project and tree.committable]
+    return [commit_kept_work(context, project, tree.task).ref for tree in trees]
+
+
+def refuse_left(cleared: Cleared) -> None:
+    """Raise ProjectInUse when something of the project could not be released."""
+    if cleared.left:
+        advice = "nothing is lost; see to these, then say it again"
+        raise errors.ProjectInUse(project=cleared.project, tasks="; ".join(cleared.left), advice=advice)

@@ -1,0 +1,127 @@
+"""Down and removal of a project: all of it ends, its work is kept, and nothing of another project is touched."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from fleet.errors.refused import ProjectInUse
+from fleet.errors.tools import GitRefused
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
+
+TASK = {"project": PROJECT, "slug": "a"}
+
+
+def tree_of(scene, slug: str = "a") -> Path:
+    return Path(scene.home, paths.worktree(PROJECT, slug))
+
+
+def leave(scene) -> None:
+    scene.fleet.projects.clear(PROJECT)
+    scene.fleet.projects.remove(PROJECT, with_tasks=True)
+
+
+@pytest.fixture
+def other(scene) -> str:
+    """The worktree of an agent of another project, which is at work."""
+    repository = f"{scene.root}/other"
+    scene.git("clone", "--quiet", scene.repository, repository, cwd=scene.root)
+    scene.git("config", "user.name", "a", cwd=repository)
+    scene.git("config", "user.email", "a@localhost", cwd=repository)
+    scene.fleet.projects.register(repository, "other")
+    scene.fleet.tasks.add(project="other", title="x", slug="x")
+    wanted = Wanted(project="other", slug="x", engine="shell", command=("sleep", "1000"))
+    scene.launch(scene.fleet.dispatches.start(wanted).id)
+    return f"{scene.home}/{paths.worktree('other', 'x')}"
+
+
+def test_down_stops_the_agents_of_one_project_and_keeps_their_work(scene, other):
+    ident = scene.work("a")
+    scene.commit("a")
+    ended = scene.fleet.projects.down(PROJECT)
+    assert (ended.stopped, ended.left, ended.coordinator) == ([ident], [], None)
+    assert tree_of(scene).exists()
+    assert [each.id for each in scene.fleet.dispatches.resumable(PROJECT)] == [ident]
+    assert [row.project for row in scene.fleet.dispatches.list() if row.exec_state == "in_flight"] == ["other"]
+    again = scene.fleet.projects.down(PROJECT)
+    assert (again.stopped, again.left) == ([], [])
+
+
+def test_who_does_not_end_is_left_and_said(scene):
+    ident = scene.work("a")
+    scene.agent(ident).is_unkillable = True
+    scene.agent(ident).ignores.add(signal.SIGTERM)
+    [line] = scene.fleet.dispatches.stop_all(PROJECT).left
+    assert line.startswith(f"agent {ident} of a: ")
+
+
+def test_a_project_goes_in_one_go_with_uncommitted_work_kept_and_another_untouched(scene, other):
+    scene.work("a")
+    Path(tree_of(scene), "draft").write_text("draft\n")
+    Path(scene.repository, "fleet.toml").write_text('verify = "true"\n')
+    scene.fleet.files.publish(paths.trust(PROJECT), b"{}")
+    found = scene.fleet.projects.in_the_way(PROJECT)
+    assert (found.tasks, len(found.agents), found.jobs) == (["a"], 1, [])
+    with pytest.raises(ProjectInUse):
+        scene.fleet.projects.remove(PROJECT, with_tasks=True)
+    assert os.path.exists(f"{scene.home}/{paths.trust(PROJECT)}")
+    [ref] = scene.fleet.projects.clear(PROJECT).kept
+    assert scene.git("show", f"{ref}:draft") == "draft"
+    removed = scene.fleet.projects.remove(PROJECT, with_tasks=True)
+    assert "its project is removed from fleet; it was blocked" in Path(removed.kept or "").read_text()
+    assert [each.name for each in scene.fleet.projects.list()] == ["other"]
+    left = [
+        str(path)
+        for path in Path(scene.home).rglob("*")
+        if f"/{PROJECT}/" in f"{path}/" or path.name == f"{PROJECT}.json"
+    ]
+    assert left == []
+    assert Path(scene.repository, "fleet.toml").exists()
+    assert os.path.exists(other)
+    assert [each.what for each in scene.fleet.sweep.run(kill=False) if "other" not in each.what] == []
+
+
+def test_what_cannot_be_released_keeps_the_project_and_is_said(scene):
+    ident = scene.work("a")
+    inner = tree_of(scene) / "clone"
+    scene.git("init", "--quiet", str(inner))
+    scene.git(
+        "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "own", cwd=str(inner)
+    )
+    with pytest.raises(ProjectInUse, match="another repository in it"):
+        scene.fleet.projects.clear(PROJECT)
+    assert inner.exists()
+    assert [each.name for each in scene.fleet.projects.list()] == [PROJECT]
+    assert scene.fleet.dispatches.show(ident).exec_state == "blocked"
+
+
+@pytest.mark.parametrize(
+    ("effect", "error"),
+    [
+        ("git worktree remove", GitRefused(what="x", why="interrupted")),
+        ("unlink trust/", KeyboardInterrupt()),
+        ("remove folder of project", KeyboardInterrupt()),
+    ],
+)
+def test_interrupted_anywhere_the_project_is_still_known_and_the_next_try_goes_on(scene, effect, error):
+    class Interrupting:
+        def before(self, name: str) -> None:
+            if name.startswith(effect):
+                raise error
+
+        def during(self, effect: str, pid: int) -> None: ...
+
+        def after(self, effect: str) -> None: ...
+
+    scene.work("a")
+    scene.fleet.files.publish(paths.trust(PROJECT), b"{}")
+    scene.fleet.world.funnel.watcher = Interrupting()
+    with pytest.raises((KeyboardInterrupt, ProjectInUse)):
+        leave(scene)
+    scene.fleet.world.funnel.watcher = None
+    assert [each.name for each in scene.fleet.projects.list()] == [PROJECT]
+    leave(scene)
+    assert not os.path.exists(f"{scene.home}/projects/{PROJECT}")
