@@ -44,6 +44,7 @@ class TaskView(GraphNode):
 
 
 class TaskDetails(TaskView):
+    says: str  # the state in words, as `fleet task why` says it
     description: str  # empty when there is none
     verify: str | None  # the command that has to pass on the merged work
     started_at: Time | None  # when the last attempt began

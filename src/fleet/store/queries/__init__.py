@@ -432,6 +432,7 @@ _MODULES = {
         'SoonestItem',
         'TASK_JOB',
         'TaskJob',
+        'UNFINISHED_JOBS',
         'add_item',
         'add_job',
         'add_job_task',
@@ -482,6 +483,7 @@ _MODULES = {
         'step_phase',
         'steps_of_item',
         'task_job',
+        'unfinished_jobs',
     ),
     'listing': (
         'ANCESTORS',

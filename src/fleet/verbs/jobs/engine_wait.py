@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.model.text.times import iso
+from fleet.model.jobs.workflow import read
+from fleet.model.text.times import clock
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.jobs.items import run_step
@@ -14,6 +15,22 @@ if TYPE_CHECKING:
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.queries import EngineHold, Job
     from fleet.verbs.context import Context
+
+
+def wait_of_job(context: Context, job: Job) -> str | None:
+    """Return which held engine a running job waits for, in words; None when it waits for none."""
+    if job.state != "running":
+        return None
+    return EngineWait(context, job, read(job.source, f"the document of job {job.id}")).waits()
+
+
+def _describe_hold(row: EngineHold, now: int) -> str:
+    """Say until when an engine is held back; a limit whose time has passed is tried by one item."""
+    if row.until is None:
+        return f"{row.engine} is held back until somebody logs in ({row.reason})"
+    if row.until <= now:
+        return f"{row.engine} is tried again by one item, after its limit"
+    return f"{row.engine} is held back until {clock(row.until)} ({row.reason})"
 
 
 class EngineWait:
@@ -34,10 +51,12 @@ class EngineWait:
 
     def in_words(self) -> str:
         """Return which engines are held back, and until when, for people."""
-        return ", ".join(
-            f"{row.engine} is held back until {iso(row.until) if row.until else 'somebody logs in'}"
-            for row in self._holds()
-        )
+        now = self._context.world.clock.now()
+        return ", ".join(_describe_hold(row, now) for row in self._holds())
+
+    def waits(self) -> str | None:
+        """Return what the job waits for, in words, while no item may run; None when one may run."""
+        return self.in_words() if self.room() == 0 else None
 
     def lift(self, *, since: int) -> None:
         """Lift the holds that are past their end, because an item that began at `since` has passed.

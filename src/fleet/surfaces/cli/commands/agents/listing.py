@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.api.fleet import Fleet
-from fleet.model.text.times import age
+from fleet.model.text.times import age, utc
 from fleet.surfaces.cli.ui import terminal
 
 TYPE_CHECKING = False
@@ -65,4 +65,4 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, _engine(agent), agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, str(agent.handoffs or ""), agent.started_at[11:19], detail)
+    return (*who, agent.state, agent.source, since, context, str(agent.handoffs or ""), utc(agent.started_at), detail)
