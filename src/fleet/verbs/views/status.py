@@ -48,10 +48,10 @@ def status(context: Context, project: str | None = None) -> Overview:
         page = _only_project(page, project)
     merging = {task.project for task in page.merging}
     whole = page.replaced(
-        jobs=_unfinished_jobs(context),
+        jobs=[job for job in _unfinished_jobs(context) if project in {None, job.project}],
         failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
         parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
-        remote_control=controlled_projects(context),
+        remote_control=[name for name in controlled_projects(context) if project in {None, name}],
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
     )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from fleet.model.results.jobs import JobView
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
-    from fleet.model.results.tasks import NextStep
     from fleet.model.results.views import (
         Attempt,
         Failure,
@@ -149,18 +148,31 @@ def _review_entry(task: Waiting, now: int) -> str:
 
 
 def _failure_entry(task: Failure) -> str:
-    return f"{_place(task)}  {_one_line(task.reason or task.title)}{_next_line(task.next_step)}"
+    return f"{_place(task)}  {_one_line(task.reason or task.title)}{_next_line(task)}"
 
 
 def _parked_entry(task: Parked) -> str:
     until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
     until = f"until {utc(task.not_before)}  " if task.not_before else until
-    return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}{_next_line(task.next_step)}"
+    return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}{_next_line(task)}"
 
 
-def _next_line(step: NextStep | None) -> str:
-    """Return the next step of a task as a line below its entry; empty when there is nothing to run."""
-    return f"\n{_INDENT}{terminal.paint(step.command, 'cyan')}" if step is not None and step.command else ""
+def _next_line(task: Failure | Parked) -> str:
+    """Return the command that takes a task on, below its entry; empty when there is nothing to run.
+
+    A command that does not fit on a line is continued on the next one, so that the shell can read what is copied. With a
+    word that is longer than a line, `fleet task why` shows the command.
+    """
+    if task.next_step is None or not task.next_step.command:
+        return ""
+    import textwrap
+
+    room = max(terminal.room() - len(_INDENT) - 4, _NARROWEST)
+    lines = textwrap.wrap(task.next_step.command, room, break_long_words=False, break_on_hyphens=False)
+    if any(len(line) > room for line in lines):
+        lines = [f"fleet task why {task.slug} -p {task.project}"]
+    painted = [terminal.paint(line, "cyan") for line in (*(f"{line} \\" for line in lines[:-1]), lines[-1])]
+    return "".join(f"\n{_INDENT}{line}" for line in painted)
 
 
 def _hold_entry(hold: HoldView, now: int) -> str:
