@@ -71,6 +71,20 @@ def test_a_permission_is_answered_from_outside(stage, heard, verdict):
     assert stage.program("approve", asked["id"]).code == 13
 
 
+@pytest.mark.req("ASK-1", "ENG-5")
+def test_what_is_approved_for_always_is_asked_once_and_a_commit_never(stage):
+    made = {"run": "mkdir -p made"}
+    commit = {"run": "git commit --quiet --allow-empty --message work"}
+    stage.play(commit, made, made, REPORT, SAY)
+    ident = stage.full_screen("t", "ask")
+    stage.until_state(ident, "asks")
+    (asked,) = stage.program("questions", "--json").ok().json
+    assert asked["command"] == "mkdir -p made", "the commit before it was not asked for"
+    assert stage.program("approve", asked["id"], "--always", "--json").ok().json["always"] == "mkdir -p made"
+    stage.until_state(ident, "reported done")
+    assert stage.program("questions", "--json").ok().json == []
+
+
 @pytest.mark.req("MSG-1", "HOOK-1")
 @pytest.mark.parametrize("boundary", ["tool", "turn"])
 def test_a_message_is_given_at_the_next_boundary_and_obeyed_once(stage, heard, boundary):
