@@ -130,10 +130,10 @@ def test_why_explains_each_state_in_a_sentence(done, says, either):
     either.add("b", "--after", "a")
     if done:
         either("task", *done).ok()
-    assert either("task", "why", "a").ok().out == f"a {says}\n"
+    assert either("task", "why", "a").ok().out.startswith(f"a {says}\n")
     waits = says not in {"is done", "is abandoned"}
     told = f"b waits for 1 other task\n  b waits for a, which {says}\n" if waits else "b is ready\n"
-    assert either("task", "why", "b").ok().out == told
+    assert either("task", "why", "b").ok().out.startswith(told)
 
 
 @pytest.mark.req("GRAPH-1")
