@@ -103,6 +103,8 @@ class Engine:
     long_prompt: str = LONG_PROMPT
     # Matches printed text that says that a usage limit is reached.
     limit: re.Pattern[str] | None = None
+    # Matches printed text that says that it has refused a tool of its own for want of a person to ask.
+    refused: re.Pattern[str] | None = None
     interactive: bool = False
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
@@ -183,7 +185,7 @@ TABLE = Table(
             Key(WORDS),
         ),
         **dict.fromkeys(("interactive", "committer"), Key(FLAG)),
-        "limit": Key(_PATTERN),
+        **dict.fromkeys(("limit", "refused"), Key(_PATTERN)),
         "proof_timeout": Key(Kind("a number of seconds", lambda value: is_number(value) and value > 0)),
         "exit_signal": Key(choice("SIGTERM", "SIGINT", "SIGHUP")),
         "env": Key(TableOf(ANYTHING)),
@@ -294,6 +296,7 @@ _FIELDS = {"pass": "passes"}
 # Convert values of the file to fields of Engine; values of other keys are used as written.
 _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "limit": _pattern,
+    "refused": _pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
     "before": lambda given: tuple(map(_before, given)),

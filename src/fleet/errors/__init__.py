@@ -61,6 +61,7 @@
     │   ├── NotWoken                   an agent that coordinates cannot be woken
     │   ├── EngineMissing              the engine's program is not installed
     │   ├── EngineNotReady             the engine would wait at a dialog
+    │   ├── VariablesMissing           agents would lack variables that they need
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree

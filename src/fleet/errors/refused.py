@@ -154,6 +154,13 @@ class EngineNotReady(Refused):
     hint = "{advice}"
 
 
+class VariablesMissing(Refused):
+    """Agents of the engine would lack variables that they cannot do without. Only names are said."""
+
+    says = "agents on {engine} need {names}: not set where fleet takes their environment from"
+    hint = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
+
+
 class AutonomyRefused(Refused):
     """The engine cannot run at this autonomy level here."""
 

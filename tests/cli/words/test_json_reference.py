@@ -362,6 +362,7 @@ def test_every_command_of_the_program_is_on_the_page():
         "review --list",
         "review --accept",
         "resume --all",
+        "approve --all",
         "resume --list",
         "job run --dry-run",
         "job show --items",

@@ -45,6 +45,7 @@ class TaskView(GraphNode):
 
 
 class TaskDetails(TaskView):
+    says: str  # the state in words, as `fleet task why` says it
     description: str  # empty when there is none
     verify: str | None  # the command that has to pass on the merged work
     used: Cost  # what all attempts have used, as far as their engines write it down

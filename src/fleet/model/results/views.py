@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fleet.model.results.agents import Cost
+from fleet.model.results.jobs import JobView
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
 from fleet.model.results.tasks import NextStep
@@ -28,6 +29,7 @@ class Overview(Value):
     merging: list[Merging]
     to_land: list[ToLand]  # merged work that is not on the target branch yet
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
+    jobs: list[JobView]  # running, paused and failed ones, newest first
     projects: list[ProjectView]  # by name
     today: Cost  # what all agents have used today
     remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device

@@ -433,6 +433,7 @@ _MODULES = {
         'SoonestItem',
         'TASK_JOB',
         'TaskJob',
+        'UNFINISHED_JOBS',
         'add_item',
         'add_job',
         'add_job_task',
@@ -483,6 +484,7 @@ _MODULES = {
         'step_phase',
         'steps_of_item',
         'task_job',
+        'unfinished_jobs',
     ),
     'listing': (
         'ANCESTORS',

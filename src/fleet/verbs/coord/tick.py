@@ -119,7 +119,8 @@ def _continue_allowed(context: Context, project: str) -> list[str]:
 def _drain_handoffs(context: Context, project: str) -> list[str]:
     lines = []
     for entry in handoff.drain(context, project):
-        state = f"waits: {entry.deferred}" if entry.state == "queued" else f"{entry.state}, by {entry.successor}"
+        by = f", by {entry.successor}" if entry.successor else ""
+        state = f"waits: {entry.deferred or 'it is not finished'}" if entry.state == "queued" else f"{entry.state}{by}"
         lines.append(f"handoff of {entry.dispatch}: {state}")
     return lines
 

@@ -237,7 +237,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
         return
     was = tasks.state(tx, project, slug)
     if was.status == "in_progress":
-        since = times.iso_or_none(was.started_at) or "an unknown time"
+        since = "an unknown time" if was.started_at is None else times.clock(was.started_at)
         raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
     fence.step(project, slug, was, "claim")
     raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=tx.at))

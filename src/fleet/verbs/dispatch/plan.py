@@ -102,7 +102,7 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
     """Change a request for a worker into one for the agent that the task's stage needs, such as a reviewer."""
-    if task is None or wanted.kind != "worker" or task.stage not in KIND_AT:
+    if task is None or wanted.kind != "worker" or task.stage not in KIND_AT or task.merged:
         return wanted
     kind = KIND_AT[task.stage]
     if kind == "finisher":

@@ -145,9 +145,7 @@ def _check_variables(context: Context, engine: Engine) -> None:
 
     lacking = missing(context, engine)
     if lacking:
-        why = f"agents need {', '.join(lacking)}, which fleet does not find where it takes their environment from"
-        advice = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
-        raise errors.EngineNotReady(engine=engine.name, why=why, advice=advice)
+        raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
 
 
 def _missing_variables(context: Context, project: str) -> list[Obstacle]:

@@ -143,6 +143,16 @@ def trust(project: str) -> str:
     return f"trust/{project}.json"
 
 
+def lock_folders(project: str) -> tuple[str, ...]:
+    """Return the folders of a project's gates: its own, and those of its pieces of work."""
+    return (project_folder(project, ".locks"), f"locks/{work_gate(project, '')}".rstrip("/"))
+
+
+def work_gate(project: str, slug: str) -> str:
+    """Return the name of the gate of a piece of work."""
+    return f"work-{project}/{slug}"
+
+
 def allowed(project: str) -> str:
     """Return the file of the commands that a person has allowed the agents of a project for always."""
     return f"allow/{project}.json"

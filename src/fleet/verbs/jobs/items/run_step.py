@@ -13,6 +13,7 @@ from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
 from fleet.model.settings.engine_choices import engine_choices, model_for
+from fleet.model.text import escapes
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
@@ -207,9 +208,25 @@ class StepRun:
             return StepResult(
                 ok=False, status=ended.status, reason=reason, commits=commits, limit=self._hold_back_if_limited(output)
             )
+        refusal = self._refusal()
+        if refusal:
+            advice = "allow it (`allow` in fleet.toml, or another autonomy)"
+            reason = f"it refused a tool of its own, and did not do its work: {refusal}; {advice}"
+            return StepResult(ok=False, status=ended.status, reason=reason, commits=commits)
         if self._step.commit_required and not commits:
             return StepResult(ok=False, status=ended.status, reason="it made no commit", commits=commits)
         return StepResult(ok=True, status=ended.status, reason="", commits=commits)
+
+    def _refusal(self) -> str:
+        """Return the words with which the engine said that it refused a tool of its own; "" when it did not."""
+        if self._engine is None or self._engine.refused is None:
+            return ""
+        for path in filter(os.path.exists, self.files):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                found = next((match for line in file if (match := self._engine.refused.search(line))), None)
+            if found is not None:
+                return escapes.text(found.groupdict().get("what") or found[0])
+        return ""
 
     def _hold_back_if_limited(self, output: str) -> str:
         """Hold the engine back for the whole fleet if it reported a usage limit; return its words, else ""."""

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, json_option, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.wording import held_in_words
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -124,18 +126,18 @@ def list_limits(*, json: bool) -> None:
       fleet limits list --json
     """
     with Fleet.open() as fleet:
-        limits = fleet.engines.limits()
+        limits, now = fleet.engines.limits(), fleet.clock.now()
     if json:
         terminal.say_json(limits)
         return
     if not limits.holds and not limits.quotas:
         terminal.say("no engine is held back")
     for hold in limits.holds:
-        until = f" until {hold.until}" if hold.until else f": log in, then `fleet limits lift {hold.engine}`"
+        lift = "" if hold.until else f"; then run `fleet limits lift {hold.engine}`"
         trial = f"; {hold.trial} is trying it now" if hold.trial else ""
-        terminal.say(f"{hold.engine} is held back{until} ({hold.reason}){trial}")
+        terminal.say(f"{hold.engine} {held_in_words(hold.until, now)} ({hold.reason}){lift}{trial}")
     for quota in limits.quotas:
-        reset = f", reset at {quota.resets_at}" if quota.resets_at else ""
+        reset = f", reset at {utc(quota.resets_at)}" if quota.resets_at else ""
         terminal.say(f"{quota.engine}: {quota.percent} % of {quota.span}{reset}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.api.fleet import Fleet
-from fleet.model.text.times import age
+from fleet.model.text.times import age, utc
 from fleet.surfaces.cli.ui import terminal
 
 TYPE_CHECKING = False
@@ -81,6 +81,6 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
         context,
         _cost(agent),
         str(agent.handoffs or ""),
-        agent.started_at[11:19],
+        utc(agent.started_at),
         detail,
     )
