@@ -161,6 +161,13 @@ def test_an_agent_whose_task_has_cost_what_it_may_is_parked_at_its_turns_end_ali
     assert limited.fleet.sessions.settle(ident).why == "its process is alive"
 
 
+def test_an_answer_that_is_written_a_moment_after_the_turns_end_is_counted_with_it(limited):
+    ident = work(limited, "a")
+    limited.clock.later(1, lambda: use(limited, ident, 5 * DOLLAR))
+    assert stop(limited, ident).payload is None
+    assert cost(limited, "a")[1] == 5.0
+
+
 def test_messages_wait_while_the_budget_is_spent(limited):
     ident = work(limited, "a")
     use(limited, ident, 5 * DOLLAR)

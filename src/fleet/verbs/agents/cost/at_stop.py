@@ -14,12 +14,20 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Committer
 
 
+# How many seconds the answer that ended the turn may take to be in its file, when there are budgets.
+_PATIENCE = 3.0
+_LOOK_AGAIN = 0.05
+
+
 def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
     """Count the tokens of the agent's turn; return why it may not go on, and the command that allows more; "" if it may."""
     engine = read_engine(home, agent.engine)
     work = Work(agent.dispatch, agent.project, agent.slug)
-    count_conversation(by, home, engine, work, agent.conversation)
     limits = limits_in(settings_of(home, None))
+    deadline = by.clock.ticks() + (_PATIENCE if limits and engine.usage and agent.conversation else 0)
+    # Claude Code may write the answer down a moment after it calls the hook.
+    while not count_conversation(by, home, engine, work, agent.conversation) and by.clock.ticks() < deadline:
+        by.clock.wait(_LOOK_AGAIN)
     now = by.clock.now()
     project, slug = agent.project, agent.slug
     spent = (

@@ -90,10 +90,14 @@ def count_step(context: Context, engine: Engine, work: Work, conversation: str |
 
 def count_conversation(
     by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
-) -> None:
-    """Count the new tokens of a conversation; with `newest`, only in files that were counted before that time."""
+) -> int:
+    """Count the new tokens of a conversation; with `newest`, only in files that were counted before that time.
+
+    Returns how many new answers of the model were found.
+    """
     if engine.usage is None or conversation is None:
-        return
+        return 0
+    answers = 0
     listed = prices(home)
     for path in files_of(engine.usage, conversation):
         position, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
@@ -102,6 +106,8 @@ def count_conversation(
         spent, after = read_new(engine.usage, path, position)
         if after != position:
             by.commit(_add(work, path, position, after, spent=spent, listed=listed))
+            answers += len(spent)
+    return answers
 
 
 def _position(rows: Rows, path: str) -> tuple[Position, int]:
