@@ -32,7 +32,7 @@ class Overview(Value):
     jobs: list[JobView]  # running, paused and failed ones, newest first
     projects: list[ProjectView]  # by name
     today: Cost  # what all agents have used today
-    remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
+    remote_control: list[str]  # projects whose coordinator is an agent that may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
 

@@ -663,14 +663,14 @@ def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
 
 REMOTE_CONTROLLED = Query(
     'remote_controlled',
-    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
-    "SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name",
+    "SELECT p.name AS project FROM projects p JOIN seats s ON s.project = p.name JOIN dispatches d ON d.id = s.holder WHERE p.remote_control = 'up' AND d.engine <> 'fleet' ORDER BY p.name",
+    "SELECT p.name AS project FROM projects p JOIN seats s ON s.project = p.name JOIN dispatches d ON d.id = s.holder WHERE p.remote_control = 'up' AND d.engine <> 'fleet' ORDER BY p.name",
     HeldSeat,
 )
 
 
 def remote_controlled(rows: Rows, /) -> list[HeldSeat]:
-    """Projects whose coordinator may be controlled from another device."""
+    """Projects whose coordinator is an agent that may be controlled from another device; fleet's own loop cannot be."""
     return rows.select_all(REMOTE_CONTROLLED, HeldSeat, {})
 
 

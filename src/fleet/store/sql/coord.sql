@@ -139,9 +139,10 @@ UPDATE projects SET remote_control = :to WHERE name = :project AND COALESCE(remo
 SELECT remote_control FROM projects WHERE name = :project;
 
 -- name: remote_controlled
--- Projects whose coordinator may be controlled from another device.
+-- Projects whose coordinator is an agent that may be controlled from another device; fleet's own loop cannot be.
 -- returns: HeldSeat*
-SELECT name AS project FROM projects WHERE remote_control = 'up' ORDER BY name;
+SELECT p.name AS project FROM projects p JOIN seats s ON s.project = p.name JOIN dispatches d ON d.id = s.holder
+WHERE p.remote_control = 'up' AND d.engine <> 'fleet' ORDER BY p.name;
 
 -- name: successor_of
 -- The dispatch that followed another as the same kind; one that could not be started does not count.
