@@ -61,9 +61,11 @@
     │   ├── NotWoken                   an agent that coordinates cannot be woken
     │   ├── EngineMissing              the engine's program is not installed
     │   ├── EngineNotReady             the engine would wait at a dialog
+    │   ├── VariablesMissing           agents would lack variables that they need
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree
+    │   ├── OverBudget                 a task, a project or a day has cost what it may
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown

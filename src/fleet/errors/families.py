@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+# Facts that name somebody. Where nobody is known, the sentence says so.
+_PERSONS = frozenset(("holder", "owner", "who", "dispatch", "candidate", "successor"))
+
+
+def _worded(facts: dict[str, object]) -> dict[str, object]:
+    """Return the facts as a sentence needs them: "nobody" or "unknown" in place of None."""
+    if None not in facts.values():
+        return facts
+    return {
+        name: ("nobody" if name in _PERSONS else "unknown") if fact is None else fact for name, fact in facts.items()
+    }
+
 
 class FleetError(Exception):
     """The root of all errors that fleet raises on purpose. `says` and `hint` are templates, filled from the facts."""
@@ -15,12 +27,12 @@ class FleetError(Exception):
 
     def __init__(self, **facts: object) -> None:
         self.facts = facts
-        super().__init__(self.says.format(**facts))
+        super().__init__(self.says.format(**_worded(facts)))
 
     @property
     def next_step(self) -> str:
         """Return the hint: what the reader can do about the error; empty when there is none."""
-        return self.way or self.hint.format(**self.facts)
+        return self.way or self.hint.format(**_worded(self.facts))
 
     @property
     def spoken(self) -> str:
@@ -62,7 +74,7 @@ class Absent(FleetError):
     @property
     def next_step(self) -> str:
         """Return the hint, after the most similar name that exists (the fact `near`) if one was found."""
-        hint, near = self.hint.format(**self.facts), self.facts.get("near")
+        hint, near = super().next_step, self.facts.get("near")
         return f"did you mean {near!r}? {hint}".rstrip() if near else hint
 
 

@@ -154,6 +154,13 @@ class EngineNotReady(Refused):
     hint = "{advice}"
 
 
+class VariablesMissing(Refused):
+    """Agents of the engine would lack variables that they cannot do without. Only names are said."""
+
+    says = "agents on {engine} need {names}: not set where fleet takes their environment from"
+    hint = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
+
+
 class AutonomyRefused(Refused):
     """The engine cannot run at this autonomy level here."""
 
@@ -173,6 +180,13 @@ class NoPortsLeft(Refused):
 
     says = "no block of {size} ports is free from port {first} on: {taken} worktrees have one"
     hint = "remove worktrees with `fleet clean`, or set a lower ports.block or ports.first in config.toml"
+
+
+class OverBudget(Refused):
+    """A budget of a task, a project or a day is spent, so no agent is started there."""
+
+    says = "the budget of {scope} {which} is spent: {spent} of {allowed} ({setting})"
+    hint = "`{way}` allows more"
 
 
 class EngineHeld(Refused):

@@ -97,7 +97,7 @@ def test_a_project_with_tasks_is_forgotten_only_when_that_is_said_and_they_are_k
     fleet.add("a")
     fleet("project", "remove", "web").refused(14, "1 task(s)", "--with-tasks")
     fleet("task", "claim", "a").ok()
-    fleet("project", "remove", "web", "--with-tasks").refused(14, "in progress", "unclaim")
+    fleet("project", "remove", "web", "--with-tasks").refused(14, "in progress", "fleet project remove web --yes")
     fleet("task", "unclaim", "a").ok()
     exported = fleet("task", "export").ok().out
     answer = fleet.ask("project", "remove", "web", "--with-tasks")

@@ -116,7 +116,7 @@ def test_why_has_a_sentence_a_blocker_to_the_root_of_the_chain(house):
     [
         ([], "is ready"),
         (["pause", "a"], "is paused"),
-        (["edit", "a", "--not-before", "2099-01-01T00:00Z"], "waits until 2099-01-01T00:00:00.000Z"),
+        (["edit", "a", "--not-before", "2099-01-01T00:00Z"], "waits until 2099-01-01 00:00:00 UTC"),
         (["claim", "a", "--as", "bob"], "is being worked on by bob"),
         (["fail", "a", "-r", "no\nluck"], "failed: no luck"),
         (["block", "a", "-r", "ask Eve"], "is blocked: ask Eve"),

@@ -7,6 +7,7 @@ from staging.speaking import agent, hook, known, messages_of, scripted
 from staging.stage import FLEET, answer, raw
 
 from fleet.errors.refused import EngineHeld
+from fleet.model.text.times import utc
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.agents.failed_turns import REST
@@ -36,7 +37,7 @@ def test_a_limit_parks_its_agent_and_refuses_new_ones_until_the_reset(either):
             start(fleet, "other")
         assert fleet.tasks.show(project="p", slug="other").status == "open", "and it is not counted as a failed start"
         said = either.program("dispatch", "other", "-p", "p", "--engine", "scripted")
-        assert (said.code, one.until in said.err) == (14, True), said
+        assert (said.code, utc(one.until) in said.err) == (14, True), said
         assert either.dispatch(fleet, "third", "sleep", "1000"), "another engine is free"
         assert "is held back until" in either.program("limits", "list").out
         assert "session limit" in either.program("status").out

@@ -145,7 +145,7 @@ def test_items_are_listed_shown_and_their_output_told(scene):
     assert "<b>&bad|" in listed
     assert "no <tags>" in scene.program("job", "logs", "@last", dead[:6]).out
     assert "map step 1: exit status 1" in scene.program("job", "dlq", "show", done.id, dead).out
-    assert "  steps: attempt 1, number 1, title shell: " in scene.program("job", "show", done.id, dead).out
+    assert "  attempt 1, step 1: shell: " in scene.program("job", "show", done.id, dead).out
     assert f"branch      fleet/job-{done.id}" in scene.program("job", "show", done.id[:5]).out
     assert scene.program("job", "show", "nothing").code == 11
     assert scene.program("job", "show", done.id, "nothing").code == 11

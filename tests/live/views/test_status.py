@@ -86,7 +86,11 @@ def test_work_that_waits_is_told_by_what_it_waits_for(either):
         said = either.program("status").out
         titles = re.findall(r"^(To review|Failed|Parked|Held back|Working) \d", said, re.MULTILINE)
         assert titles == ["To review", "Failed", "Parked", "Held back"]
-        for line in ("  p/failing  the API is gone", "  p/stuck  no access", "  claude (limit)  until 2096"):
+        for line in (
+            "  p/failing  the API is gone",
+            "  p/stuck  no access",
+            "  claude (limit) is held back until 2096",
+        ):
             assert line in said
         fleet.reviews.judge(**TASK, verdict="accept")
         assert place(fleet) == ("in_progress", "finisher")

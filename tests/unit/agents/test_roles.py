@@ -18,7 +18,7 @@ from fleet.world.process.ancestry import marks_above
 
 # Methods that change nothing.
 READS = {
-    "agents": "list output screen",
+    "agents": "list output screen follow",
     "claims": "inspect list",
     "coord": "handoff handoffs show",
     "dispatches": "check_start diff find list resumable show",
@@ -29,7 +29,7 @@ READS = {
     "merge": "ahead mergeable recorded",
     "messages": "questions",
     "operations": "follow list newest with_archived",
-    "projects": "list show targets",
+    "projects": "in_the_way list show targets",
     "reviews": "waiting work",
     "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",

@@ -141,13 +141,22 @@ def test_what_is_required_and_missing_is_said_by_name_in_status(mine):
         settings.write('[environment]\npass = ["GH_TOKEN", "NPM_*"]\n')
     up(mine, MY_NEED="value-of-need")
     (obstacle,) = mine.fleet.views.status().in_the_way
-    assert "agents need GH_TOKEN, which" in obstacle.text
+    assert obstacle.kind == "VariablesMissing"
+    assert "agents on mine need GH_TOKEN: not set where" in obstacle.text
     assert "MY_NEED" not in obstacle.text
     up(mine, MY_NEED="value-of-need", GH_TOKEN="value-of-token")
     assert mine.fleet.views.status().in_the_way == []
 
 
 def test_the_program_is_looked_for_on_the_path_that_the_agent_gets(mine):
-    up(mine, PATH="/nowhere")
+    folder = Path(mine.root, "bin")
+    folder.mkdir()
+    (folder / "my-agent").symlink_to("/bin/sleep")
+    Path(mine.home, "engines/mine.toml").write_text(ENGINE.replace('"sleep"', '"my-agent"'))
+    up(mine)
     with shell(**{UNATTENDED: "1"}), pytest.raises(EngineMissing):
         start(mine, "a")
+    up(mine, PATH=f"{folder}:{os.environ['PATH']}")
+    with shell(**{UNATTENDED: "1"}):
+        ident = start(mine, "a")
+    assert mine.launch(ident).words == (f"{folder}/my-agent", "1000")

@@ -168,7 +168,15 @@ def test_an_agent_with_an_open_question_is_not_silent_whatever_its_state(scene):
 
     def ask(tx: Tx) -> None:
         q.add_question(
-            tx, id="0000000c", dispatch=ident, kind="permission", text="Bash: x", command=None, choices="[]", at=tx.at
+            tx,
+            id="0000000c",
+            dispatch=ident,
+            kind="permission",
+            text="Bash: x",
+            command=None,
+            runs=None,
+            choices="[]",
+            at=tx.at,
         )
 
     scene.fleet.context.commit(Change("a test's question", ask))

@@ -43,6 +43,7 @@ class Tasks(Part):
         from fleet.verbs.views import next_steps
 
         task = self._by.store.read(lambda rows: show.show(rows, project, slug, self._by.clock.now()))
+        task = show.with_attempt(self._by.view, task) if task.status == "in_progress" else task
         return task.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:

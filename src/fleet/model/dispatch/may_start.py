@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.text.times import iso
+from fleet.model.text.times import clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent:
     for row in windows:
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > now:
             reason = f"{row.percent} % of its window {row.span} is used"
-            reset = f"the window is reset at {iso(row.resets_at)}"
+            reset = f"the window is reset at {clock(row.resets_at)}"
             advice = f"{reset}; limits.quota_percent in config.toml says how much may be used"
             return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
     return None
@@ -70,7 +70,7 @@ def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
     if until is not None and until > now:
-        return errors.EngineHeld(engine=engine, reason=reason, advice=f"fleet tries the engine again at {iso(until)}")
+        return errors.EngineHeld(engine=engine, reason=reason, advice=f"fleet tries the engine again at {clock(until)}")
     return None
 
 
@@ -96,7 +96,7 @@ def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | N
     """Return why the last setup of a worktree failed; None when it succeeded, or when there was none."""
     if last is None or last.setup_failure is None:
         return None
-    at = iso(last.setup_failed_at or 0)
+    at = clock(last.setup_failed_at or 0)
     return errors.SetupFails(project=project, dispatch=last.setup_dispatch, at=at, why=last.setup_failure)
 
 

@@ -57,6 +57,7 @@ class JobProgress(ItemCounts):
     job: str
     rate: float  # items that ended per second since the runner started
     eta: int | None  # seconds left at this rate
+    waits: str | None = None  # the engine that no item may run on now, and until when
 
 
 class _JobSummary(Value):
@@ -96,6 +97,7 @@ class JobView(_JobSummary):
     ended_at: Time | None
     actor: str  # who started the job first
     runs: bool  # whether a runner works on the job now
+    waits: str | None  # the engine that no item may run on now, and until when
 
 
 class JobDetails(JobView):

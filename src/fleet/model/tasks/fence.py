@@ -82,7 +82,7 @@ def why_not_ready(state: Waits, *, now: int) -> str:
         n = state.open_blockers
         return f"{n} {'dependency is' if n == 1 else 'dependencies are'} not done"
     if state.not_before is not None and state.not_before > now:
-        return f"it waits until {times.iso(state.not_before)}"
+        return f"it waits until {times.clock(state.not_before)}"
     return ""
 
 

@@ -29,8 +29,13 @@ def iso_or_none(at: int | None) -> str | None:
 
 
 def utc(told: str) -> str:
-    """Return an ISO time as people write it: 2026-11-15 03:04:05 UTC."""
+    """Return an ISO time as people write it: 2026-11-15 03:04:05 UTC. Every text for people has its times in this form."""
     return f"{told[:10]} {told[11:19]} UTC"
+
+
+def clock(at: int) -> str:
+    """Return a time in milliseconds as people write it: 2026-11-15 03:04:05 UTC."""
+    return utc(iso(at))
 
 
 def age(milliseconds: int) -> str:

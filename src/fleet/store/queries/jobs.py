@@ -355,6 +355,19 @@ def listed_jobs(rows: Rows, /, *, project: str | None, most: int) -> list[Job]:
     return rows.select_all(LISTED_JOBS, Job, {'project': project, 'most': most})
 
 
+UNFINISHED_JOBS = Query(
+    'unfinished_jobs',
+    "SELECT * FROM jobs WHERE state IN ('running', 'paused', 'failed') ORDER BY added_at DESC, id LIMIT :most",
+    "SELECT * FROM jobs WHERE state IN ('running', 'paused', 'failed') ORDER BY added_at DESC, id LIMIT %(most)s",
+    Job,
+)
+
+
+def unfinished_jobs(rows: Rows, /, *, most: int) -> list[Job]:
+    """Jobs that run, or that somebody has to look at, newest first."""
+    return rows.select_all(UNFINISHED_JOBS, Job, {'most': most})
+
+
 BEGIN_JOB = Query(
     'begin_job',
     "UPDATE jobs SET state = :after, reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('running', 'paused', 'failed')",

@@ -165,6 +165,7 @@ class WholeTask(Row):
         'changed_at',
         'started_at',
         'ended_at',
+        'merged',
     )
 
     def __init__(
@@ -190,6 +191,7 @@ class WholeTask(Row):
         changed_at: int,
         started_at: int | None,
         ended_at: int | None,
+        merged: str | None,
     ) -> None:
         self.project = project
         self.slug = slug
@@ -212,6 +214,7 @@ class WholeTask(Row):
         self.changed_at = changed_at
         self.started_at = started_at
         self.ended_at = ended_at
+        self.merged = merged
 
 
 class SlugWithTitle(Row):
@@ -322,8 +325,8 @@ def artifacts_from(rows: Rows, /, *, project: str, after_slug: str, until_slug: 
 
 PAGE_OF_TASKS = Query(
     'page_of_tasks',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND job IS NULL AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged FROM tasks WHERE project = %(project)s AND slug > %(after_slug)s AND job IS NULL AND (%(archived)s = 1 OR archived = 0) ORDER BY slug LIMIT %(most)s',
     WholeTask,
 )
 
@@ -348,8 +351,8 @@ def slugs_like(rows: Rows, /, *, project: str, prefix: str, beyond: str, most: i
 
 TASK_WHOLE = Query(
     'task_whole',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = :project AND slug = :slug',
-    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged FROM tasks WHERE project = :project AND slug = :slug',
+    'SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee, attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged FROM tasks WHERE project = %(project)s AND slug = %(slug)s',
     WholeTask,
 )
 

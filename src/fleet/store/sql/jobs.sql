@@ -16,6 +16,11 @@ SELECT id, name, project, state FROM jobs WHERE id LIKE :prefix ORDER BY added_a
 -- returns: Job*
 SELECT * FROM jobs WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY added_at DESC, id LIMIT :most;
 
+-- name: unfinished_jobs
+-- Jobs that run, or that somebody has to look at, newest first.
+-- returns: Job*
+SELECT * FROM jobs WHERE state IN ('running', 'paused', 'failed') ORDER BY added_at DESC, id LIMIT :most;
+
 -- name: begin_job
 -- A runner takes a job up: what was paused or failed goes on.
 UPDATE jobs SET state = :after, reason = NULL, begun_at = :at, changed_at = :at, ended_at = NULL

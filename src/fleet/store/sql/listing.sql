@@ -56,7 +56,7 @@ WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY
 -- Whole tasks by slug, a page at a time.
 -- returns: WholeTask*
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
-       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
+       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged
 FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
 
 -- name: slugs_like
@@ -69,7 +69,7 @@ WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0
 -- Everything in the task's own row.
 -- returns: WholeTask?
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
-       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at
+       attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged
 FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: ancestors

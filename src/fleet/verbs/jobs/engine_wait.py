@@ -5,19 +5,38 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from fleet.model.text.times import iso
+from fleet.model.jobs.workflow import read
+from fleet.model.text.times import clock
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
+from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
 from fleet.verbs.jobs.items import run_step
 
 if TYPE_CHECKING:
+    from fleet.model.agents.budgets import Budget
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.queries import EngineHold, Job
     from fleet.verbs.context import Context
 
 
+def wait_of_job(context: Context, job: Job) -> str | None:
+    """Return which held engine a running job waits for, in words; None when it waits for none."""
+    if job.state != "running":
+        return None
+    return EngineWait(context, job, read(job.source, f"the document of job {job.id}")).waits()
+
+
+def _describe_hold(row: EngineHold, now: int) -> str:
+    """Say until when an engine is held back; a limit whose time has passed is tried by one item."""
+    if row.until is None:
+        return f"{row.engine} is held back until somebody logs in ({row.reason})"
+    if row.until <= now:
+        return f"{row.engine} is tried again by one item, after its limit"
+    return f"{row.engine} is held back until {clock(row.until)} ({row.reason})"
+
+
 class EngineWait:
-    """The holds on a job's engines: a usage limit lasts until its reset, a failed login until a person logs in."""
+    """The holds on a job's engines, and spent budgets: a usage limit lasts until its reset, a failed login until a person logs in."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:
         self._context = context
@@ -27,6 +46,8 @@ class EngineWait:
     def room(self) -> int:
         """Return how many items may run: 0 while an engine is held back, 1 after its reset, else sys.maxsize."""
         holds = self._holds()
+        if self._spent() is not None:
+            return 0
         if not holds:
             return sys.maxsize
         now = self._context.world.clock.now()
@@ -34,10 +55,22 @@ class EngineWait:
 
     def in_words(self) -> str:
         """Return which engines are held back, and until when, for people."""
-        return ", ".join(
-            f"{row.engine} is held back until {iso(row.until) if row.until else 'somebody logs in'}"
-            for row in self._holds()
-        )
+        spent, now = self._spent(), self._context.world.clock.now()
+        money = [spent.refusal().spoken] if spent is not None else []
+        return ", ".join([*money, *(_describe_hold(row, now) for row in self._holds())])
+
+    def waits(self) -> str | None:
+        """Return what the job waits for, in words, while no item may run; None when one may run."""
+        return self.in_words() if self.room() == 0 else None
+
+    def _spent(self) -> Budget | None:
+        """Return the budget of the project or the day if it is spent; None for a job without agent steps."""
+        limits = limits_in(self._context.settings(None)) if self._named else {}
+        if not limits:
+            return None
+        now = self._context.world.clock.now()
+        place = self._project
+        return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
         """Lift the holds that are past their end, because an item that began at `since` has passed.

@@ -25,6 +25,7 @@ from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.abandoned import has_runner
 from fleet.verbs.jobs.begin import shown_parameters
+from fleet.verbs.jobs.engine_wait import wait_of_job
 from fleet.verbs.jobs.items.own_processes import open_claims
 from fleet.world.home import paths
 
@@ -73,6 +74,11 @@ def jobs(context: Context, project: str | None) -> list[JobView]:
     return [_view(context, row) for row in rows]
 
 
+def unfinished_jobs(context: Context) -> list[JobView]:
+    """Return the jobs that are running, paused or failed, newest first."""
+    return [_view(context, row) for row in context.store.read(lambda rows: q.unfinished_jobs(rows, most=_MOST))]
+
+
 def job(context: Context, ident: str) -> JobDetails:
     """Return one job with its parameters, its reports and its running processes."""
     row = context.store.read(lambda rows: records.job_of(rows, ident))
@@ -111,6 +117,7 @@ def _view(context: Context, row: Job) -> JobView:
         begun_at=iso(row.begun_at),
         ended_at=iso_or_none(row.ended_at),
         runs=row.state == "running" and has_runner(context, row.id),
+        waits=wait_of_job(context, row),
     )
 
 

@@ -43,12 +43,12 @@ class Progress:
             ItemChanged(job=self._job, item=item.id, label=label, state=state, attempt=item.attempts, reason=first)
         )
 
-    def tell_counts(self, *, now: bool = False) -> None:
-        """Send the counts, the rate and the time left: at most twice a second, or at once with `now`."""
+    def tell_counts(self, waits: str | None = None, *, now: bool = False) -> None:
+        """Send the counts, the rate, the time left and what is waited for: at most twice a second, or at once with `now`."""
         ticks = self._context.world.clock.ticks()
         if now or ticks - self._last >= _EVERY:
             self._last = ticks
-            self._tell(self._progress(ticks - self._began))
+            self._tell(self._progress(ticks - self._began).replaced(waits=waits))
 
     def _progress(self, seconds: float) -> JobProgress:
         """Return the counts, the rate of ended items per second, and the estimated seconds left."""

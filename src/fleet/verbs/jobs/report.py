@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.model.jobs import items
 from fleet.model.text import escapes
-from fleet.model.text.times import SECOND, age, iso
+from fleet.model.text.times import SECOND, age, clock
 from fleet.store import queries as q
 from fleet.verbs.jobs import results
 from fleet.world.home import paths
@@ -46,9 +46,7 @@ def _summary(job: Job, counts: ItemCounts) -> str:
     """Return the job's state, counts and duration in one line."""
     ended = job.ended_at or job.changed_at
     states = ", ".join(counts.in_words(items.STATES))
-    return (
-        f"{job.state}; {counts.total} items: {states or 'none'}; begun {iso(job.added_at)}, {age(ended - job.added_at)}"
-    )
+    return f"{job.state}; {counts.total} items: {states or 'none'}; begun {clock(job.added_at)}, {age(ended - job.added_at)}"
 
 
 def _table_rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:

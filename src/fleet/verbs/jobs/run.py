@@ -194,7 +194,7 @@ class Runner:
             self._record_outcomes(self._ended_attempts(part), part)
             self._merge_passed(part)
             started = self._start_items(part)
-            self.progress.tell_counts()
+            self.progress.tell_counts(self._engines.waits())
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
                 if not rest.n:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.results.home import Swept
-from fleet.model.text.times import DAY, iso
+from fleet.model.text.times import DAY, clock
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.coord import replace
@@ -37,7 +37,7 @@ def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept
     """Report proofs that no coordinator ever presented, and delete old proofs and messages."""
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
-        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {iso(row.minted_at)} was never presented",
+        yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {clock(row.minted_at)} was never presented",
                     action="kept as evidence", standing=True)  # fmt: skip
     yield from _forget_old_rows(context, kill=kill)
 

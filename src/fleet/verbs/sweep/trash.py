@@ -12,7 +12,7 @@ from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.results.home import Swept
 from fleet.model.text.sizes import shown_size
-from fleet.model.text.times import DAY, duration, iso, utc
+from fleet.model.text.times import DAY, clock, duration, iso
 from fleet.resources.worktree.half_removed import LEAVING
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -158,7 +158,7 @@ def describe_trash(context: Context, project: str, slug: str) -> list[str]:
 def _describe_row(context: Context, row: AnyTrash) -> str:
     where = f"{context.world.home}/{row.name}"
     verb = "was" if row.files == 1 else "were"
-    return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {utc(iso(row.until))}"
+    return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
 
 
 def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
@@ -188,10 +188,10 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
         why, proof = "its move was not recorded", "its worktree is gone"
         return act_on(what, why, proof, "record that", kill, lambda: context.commit(_record_move(context, row)))
     if row.until <= now:
-        proof = f"it was kept until {utc(iso(row.until))}"
+        proof = f"it was kept until {clock(row.until)}"
         return act_on(what, "it has expired", proof, "delete it", kill, lambda: _delete_expired(context, row))
     soon = f", {expiry(row, now)}" if row.until - now <= DAY else ""
-    proof = f"kept until {utc(iso(row.until))}{soon}"
+    proof = f"kept until {clock(row.until)}{soon}"
     return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
 
 

@@ -77,7 +77,7 @@ def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, ov
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
     if not override:
-        since = times.iso_or_none(was.started_at) or "an unknown time"
+        since = "an unknown time" if was.started_at is None else times.clock(was.started_at)
         raise errors.TaskHeld(project=project, slug=slug, holder=was.assignee, since=since)
 
 

@@ -7,7 +7,7 @@ from fleet.model.results.tasks import Blocker, Explanation
 from fleet.model.states import assert_never
 from fleet.model.tasks import fence
 from fleet.model.tasks.steps import SATISFIED
-from fleet.model.text.times import iso
+from fleet.model.text.times import clock
 from fleet.store import queries as q
 from fleet.store import tasks
 
@@ -26,7 +26,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     if row is None:
         raise tasks.missing(rows, project, slug)
     chain = _blocker_chain(rows, project, slug, now)
-    clause = _finished_work_clause(rows, project, row) or _state_clause(row, now)
+    clause = state_in_words(rows, project, row, now)
     return Explanation(
         project=project,
         slug=slug,
@@ -55,13 +55,18 @@ def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocke
         for need in q.task_needs(rows, project=project, slug=waiting):
             if need.status in SATISFIED or len(chain) >= MOST:
                 continue
-            clause = _finished_work_clause(rows, project, need) or _state_clause(need, now)
+            clause = state_in_words(rows, project, need, now)
             sentence = f"{waiting} waits for {need.slug}, which {clause}"
             chain.append(Blocker(slug=waiting, needs=need.slug, depth=depth, sentence=sentence))
             if need.slug not in seen:
                 seen.add(need.slug)
                 queue.append((need.slug, depth + 1))
     return chain
+
+
+def state_in_words(rows: Rows, project: str, row: WholeTask | Need, now: int) -> str:
+    """Return the state of a task as a clause that follows its name. Every view that says it takes it from here."""
+    return _finished_work_clause(rows, project, row) or _state_clause(row, now)
 
 
 def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
@@ -80,7 +85,7 @@ def _state_clause(row: WholeTask | Need, now: int) -> str:
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
     match row.status:
         case "in_progress":
-            return f"is being worked on by {row.assignee}"
+            return f"is being worked on by {row.assignee}" if row.assignee else "is being worked on"
         case "failed":
             return f"failed{because}"
         case "blocked" | "done" | "abandoned":
@@ -97,5 +102,5 @@ def _open_clause(row: WholeTask | Need, now: int) -> str:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"
     if row.not_before is not None and row.not_before > now:
-        return f"waits until {iso(row.not_before)}"
+        return f"waits until {clock(row.not_before)}"
     return "is ready"

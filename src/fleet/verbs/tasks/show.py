@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model import names
+from fleet.model.identity import Identity
 from fleet.model.results.tasks import ArtifactView, EdgeView, Graph, GraphNode, LogEntry, TaskDetails, TaskView
 from fleet.model.results.value import Value
 from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import tasks
+from fleet.verbs.agents.cost.spending import cost_of_task
+from fleet.verbs.tasks.explain import state_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from fleet.store import queries
     from fleet.store.queries import ListedTask, TaskArtifact, TaskLogEntry, WholeTask
     from fleet.store.transaction import Rows, Store
+    from fleet.verbs.context import Context
 
 PAGE = 500
 EVERYTHING = 1 << 60
@@ -74,8 +78,10 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     key = {"project": project, "slug": slug}
     return TaskDetails.made_of(
         view(row, now),
+        says=state_in_words(rows, project, row, now),
         description=row.description,
         verify=row.verify,
+        used=cost_of_task(rows, project, slug),
         started_at=iso_or_none(row.started_at),
         ended_at=iso_or_none(row.ended_at),
         after=[need.slug for need in q.task_needs(rows, **key)],
@@ -84,6 +90,17 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
         log=[log_entry(row) for row in q.task_log(rows, **key)],
         artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
         handoffs=q.handoffs_of_task(rows, **key).n,
+    )
+
+
+def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
+    """Return the task with the news that its agent has died, which the database does not know before it is settled."""
+    attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=task.project, slug=task.slug))
+    who = Identity.parse(attempt.process or "") if attempt is not None else None
+    if attempt is None or who is None or context.world.processes.life(who) != "dead":
+        return task
+    return task.replaced(
+        says=f"was worked on by {attempt.id}, which has exited: the coordinator or `fleet clean` settles it"
     )
 
 

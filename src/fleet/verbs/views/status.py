@@ -7,6 +7,7 @@ from fleet.model.agents.activity.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
@@ -18,6 +19,7 @@ from fleet.world.git import refs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
+    from fleet.model.results.jobs import JobView
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import Asked, ToLand
     from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
@@ -30,7 +32,7 @@ _ALL = 1 << 60
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 
 def status(context: Context, project: str | None = None) -> Overview:
@@ -46,6 +48,7 @@ def status(context: Context, project: str | None = None) -> Overview:
         page = _only_project(page, project)
     merging = {task.project for task in page.merging}
     whole = page.replaced(
+        jobs=_unfinished_jobs(context),
         failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
         parked=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.parked],
         remote_control=controlled_projects(context),
@@ -115,6 +118,15 @@ def agents_at_work(context: Context, project: str | None = None) -> list[AgentVi
     return agents(context, project)
 
 
+def _unfinished_jobs(context: Context) -> list[JobView]:
+    """Return the jobs that are not over. Import what jobs need only when there are some."""
+    if not context.store.read(lambda rows: q.unfinished_jobs(rows, most=1)):
+        return []
+    from fleet.verbs.jobs.listing import unfinished_jobs
+
+    return unfinished_jobs(context)
+
+
 def _processes_of_dead_runners(context: Context) -> list[str]:
     """Say which processes of jobs still run although the runner that started them is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
@@ -142,7 +154,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> 
         review=review.waiting(rows),
         failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=most)],
         parked=[
-            Parked.made_of(row, not_before=iso_or_none(row.not_before), changed_at=iso(row.changed_at))
+            Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
             for row in q.parked_tasks(rows, now=now, most=most)
             if (row.project, row.slug) not in needed
         ],
@@ -150,11 +162,18 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> 
         merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=most))],
         to_land=[],
         working=_attempts(in_progress, agents, iso(now)),
+        jobs=[],
         projects=counts.projects,
+        today=cost_of_day(rows, now),
         remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
     )
+
+
+def _future(at: int | None, now: int) -> int | None:
+    """Return a time that has not passed; None for one that has."""
+    return at if at is not None and at > now else None
 
 
 def _question_need(asked: Asked) -> NeedView:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fleet.model.text import moments
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 

@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.agents.coord import ENGINE
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.coord.tick import run, tick, watch
 from fleet.surfaces.cli.options import F, acting, reading
 from fleet.surfaces.cli.ui import terminal
@@ -128,11 +129,11 @@ def status(project: str | None, *, json: bool) -> None:
     if seat.wake_trouble:
         terminal.say(f"  it cannot be woken: {seat.wake_trouble}")
     if seat.candidate:
-        terminal.say(f"  next: {seat.candidate} has to prove itself by {seat.deadline}")
+        terminal.say(f"  next: {seat.candidate} has to prove itself by {utc(seat.deadline or '')}")
     for ident in seat.retiring:
         terminal.say(f"  retiring: {ident} is still alive and is being ended")
     for proof in seat.stale_proofs:
-        terminal.say(f"  never proven: {proof.dispatch}, started {proof.minted_at}")
+        terminal.say(f"  never proven: {proof.dispatch}, started {utc(proof.minted_at)}")
 
 
 @coord.command("attach")

@@ -9,6 +9,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
@@ -135,7 +136,7 @@ def list_(project: str | None, *, everywhere: bool, json: bool) -> None:
         terminal.say_json(entries)
         return
     for entry in entries:
-        terminal.say(f"{entry.at}  {entry.id}  {_describe(entry)}")
+        terminal.say(f"{utc(entry.at)}  {entry.id}  {_describe(entry)}")
     if not entries:
         terminal.say("no handoffs yet")
 

@@ -9,6 +9,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.dispatches import SettledDispatchView
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
@@ -57,7 +58,7 @@ def list_(**given: Any) -> None:
 def _row(row: DispatchView) -> tuple[str, ...]:
     """Return a dispatch as a row of the table."""
     state = (row.exec_state, row.recl_state, str(row.claims))
-    return (row.id, row.kind, row.owner, *state, row.created_at, row.blocked_reason or "")
+    return (row.id, row.kind, row.owner, *state, utc(row.created_at), row.blocked_reason or "")
 
 
 @dispatches.command("show")
@@ -85,9 +86,9 @@ def _print_journal(journal: Journal) -> None:
         if name not in {"claims", "adoptions"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
     for adoption in journal.adoptions:
-        until = f" to {adoption.released_at}" if adoption.released_at else ""
+        until = f" to {utc(adoption.released_at)}" if adoption.released_at else ""
         terminal.say(
-            f"  {'adoption':<15} {adoption.generation}: {adoption.dispatch} ({adoption.kind}), {adoption.adopted_at}{until}"
+            f"  {'adoption':<15} {adoption.generation}: {adoption.dispatch} ({adoption.kind}), {utc(adoption.adopted_at)}{until}"
         )
     for claim in journal.claims:
         named = claim.data.get("name") or claim.data.get("session") or ""

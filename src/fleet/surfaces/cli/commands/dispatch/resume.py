@@ -8,6 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.jobs.jobs import resume_job
 from fleet.surfaces.cli.options import ProjectName, unkeyed
 from fleet.surfaces.cli.ui import terminal
@@ -16,7 +17,7 @@ from fleet.surfaces.cli.ui.waiting import waiting
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Resumable, Resumed, ResumedMany
 
-_HEADS = ("AGENT", "WORK", "ENDED (UTC)", "CONVERSATION", "WHY")
+_HEADS = ("AGENT", "WORK", "ENDED", "CONVERSATION", "WHY")
 
 
 @click.command("resume")
@@ -113,7 +114,7 @@ def _print_resumable(rows: list[Resumable], *, as_json: bool) -> None:
 
 
 def _row(row: Resumable) -> tuple[str, ...]:
-    ended = (row.ended_at or "")[:16].replace("T", " ")
+    ended = utc(row.ended_at) if row.ended_at else ""
     return (row.id, _work(row), ended, "continued" if row.conversation else "new", row.reason)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.options import Unkeyed
 
 
+_NAMED = 20  # of a group
+
+
 @click.group("maintenance")
 def maintenance() -> None:
     """Sweep leaks, rotate and prune old records.
@@ -105,16 +108,30 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 def _print_findings(findings: list[Swept]) -> None:
     """Print the findings of a sweep: first those it can act on, then the standing ones."""
-    moving = [finding for finding in findings if not finding.standing]
+    _print_groups([finding for finding in findings if not finding.standing], indent="")
     standing = [finding for finding in findings if finding.standing]
-    for finding in moving:
-        terminal.say(f"{finding.what}: {finding.why} ({finding.proof}) → {finding.action}")
     if standing:
         terminal.say(terminal.paint("Standing:", "bold"))
-    for finding in standing:
-        terminal.say(f"  {finding.what}: {finding.why} ({finding.proof}) → {finding.action}")
+    _print_groups(standing, indent="  ")
     if not findings:
         terminal.say("nothing leaked")
+
+
+def _print_groups(findings: list[Swept], *, indent: str) -> None:
+    """Print each finding on a line. Findings with one reason, proof and action are a group: said once, then named."""
+    groups: dict[tuple[str, str, str], list[Swept]] = {}
+    for finding in findings:
+        groups.setdefault((finding.why, finding.proof, finding.action), []).append(finding)
+    for (why, proof, action), members in groups.items():
+        words = f"{why} ({proof}) → {action}"
+        if len(members) == 1:
+            terminal.say(f"{indent}{members[0].what}: {words}")
+            continue
+        terminal.say(f"{indent}{terminal.counted(len(members), 'thing')}: {words}")
+        for member in members[:_NAMED]:
+            terminal.say(f"{indent}  {member.what}")
+        if len(members) > _NAMED:
+            terminal.say(f"{indent}  and {len(members) - _NAMED} more; --json names all")
 
 
 @click.command("clean")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -67,7 +68,7 @@ def show(ident: str, item: str, *, json: bool) -> None:
     terminal.say(f"{details.id}  {details.label}  {details.state}")
     for attempt in details.history:
         terminal.say(
-            f"  attempt {attempt.attempt} ended {attempt.ended_at} ({attempt.where}), dispatch {attempt.dispatch or 'none'}"
+            f"  attempt {attempt.attempt} ended {utc(attempt.ended_at or '')} ({attempt.where}), dispatch {attempt.dispatch or 'none'}"
         )
         for line in (attempt.reason or "").splitlines():
             terminal.say(f"    {line}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.verbs.jobs.progress import Event, Tell
 
 _BAR = 30
-_SHOWN: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
+STATES: tuple[ItemState, ...] = ("done", "running", "merging", "waiting", "dead", "parked", "skipped")
 _KEPT_STATES = ("dead", "parked", "skipped")
 
 
@@ -56,7 +56,7 @@ def choose_view(*, as_json: bool) -> Tell:
     """Return the function that shows a job's events: as JSON, live, or as lines."""
     if as_json:
         return _print_json
-    return Live() if terminal.is_terminal() else _print_line
+    return Live() if terminal.is_terminal() else Lines()
 
 
 def _print_json(event: Event) -> None:
@@ -64,11 +64,26 @@ def _print_json(event: Event) -> None:
     sys.stdout.flush()
 
 
-def _print_line(event: Event) -> None:
-    line = event_line(event)
-    if line:
-        terminal.say(line)
-        sys.stdout.flush()
+class Lines:
+    """One line for each change; what the job waits for is said once, and again when it changes."""
+
+    def __init__(self) -> None:
+        self._waits: str | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Print an event."""
+        line = event_line(event)
+        if isinstance(event, JobProgress):
+            line = waits_line(event) if event.waits != self._waits else ""
+            self._waits = event.waits
+        if line:
+            terminal.say(line)
+            sys.stdout.flush()
+
+
+def waits_line(event: JobProgress) -> str:
+    """Return what a job waits for as one line; empty when it waits for nothing."""
+    return f"job {event.job} waits: {event.waits}" if event.waits else ""
 
 
 def event_line(event: Event) -> str:
@@ -88,7 +103,7 @@ def event_line(event: Event) -> str:
 def progress_line(event: JobProgress) -> str:
     """Return a job's progress as one line: bar, counts, rate and remaining time."""
     filled = _BAR * event.ended // event.total if event.total else 0
-    states = "  ".join(event.in_words(_SHOWN))
+    states = "  ".join(event.in_words(STATES))
     rate = f"  {event.rate * 60:.1f}/min" if event.rate else ""
     eta = f"  {age(event.eta * SECOND)} left" if event.eta else ""
     return f"{'█' * filled}{'░' * (_BAR - filled)} {event.ended}/{event.total}  {states}{rate}{eta}"
@@ -124,7 +139,7 @@ class Live:
     def _draw(self, kept: str) -> None:
         """Redraw the lines, with `kept` printed above them."""
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
-        lines = [progress_line(self._last)] if self._last else []
+        lines = [line for line in (progress_line(self._last), waits_line(self._last)) if line] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]
         room = terminal.columns() - 1
         shown = "".join(f"{terminal.shortened(line, room)}\n" for line in lines)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.model.results.value import Value
+from fleet.model.text.times import utc
+from fleet.surfaces.cli.commands.jobs.progress import STATES
 from fleet.surfaces.cli.options import json_option, reading
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.wording import state_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +48,16 @@ def list_(*, project: str | None, json: bool) -> None:
 def _row(job: JobView) -> tuple[str, ...]:
     """Return a job as a row of the table."""
     counts = job.items
-    state = "interrupted" if job.state == "running" and not job.runs else job.state
     numbers = (str(counts.done), str(counts.dead + counts.parked), str(counts.total))
-    return (job.id, job.name, job.project, state, *numbers, job.begun_at, job.reason or "")
+    return (
+        job.id,
+        job.name,
+        job.project,
+        state_in_words(job),
+        *numbers,
+        utc(job.begun_at),
+        job.reason or job.waits or "",
+    )
 
 
 @click.command("show")
@@ -69,11 +78,11 @@ def show(ident: str, item: str | None, *, items: bool, state: str | None, json: 
     with Fleet.open() as fleet:
         job = fleet.jobs.find(ident)
         if item:
-            _print_details(fleet.jobs.item(job, item), as_json=json)
+            _print_item(fleet.jobs.item(job, item), as_json=json)
         elif items or state:
             _print_items(fleet.jobs.items(job, state), as_json=json)
         else:
-            _print_details(fleet.jobs.show(job), as_json=json)
+            _print_job(fleet.jobs.show(job), as_json=json)
 
 
 def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
@@ -89,18 +98,59 @@ def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
         terminal.say(line)
 
 
-def _print_details(value: JobDetails | ItemDetails, *, as_json: bool) -> None:
-    """Print a job or an item with all its fields."""
+def _print_job(job: JobDetails, *, as_json: bool) -> None:
+    """Print a job for people: its state in a sentence, then its facts, then the command that continues it."""
     if as_json:
-        terminal.say_json(value)
+        terminal.say_json(job)
         return
-    for name, each in value.as_json().items():
-        if isinstance(each, list):
-            for inner in each:
-                facts = (f"{key} {fact}" for key, fact in inner.as_json().items() if fact not in (None, "", []))
-                terminal.say(f"  {name}: {', '.join(facts)}")
-        elif each is not None:
-            terminal.say(f"  {name:<11} {each.as_json() if isinstance(each, Value) else each}")
+    why = f": {job.reason or job.waits}" if job.reason or job.waits else ""
+    terminal.say(f"job {job.id} ({job.name}) of {job.project} is {state_in_words(job)}, phase {job.phase}{why}")
+    begun = f"{utc(job.begun_at)}, by {job.actor}"
+    facts = {
+        "items": ", ".join([f"{job.items.total} in all", *job.items.in_words(STATES)]),
+        "branch": job.branch,
+        "begun": begun if job.begun_at == job.added_at else f"{begun}; first {utc(job.added_at)}",
+        "ended": utc(job.ended_at) if job.ended_at else "",
+        "parameters": ", ".join(f"{name}={value}" for name, value in job.parameters.items()),
+        "report": job.report.html or "",
+    }
+    _print_facts(facts)
+    for each in job.processes:
+        terminal.say(f"  process     pid {each.pid}, item {each.item or 'unknown'}, runner {each.runner}")
+    if job.items.dead:
+        terminal.say(f"  what failed: fleet job dlq list {job.id}")
+    if job.state in {"paused", "failed"} or (job.state == "running" and not job.runs):
+        terminal.say(f"  continue: fleet resume {job.id}   end: fleet job cancel {job.id}")
+
+
+def _print_item(item: ItemDetails, *, as_json: bool) -> None:
+    """Print one item for people: its state in a sentence, its facts, its failures and steps."""
+    if as_json:
+        terminal.say_json(item)
+        return
+    why = f": {item.reason}" if item.reason else ""
+    attempts = terminal.counted(item.attempts, "attempt")
+    terminal.say(f"item {item.id} ({item.label}) of job {item.job} is {item.state} after {attempts}{why}")
+    facts = {
+        "commit": (item.commit or "")[:12],
+        "agent": item.dispatch or "",
+        "next try": utc(item.not_before) if item.not_before else "",
+        "started": utc(item.started_at) if item.started_at else "",
+        "ended": utc(item.ended_at) if item.ended_at else "",
+    }
+    _print_facts(facts)
+    for step in item.steps:
+        end = "killed" if step.status is None else f"exit status {step.status}"
+        terminal.say(f"  attempt {step.attempt}, step {step.number}: {step.title}: {end}, ended {utc(step.ended_at)}")
+    for failure in item.history:
+        terminal.say_message(f"  attempt {failure.attempt} failed at {failure.where}: ", failure.reason)
+
+
+def _print_facts(facts: dict[str, str]) -> None:
+    """Print the facts that are known, one a line."""
+    for name, fact in facts.items():
+        if fact:
+            terminal.say(f"  {name:<11} {fact}")
 
 
 @click.command("logs")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import acting, reading
 from fleet.surfaces.cli.ui import terminal
 
@@ -48,8 +49,8 @@ def list_(**given: Any) -> None:
     if not recorded:
         terminal.say("nothing was merged yet")
         return
-    rows = [(merge.task, merge.made[:12], merge.at[:16].replace("T", " "), _state(merge)) for merge in recorded]
-    for line in terminal.table(("TASK", "COMMIT", "SINCE (UTC)", "STATE"), rows):
+    rows = [(merge.task, merge.made[:12], utc(merge.at), _state(merge)) for merge in recorded]
+    for line in terminal.table(("TASK", "COMMIT", "SINCE", "STATE"), rows):
         terminal.say(line)
 
 

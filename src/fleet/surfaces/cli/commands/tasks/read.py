@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.ui import drawing, terminal
 from fleet.verbs.tasks.show import PAGE, Filters
 
@@ -38,6 +39,7 @@ def _print_task(task: TaskDetails) -> None:
 def _fields(task: TaskDetails) -> dict[str, object]:
     """Return the fields of a task that are shown, by their labels."""
     return {
+        "state": task.says,
         "priority": task.priority,
         "assignee": task.assignee,
         "attempts": task.attempts,
@@ -47,15 +49,20 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
-        "not before": task.not_before,
-        "added": task.added_at,
-        "changed": task.changed_at,
-        "started": task.started_at,
-        "ended": task.ended_at,
+        "cost": terminal.spending(task.used.tokens, task.used.dollars, task.used.unpriced) if task.used.tokens else "",
+        "not before": _time(task.not_before),
+        "added": _time(task.added_at),
+        "changed": _time(task.changed_at),
+        "started": _time(task.started_at),
+        "ended": _time(task.ended_at),
         "tags": ", ".join(task.tags),
         "after": ", ".join(task.after),
         "before": ", ".join(task.dependents),
     }
+
+
+def _time(at: str | None) -> str:
+    return utc(at) if at else ""
 
 
 def _next(step: NextStep | None) -> str:
@@ -71,7 +78,7 @@ def _print_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
         terminal.say()
         terminal.say(terminal.paint(title, "bold"))
     for at, actor, text in entries:
-        terminal.say_message(f"  {terminal.paint(at, 'dim')} {actor}: ", text)
+        terminal.say_message(f"  {terminal.paint(utc(at), 'dim')} {actor}: ", text)
 
 
 def list_tasks(*, project: str | None, json: bool, **filters: Any) -> None:

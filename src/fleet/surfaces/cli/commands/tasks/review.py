@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import drawing, streams, terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -128,8 +129,8 @@ def _print_waiting(waiting: list[Waiting], *, as_json: bool) -> None:
     if not waiting:
         terminal.say("nothing waits for your review")
         return
-    rows = [(f"{task.project}/{task.slug}", task.changed_at[:16].replace("T", " "), task.title) for task in waiting]
-    for line in terminal.table(("TASK", "SINCE (UTC)", "TITLE"), rows):
+    rows = [(f"{task.project}/{task.slug}", utc(task.changed_at), task.title) for task in waiting]
+    for line in terminal.table(("TASK", "SINCE", "TITLE"), rows):
         terminal.say(line)
 
 
@@ -213,7 +214,8 @@ def _ask_comments(place: str) -> str:
 
 def _print_head(work: Work) -> None:
     """Print what was asked for, what the agent reported, and a summary of the changes."""
-    terminal.say(f"{terminal.paint(work.title, 'bold')}  {work.project}/{work.slug}, by {work.assignee}")
+    by = f", by {work.assignee}" if work.assignee else ""
+    terminal.say(f"{terminal.paint(work.title, 'bold')}  {work.project}/{work.slug}{by}")
     if work.description.strip():
         terminal.say()
         terminal.say_text(work.description.strip(), indent="  ")
@@ -241,7 +243,7 @@ def _print_said(work: Work) -> None:
         earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
         terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
     for entry in work.log[-_MESSAGES_SHOWN:]:
-        when = terminal.paint(entry.at[:16].replace("T", " "), "dim")
+        when = terminal.paint(utc(entry.at), "dim")
         terminal.say_message(f"  {when} {entry.actor}: ", entry.message)
     for each in work.verdicts:
         if not each.counted:

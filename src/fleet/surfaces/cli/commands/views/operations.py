@@ -11,6 +11,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.when import read_time
@@ -105,7 +106,7 @@ def _line(operation: OperationView) -> str:
     """Return an operation in one line."""
     reason = operation.what.get("reason") or operation.what.get("message") or ""
     more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""
-    at = terminal.paint(operation.at, "dim")
+    at = terminal.paint(utc(operation.at), "dim")
     return f"{operation.seq:>6}  {at}  {operation.actor}  {operation.why}{more}"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import ProjectName, json_option
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.when import read_time
@@ -40,7 +41,7 @@ def recap(since: str, project: str | None, **given: Any) -> None:
 
 def _print_recap(page: Recap) -> None:
     """Print the recap."""
-    terminal.say(terminal.paint(f"Since {page.since[:16].replace('T', ' ')} UTC", "bold"))
+    terminal.say(terminal.paint(f"Since {utc(page.since)}", "bold"))
     _print_section("merged", "green", [f"{_place(task)}  {task.title}" for task in page.merged])
     _print_section("waits for your review", "yellow", [f"{_place(task)}  {task.title}" for task in page.review])
     _print_section(
@@ -53,7 +54,7 @@ def _print_recap(page: Recap) -> None:
     _print_section("blocked", "yellow", [_with_reason(settled, merged) for settled in page.blocked])
     _print_section("interrupted", "yellow", [_with_reason(settled, merged) for settled in page.interrupted])
     spent = page.spent
-    cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "not reported"
+    cost = terminal.spending(spent.tokens, spent.dollars, spent.unpriced) if spent.agents else "not reported"
     terminal.say(f"  spent: {cost}")
 
 

@@ -7,13 +7,15 @@ from datetime import datetime
 from fleet.api.fleet import Fleet
 from fleet.errors.refused import LimitReached, NotWoken, Uncoordinated
 from fleet.model.text import escapes
-from fleet.model.text.times import SECOND, age
+from fleet.model.text.times import SECOND, age, utc
 from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.wording import held_in_words, state_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.model.results.jobs import JobView
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.tasks import NextStep
@@ -70,7 +72,7 @@ def _print_page(page: Overview, now: int) -> None:
     )
     _print_section("Failed", "red", map(_failure_entry, page.failed))
     _print_section("Parked", "yellow", map(_parked_entry, page.parked))
-    _print_section("Held back", "red", map(_hold_entry, page.holds))
+    _print_section("Held back", "red", (_hold_entry(hold, now) for hold in page.holds))
     _print_section("To merge", "blue", map(_merge_entry, page.merging))
     _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
@@ -80,8 +82,10 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section(
         "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
     )
+    _print_section("Jobs", "cyan", map(_job_entry, page.jobs))
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
+    _print_cost(page)
     if page.remote_control:
         terminal.say(
             terminal.paint(f"remote control up: {', '.join(page.remote_control)} — `fleet rc down PROJECT`", "dim")
@@ -132,6 +136,8 @@ def _need_entry(need: NeedView, now: int) -> str:
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
+    if need.kind == "over budget":
+        return f"{_place(need)}, {_age(need.since, now)} ago\n    {_wrap(text)}"
     word = _NEED_COMMANDS.get(need.kind, "attach")
     who = f"fleet {word} {need.question or need.dispatch}  {_place(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
@@ -148,7 +154,7 @@ def _failure_entry(task: Failure) -> str:
 
 def _parked_entry(task: Parked) -> str:
     until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
-    until = f"until {_local_time(task.not_before)}  " if task.not_before else until
+    until = f"until {utc(task.not_before)}  " if task.not_before else until
     return f"{_place(task)}  {until}{_one_line(task.reason or task.title)}{_next_line(task.next_step)}"
 
 
@@ -157,10 +163,19 @@ def _next_line(step: NextStep | None) -> str:
     return f"\n{_INDENT}{terminal.paint(step.command, 'cyan')}" if step is not None and step.command else ""
 
 
-def _hold_entry(hold: HoldView) -> str:
-    until = f"until {_local_time(hold.until)}" if hold.until else "until somebody fixes it"
+def _hold_entry(hold: HoldView, now: int) -> str:
     instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
-    return f"{hold.engine} ({hold.kind})  {until}{instead}: {_one_line(hold.reason)}"
+    return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}{instead}: {_one_line(hold.reason)}"
+
+
+def _job_entry(job: JobView) -> str:
+    """Return a job's state, what it waits for or why it stopped, and the command that continues it."""
+    state = state_in_words(job)
+    count = f"{job.items.ended} of {job.items.total} items"
+    if job.runs:
+        return f"{job.id} {job.name} ({job.project})  {state}, {count}{f': {job.waits}' if job.waits else ''}"
+    why = f": {_one_line(job.reason)}" if job.reason else ""
+    return f"fleet resume {job.id}  {job.name} ({job.project})  {state}, {count}{why}"
 
 
 def _merge_entry(task: Merging) -> str:
@@ -194,6 +209,15 @@ def _print_projects(projects: list[ProjectView]) -> None:
         terminal.say(f"  {text}")
 
 
+def _print_cost(page: Overview) -> None:
+    """Print what agents have cost today, and in each project in all; nothing before anything is known of it."""
+    known = [project for project in page.projects if project.used.tokens]
+    if known:
+        today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
+        each = ", ".join(f"{project.name} ${project.used.dollars:.2f}" for project in known[:_SHOWN])
+        terminal.say(terminal.shortened(f"cost today: {today}; in all: {each}", terminal.room()))
+
+
 def _row(project: ProjectView) -> tuple[str, ...]:
     count = project.tasks
     waiting, stuck = count.open - project.ready, count.failed + count.blocked
@@ -225,8 +249,3 @@ def _one_line(text: str) -> str:
 
 def _age(at: str, now: int) -> str:
     return age(now - round(datetime.fromisoformat(at).timestamp() * SECOND))
-
-
-def _local_time(at: str) -> str:
-    """Return a time in the local time zone."""
-    return datetime.fromisoformat(at).astimezone().strftime("%Y-%m-%d %H:%M")
