@@ -93,7 +93,7 @@ clean:
 
 # Bytecode is written at each run, because the environment may forbid Python to write it by itself.
 ready: .venv/ready
-	@$(BIN)/python -m compileall -q src/fleet
+	@$(BIN)/python -m compileall -q "$(CURDIR)/src/fleet"
 	@command -v tmux >/dev/null || sh checks/tmux.sh
 
 .venv/ready: pyproject.toml requirements.lock checks/setup.sh scripts/fleet
