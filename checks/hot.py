@@ -117,8 +117,9 @@ def prepare(scene: Path) -> Path:
 def every_other_setting() -> str:
     """Return a config.toml with every setting except those of the store, so that no command needs to parse TOML."""
     others = [each for each in SETTINGS if each.file == HOME_FILE and not each.name.startswith("store")]
-    # A setting without a default is a text.
-    values = [(each.name, "/a/path" if each.default is None else each.default) for each in others]
+    # A setting without a default is an amount of money or a text.
+    missing = {each.name: 1.5 if each.kind.accepts(1.5) else "/a/path" for each in others if each.default is None}
+    values = [(each.name, missing.get(each.name, each.default)) for each in others]
     lines = [f"{name} = {repr(value) if isinstance(value, str) else value}" for name, value in values]
     return "\n".join(["# mine", *lines, ""])
 

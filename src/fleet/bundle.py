@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec, SourceFileLoader
     from importlib.util import MAGIC_NUMBER, spec_from_file_location
     from types import CodeType
+
+    def set_file_name(code: CodeType, path: str) -> None:
+        """Give the code, and all code in it, the path of its source."""
 else:
+    from _imp import _fix_co_filename as set_file_name
+
     SourceFileLoader = type(__loader__)
     try:  # importlib.util imports much more
         from _frozen_importlib_external import MAGIC_NUMBER, spec_from_file_location
@@ -87,6 +92,8 @@ class _Loader(SourceFileLoader):
             code: CodeType = marshal.loads(os.pread(*self._place))  # noqa: S302
         except _DAMAGED:
             return super().get_code(fullname)
+        # As Python does with a .pyc file: `make` compiles below a relative path, and tracebacks and audits need the whole one.
+        set_file_name(code, self.path)
         return code
 
 

@@ -129,3 +129,20 @@ def test_a_turn_that_the_api_failed_is_continued(stage, heard):
         assert len(fleet.agents.tend(PROJECT)) == 1
     stage.until_state(ident, "reported done")
     assert heard[-1].count(f"ended by an error of the API ({error})") == 1
+
+
+@pytest.mark.req("AGENT-1", "MSG-1")
+def test_it_is_parked_alive_when_its_budget_is_spent_and_goes_on_when_more_is_allowed(stage):
+    with open(f"{stage.scene.home}/config.toml", "a", encoding="utf-8") as file:
+        file.write("[limits]\ncost_task = 0.2\n")
+    stage.prefer({"model": "claude-sonnet-4-5"})
+    stage.play(SAY | {"tokens": 90_000, "times": 1}, REPORT, SAY)
+    ident = stage.full_screen("t", "full")
+    found = stage.until_state(ident, "over budget")
+    assert found["used"].dollars >= 0.27, "90 000 tokens at three dollars a million"
+    assert "`fleet limits allow 1 t -p" in found["detail"]
+    stage.program("dispatch", "t", "-p", PROJECT, "--engine", "claude").refused(14)
+    (need,) = stage.program("status", "--json").ok().json["needs_you"]
+    assert need["kind"] == "over budget"
+    assert stage.program("limits", "allow", "5", "t", "-p", PROJECT, "--json").ok().json["continued"] == [ident]
+    stage.until_state(ident, "reported done")

@@ -73,11 +73,9 @@ def test_a_project_goes_in_one_go_with_uncommitted_work_kept_and_another_untouch
     removed = scene.fleet.projects.remove(PROJECT, with_tasks=True)
     assert "its project is removed from fleet; it was blocked" in Path(removed.kept or "").read_text()
     assert [each.name for each in scene.fleet.projects.list()] == ["other"]
-    left = [
-        str(path)
-        for path in Path(scene.home).rglob("*")
-        if f"/{PROJECT}/" in f"{path}/" or path.name == f"{PROJECT}.json"
-    ]
+    names = {f"work-{PROJECT}", f"{PROJECT}.json"}
+    paths_left = Path(scene.home).rglob("*")
+    left = [str(path) for path in paths_left if f"/{PROJECT}/" in f"{path}/" or path.name in names]
     assert left == []
     assert Path(scene.repository, "fleet.toml").exists()
     assert os.path.exists(other)

@@ -8,6 +8,7 @@ from fleet.model.agents.dialect import Dialect
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
 from fleet.model.text import jsontext
+from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.agents import hook, hook_answer, messages
 from fleet.verbs.context import Committer
@@ -67,7 +68,23 @@ class Hooking:
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
         """Handle one hook event, and return the reply to the engine."""
-        return hook.handle_event(self._hook_event(dialect, event, payload, at))
+        told = self._hook_event(dialect, event, payload, at)
+        if dialect.events.get(event) == "stopped":
+            told.over_budget = self._why_over_budget()
+        return hook.handle_event(told)
+
+    def _why_over_budget(self) -> str:
+        """Count what the agent has used; return why it may not go on. What cannot be read does not stop it."""
+        agent = self.store.read(lambda rows: q.heard_agent(rows, dispatch=self.ident))
+        if agent is None:
+            return ""
+        from fleet import errors
+        from fleet.verbs.agents.cost.at_stop import why_over_budget
+
+        try:
+            return why_over_budget(self._committer, self.home, agent)
+        except (errors.FleetError, OSError):
+            return ""
 
     def wait_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.engines import conversations, hooks, permissions, status_file
-from fleet.engines.conversations import Kept
+from fleet.engines import hooks, permissions, status_file
 from fleet.engines.hooks import Hooks
+from fleet.engines.kept import conversations, usage
+from fleet.engines.kept.conversations import Kept
+from fleet.engines.kept.usage import Usage
 from fleet.engines.permissions import Permissions
 from fleet.engines.status_file import StatusFile
 from fleet.model import names
@@ -125,6 +127,8 @@ class Engine:
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
     status_file: StatusFile | None = None
+    # Where it writes how many tokens its agents use; None: that is not known.
+    usage: Usage | None = None
     check: Check | None = None
     # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
@@ -192,6 +196,7 @@ TABLE = Table(
         "hooks": Key(hooks.TABLE),
         "permissions": Key(permissions.TABLE),
         "status_file": Key(status_file.TABLE),
+        "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
     },
 )
@@ -300,6 +305,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "hooks": partial(_table_to_value, Hooks),
     "permissions": partial(_table_to_value, Permissions),
     "status_file": partial(_table_to_value, StatusFile),
+    "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),
 }
 

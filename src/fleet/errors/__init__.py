@@ -65,6 +65,7 @@
     │   ├── AutonomyRefused            for example `full` as root
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree
+    │   ├── OverBudget                 a task, a project or a day has cost what it may
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown

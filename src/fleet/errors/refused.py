@@ -182,6 +182,13 @@ class NoPortsLeft(Refused):
     hint = "remove worktrees with `fleet clean`, or set a lower ports.block or ports.first in config.toml"
 
 
+class OverBudget(Refused):
+    """A budget of a task, a project or a day is spent, so no agent is started there."""
+
+    says = "the budget of {scope} {which} is spent: {spent} of {allowed} ({setting})"
+    hint = "`{way}` allows more"
+
+
 class EngineHeld(Refused):
     """The engine is held back by a usage limit or a missing login, so a new agent would stop at once."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     MessageKind = Literal["message", "resume", "reminder"]
     QuestionKind = Literal["permission", "question"]
     HandoffState = Literal["queued", "done", "dropped"]
+    BudgetScope = Literal["task", "project", "day"]
     HoldKind = Literal["limit", "login"]
     TrialVerdict = Literal["proven", "asks", "broken", "refused", "unproven"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.claim_steps import STEPS
-from fleet.model.dispatch.ports import free_block
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.settings.ports import free_block
 from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.store import queries as q

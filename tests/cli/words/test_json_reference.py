@@ -133,6 +133,7 @@ TALKING = [
     ("deny", ["deny", "other", "--reason", "no"]),
     ("limits list", ["limits", "list"]),
     ("limits lift", ["limits", "lift", "claude"]),
+    ("limits allow", ["limits", "allow", "5", "--today"]),
     ("hooks install", ["hooks", "install"]),
     ("hooks status", ["hooks", "status"]),
     ("hooks uninstall", ["hooks", "uninstall"]),

@@ -16,6 +16,8 @@ HOT_QUERIES = (
     (q.ADD_LOG, {"project": "p", "slug": "t1", "seq": 1, "at": 1, "actor": "a", "message": "m"}),
     (q.ADD_ARTIFACT, {"project": "p", "slug": "t1", "path": "x", "at": 1, "actor": "a"}),
     (q.NEXT_OPERATION, {"key": "k"}),
+    (q.LAST_SAID, {"dispatch": "0000000a"}),
+    (q.WAITING_MESSAGES, {"dispatch": "0000000a"}),
     (q.READY_TASKS, {"project": "p", "now": 1, "most": 10}),
 )  # fmt: skip
 

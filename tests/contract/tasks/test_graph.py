@@ -103,8 +103,8 @@ def test_the_most_urgent_goes_first_and_among_equals_the_oldest(fleet):
 @pytest.mark.req("GRAPH-1")
 def test_a_slug_is_made_from_the_title_and_made_unique(fleet):
     made = [fleet.tasks.add(project="p", title="Fix the Löwe!").slug for _ in range(3)]
-    assert made == ["fix-the-lowe", "fix-the-lowe-2", "fix-the-lowe-3"]
-    assert fleet.tasks.add(project="p", title="日本").slug == "task"
+    assert made == ["fix-the-loewe", "fix-the-loewe-2", "fix-the-loewe-3"]
+    assert fleet.tasks.add(project="p", title="日本").slug.startswith("task-")
 
 
 EVENTS = st.lists(

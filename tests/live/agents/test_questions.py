@@ -105,7 +105,7 @@ def test_a_question_of_the_model_is_answered_with_a_choice_or_words(either):
         ident = scripted(either, fleet, "choose Which? | Red | Blue", "choose And now? | Up | Down", "hang")
         one = asked(fleet)
         assert [each.as_json() for each in one.choices] == [
-            {"question": "Which?", "options": ["Red", "Blue"], "many": False}
+            {"question": "Which?", "options": ["Red", "Blue"], "descriptions": [], "many": False}
         ]
         shown = either.program("questions").out.splitlines()
         assert shown == [f"{one.id}  {ident} on p/t: Which?", "          1 Red, 2 Blue"]

@@ -18,7 +18,7 @@ from fleet.world.process.ancestry import marks_above
 
 # Methods that change nothing.
 READS = {
-    "agents": "list output screen",
+    "agents": "list output screen follow",
     "claims": "inspect list",
     "coord": "handoff handoffs show",
     "dispatches": "check_start diff find list resumable show",

@@ -62,3 +62,13 @@ def test_a_damaged_bundle_costs_time_and_nothing_else(copy, keep):
 def test_nothing_is_written_where_python_may_not_write_bytecode(copy):
     run(copy, str(copy / "fleet"), "--help", PYTHONDONTWRITEBYTECODE="1")
     assert bundles(copy) == []
+
+
+def test_code_has_the_whole_path_of_its_source_also_when_it_was_compiled_below_a_relative_one(copy):
+    words = [sys.executable, "-m", "compileall", "-q", "-f", "src/fleet"]
+    subprocess.run(words, cwd=copy, check=True)
+    run(copy, str(copy / "fleet"), "--help")
+    say_path = (
+        "from fleet import bundle; bundle.use(); from fleet.model import names; print(names.slug.__code__.co_filename)"
+    )
+    assert run(copy, "-c", say_path) == str(copy / "src/fleet/model/names.py")

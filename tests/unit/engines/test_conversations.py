@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines import conversations
-from fleet.engines.conversations import Kept
+from fleet.engines.kept import conversations
+from fleet.engines.kept.conversations import Kept
 from fleet.engines.reader import BUILT_IN, engine, read
 from fleet.errors.given import BadSetting
 

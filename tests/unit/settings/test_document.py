@@ -11,7 +11,19 @@ from fleet.model.settings.document import read
 from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SETTINGS, merged
 
 EXAMPLES = {
-    str: ['"7d"', '"make test"', '"sqlite"', '"full"', '"any"', '"person"', '"pr"', '"5GB"', '"always"', '"checkout"'],
+    str: [
+        '"7d"',
+        '"none"',
+        '"make test"',
+        '"sqlite"',
+        '"full"',
+        '"any"',
+        '"person"',
+        '"pr"',
+        '"5GB"',
+        '"always"',
+        '"checkout"',
+    ],
     list: ['["node_modules", "*.pyc"]', '["npm test"]'],
     int: ["3", "3000"],
     float: ["2.5"],

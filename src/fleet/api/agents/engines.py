@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.actor import Part
 from fleet.engines import reader
 from fleet.model import names
+from fleet.model.agents.budgets import day_of
+from fleet.model.settings.table import MOST_DOLLARS
+from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
+from fleet.verbs.agents.cost import allow
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
-    from fleet.model.results.engines import HooksInstalled, HooksOf, Lifted, Limits
+    from fleet.model.results.engines import Allowed, HooksInstalled, HooksOf, Lifted, Limits
 
 
 class Engines(Part):
@@ -35,6 +40,23 @@ class Engines(Part):
         """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
         self._by.may("engines.lift")
         return failed_turns.try_again(self._by.context, names.engine(engine))
+
+    def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
+        """Allow dollars beyond the budget of a task, of a project, or, without a project, of today.
+
+        Agents that the budget stopped are told to go on.
+        """
+        self._by.may("engines.allow")
+        if not 0 < dollars <= MOST_DOLLARS:
+            raise errors.BadInput(what=f"{dollars:g} dollars cannot be allowed; say an amount above 0")
+        context = self._by.context
+        if project is None:
+            return allow.allow(context, "day", day_of(context.world.clock.now()), dollars)
+        context.project(project)
+        if slug is None:
+            return allow.allow(context, "project", project, dollars)
+        context.store.read(lambda rows: tasks.state(rows, project, names.slug(slug)))
+        return allow.allow(context, "task", f"{project}/{slug}", dollars)
 
     def install_hooks(self, engine: str) -> HooksInstalled:
         """Install fleet's hooks in the person's own settings of an engine."""

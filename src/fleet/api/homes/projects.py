@@ -11,10 +11,10 @@ from fleet.api.actor import Part
 from fleet.api.agents.coord import ENGINE, Coord
 from fleet.engines import reader
 from fleet.model import names
-from fleet.model.agents.engine_choices import engine_choices, setting_of
 from fleet.model.branches import job_branch, task_branch
 from fleet.model.results.projects import Begun, Registration
 from fleet.model.results.value import Value
+from fleet.model.settings.engine_choices import engine_choices, setting_of
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import seat, wake

@@ -111,6 +111,7 @@ ACTS = {
     "settings.trust": Act("trust settings", "only a person trusts what a repository's settings run"),
     "projects.remote_control": Act("let a coordinator be controlled from afar", _SETS_UP),
     "engines.lift": Act("lift a limit", _SETS_UP),
+    "engines.allow": Act("allow more than a budget", _SETS_UP),
     "engines.install_hooks": Act("install hooks", _SETS_UP),
     "engines.uninstall_hooks": Act("uninstall hooks", _SETS_UP),
     "sweep.run": Act("sweep up", _CLEANS),

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from fleet.model.states import AskedFor, DispatchKind, Report
 
 
+class Cost(Value):
+    """What agents have used, as far as their engines write it down; prices are list prices."""
+
+    tokens: int  # tokens in and out, those read from and written to a cache too
+    dollars: float
+    unpriced: int  # tokens of models whose price is not known; they are not in `dollars`
+
+
 class AgentView(Value):
     id: str
     kind: DispatchKind
@@ -32,6 +40,9 @@ class AgentView(Value):
     context: int | None  # how full the agent's context is, in percent
     tokens: int | None  # tokens in the agent's context
     cost: float | None  # dollars so far, as the engine reports them
+    used: (
+        Cost | None
+    )  # what the agent has used since its start, counted from its engine's files; null when they do not say
     conversation: str | None  # the engine's own name of the conversation
     report: Report | None  # done, failed or blocked; null when the agent has not reported
     asked_for: AskedFor | None  # stop, kill or superseded, when the agent was asked to exit

@@ -7,7 +7,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Said, Time
-    from fleet.model.states import HoldKind, TrialVerdict
+    from fleet.model.states import BudgetScope, HoldKind, TrialVerdict
 
 
 class HooksInstalled(Value):
@@ -57,6 +57,15 @@ class Lifted(Value):
     lifted: bool  # false when the engine was not held
     continued: list[str]  # agents that it had stopped and that were told to continue
     waiting: list[str]  # agents that continue when the model of the first has answered
+
+
+class Allowed(Value):
+    """What a person has allowed beyond a budget."""
+
+    scope: BudgetScope  # task, project or day
+    name: str  # project/slug, the project, or the day
+    dollars: float  # allowed now, beside what was allowed before
+    continued: list[str]  # the agents that were told to go on
 
 
 class EngineView(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.agents import Cost
 from fleet.model.results.value import Value
 
 TYPE_CHECKING = False
@@ -19,6 +20,7 @@ class ProjectView(Value):
     finished: int  # tasks that are done, archived or not
     tasks: Counts  # tasks that are not archived, by status
     dispatches: DispatchCounts  # the dispatches of this project
+    used: Cost  # what its agents have used, as far as their engines write it down
 
 
 class DispatchCounts(Value):

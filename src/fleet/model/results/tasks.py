@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.agents import Cost
 from fleet.model.results.reports import Unclaimed
 from fleet.model.results.value import OfTask, Value
 
@@ -47,6 +48,7 @@ class TaskDetails(TaskView):
     says: str  # the state in words, as `fleet task why` says it
     description: str  # empty when there is none
     verify: str | None  # the command that has to pass on the merged work
+    used: Cost  # what all attempts have used, as far as their engines write it down
     started_at: Time | None  # when the last attempt began
     ended_at: Time | None  # when the task was reported
     after: list[str]  # slugs of tasks that this task waits for

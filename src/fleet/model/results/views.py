@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.results.agents import Cost
 from fleet.model.results.jobs import JobView
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
@@ -30,6 +31,7 @@ class Overview(Value):
     working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
     jobs: list[JobView]  # running, paused and failed ones, newest first
     projects: list[ProjectView]  # by name
+    today: Cost  # what all agents have used today
     remote_control: list[str]  # projects whose coordinator, if it is an agent, may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
@@ -170,6 +172,7 @@ class SettledView(Value):
 
 
 class Spent(Value):
-    agents: int  # agents whose engine reports their cost
+    agents: int  # agents whose tokens or cost are known
     tokens: int
     dollars: float
+    unpriced: int  # tokens of models whose price is not known; they are not in `dollars`

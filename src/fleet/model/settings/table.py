@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
+MOST_DOLLARS = 1_000_000
 
 
 # What the setup commands of usual projects read.
@@ -131,6 +132,7 @@ _SECONDS = Kind(
     f"seconds, more than 0 and at most {_LONGEST_WAIT}",
     lambda value: is_number(value) and 0 < value <= _LONGEST_WAIT,
 )
+_DOLLARS = Kind("dollars, more than 0", lambda value: is_number(value) and 0 < value <= MOST_DOLLARS)
 _TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and isinstance(value, int) and value > 0)
 _SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
 _DURATION = duration_like('"10s", or "0s" for none')
@@ -186,6 +188,27 @@ SETTINGS = (
         default=90,
         kind=count(1, 100),
         help="how much of an engine's usage window may be used before no more agents are started on it",
+    ),
+    Setting(
+        name="limits.cost_task",
+        file=HOME_FILE,
+        default=None,
+        kind=_DOLLARS,
+        help="how many dollars a task may cost before its agent stops at the end of its turn and asks",
+    ),
+    Setting(
+        name="limits.cost_project",
+        file=HOME_FILE,
+        default=None,
+        kind=_DOLLARS,
+        help="how many dollars a project may cost before its agents stop and ask, and nothing new is started",
+    ),
+    Setting(
+        name="limits.cost_day",
+        file=HOME_FILE,
+        default=None,
+        kind=_DOLLARS,
+        help="how many dollars all agents may cost in a day before they stop and ask, and nothing new is started",
     ),
     Setting(
         name="ports.first",

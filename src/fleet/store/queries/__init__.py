@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fleet.store.queries.shared import *
     from fleet.store.queries.tasks import *
     from fleet.store.queries.trash import *
+    from fleet.store.queries.usage import *
     from fleet.store.queries.views import *
 
 _MODULES = {
@@ -755,6 +756,34 @@ _MODULES = {
         'trash_of_claim',
         'trash_of_task',
         'trash_size',
+    ),
+    'usage': (
+        'ADD_USAGE',
+        'ALLOWANCE_OF',
+        'ALLOW_COST',
+        'Allowance',
+        'BEGIN_USAGE_FILE',
+        'DispatchUsage',
+        'MOVE_USAGE_FILE',
+        'USAGE_FILE',
+        'USED_BY_AGENTS_SINCE',
+        'USED_BY_DISPATCH',
+        'USED_BY_PROJECT',
+        'USED_BY_TASK',
+        'USED_ON_DAY',
+        'UsageFile',
+        'Used',
+        'add_usage',
+        'allow_cost',
+        'allowance_of',
+        'begin_usage_file',
+        'move_usage_file',
+        'usage_file',
+        'used_by_agents_since',
+        'used_by_dispatch',
+        'used_by_project',
+        'used_by_task',
+        'used_on_day',
     ),
     'views': (
         'ACCEPTED_WORK',

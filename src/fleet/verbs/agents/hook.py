@@ -14,7 +14,8 @@ from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds, messages, questions
+from fleet.verbs.agents import messages, questions
+from fleet.verbs.agents.cost import engine_holds
 from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
@@ -40,7 +41,7 @@ REPORT = (
 _MILLIONTHS = 1_000_000
 _SEPARATORS = str.maketrans("", "", "_.-")
 # States that say more than `idle`.
-_INFORMATIVE = frozenset({"stopped", "failed_turn", "limit", "login", "asks"})
+_INFORMATIVE = frozenset({"stopped", "over_budget", "failed_turn", "limit", "login", "asks"})
 _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
@@ -78,6 +79,7 @@ class HookEvent(Value):
     payload: Payload  # the JSON that the engine sent with the event
     at: int
     fresh: str  # an unused id, for a question
+    over_budget: str = ""  # at the end of a turn: why the agent may not go on, because a budget is spent
     home: str
     funnel: Funnel
 
@@ -157,17 +159,23 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_stopped(event: HookEvent, known: Known) -> Reply:
-    """Record that the turn ended; make the agent continue with waiting messages or, once, to report."""
+    """Record that the turn ended; make the agent continue with waiting messages or, once, to report.
+
+    An agent whose budget is spent stays stopped, with its messages, until a person allows more.
+    """
     busy = _count_background_tasks(event)
 
     def decide(tx: Tx, agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
-        handed = messages.hand_out(tx, event.dispatch, "stop feedback")
+        stops = event.over_budget and not agent.report and not agent.asked_for
+        handed = [] if stops else messages.hand_out(tx, event.dispatch, "stop feedback")
         turn: Turn = "good"
         if handed:
             state, detail, turn = "working", "", "new"
         elif busy:
             state, detail = "working", f"{busy} background task{'' if busy == 1 else 's'}"
+        elif stops:
+            state, detail = "over_budget", event.over_budget
         elif agent.report or agent.asked_for or agent.kind == "coord":
             state, detail = "idle", ""
         elif not agent.sent_back:

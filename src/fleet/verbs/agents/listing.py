@@ -20,6 +20,7 @@ from fleet.model.identity import Identity
 from fleet.model.results.agents import AgentView
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.agents.cost.spending import cost_view
 from fleet.verbs.dispatch.looking import why_alive
 from fleet.verbs.homes.ownership import is_own, owner_of
 from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 _MILLIONTHS = 1_000_000
+_SHOWN_STATES = {"stopped": "stopped, no report", "over_budget": "over budget"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +50,9 @@ def agents(context: Context, project: str | None = None) -> list[AgentView]:
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
+    used = {row.dispatch: cost_view(row) for row in context.store.read(q.used_by_dispatch)}
     signs = SignsOfLife(context, context.world.tmux.listing())
-    return [_agent_view(context, row, known.get(row.id), signs) for row in rows]
+    return [_agent_view(context, row, known.get(row.id), signs).replaced(used=used.get(row.id)) for row in rows]
 
 
 def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
@@ -69,6 +72,7 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
         context=known.context if known else None,
         tokens=known.tokens if known else None,
         cost=None if cost is None else cost / _MILLIONTHS,
+        used=None,
         conversation=known.conversation if known else None,
     )
 
@@ -132,7 +136,7 @@ def _state_by_hook(known: LivingAgent | None) -> State | None:
         known is None or not known.state or known.heartbeat_at is None
     ):  # without a heartbeat the state came from the screen
         return None
-    name = "stopped, no report" if known.state == "stopped" else known.state
+    name = _SHOWN_STATES.get(known.state, known.state)
     return State(name=name, source="hook", at=known.state_at, detail=known.detail or "")
 
 

@@ -15,7 +15,7 @@ from fleet.engines.reader import state_of
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents.cost import engine_holds
 from fleet.verbs.agents.hook import record_agent
 from fleet.verbs.homes.ownership import is_own
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.coord import Seated
+from fleet.model.settings.engine_choices import engine_choices
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seats

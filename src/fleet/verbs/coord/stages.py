@@ -43,7 +43,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
             break
         except (errors.NotSeated, errors.StoreReplaced):
             raise
-        except errors.EngineHeld as error:
+        except (errors.EngineHeld, errors.OverBudget) as error:
             troubles += [str(error)] if str(error) not in troubles else []
         except (errors.FleetError, OSError) as error:
             troubles.append(f"{row.slug} was not started: {error}")

@@ -14,6 +14,8 @@ from fleet.model.identity import Identity
 from fleet.model.results.coord import Ticked
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
+from fleet.verbs.agents.cost.allow import continue_allowed
+from fleet.verbs.agents.cost.count_tokens import count_project
 from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
 from fleet.verbs.coord.handoffs import handoff
@@ -99,6 +101,8 @@ def _run_steps(context: Context, project: str) -> Steps:
     )
     steps.run("screens", lambda: screens.watch(context, project))
     steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.run("tokens", lambda: count_project(context, project))
+    steps.run("budgets", lambda: _continue_allowed(context, project))
     steps.run("context", lambda: guard_contexts(context, project))
     steps.run("handoffs", lambda: _drain_handoffs(context, project))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
@@ -106,6 +110,10 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
+
+
+def _continue_allowed(context: Context, project: str) -> list[str]:
+    return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
 def _drain_handoffs(context: Context, project: str) -> list[str]:

@@ -30,6 +30,7 @@ from fleet.store import queries as q
 from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
+from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
 from fleet.verbs.agents.failed_turns import refuse_held
 from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
 from fleet.verbs.dispatch.plan import plan_dispatch
@@ -142,6 +143,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
     settings = context.settings(None)
     limits = {name: settings[f"limits.{name}"].value for name in ("agents", "project_agents", "quota_percent")}
+    costs = limits_in(settings)
     ports = (context.setting("ports.first"), context.setting("ports.block"))
     to_acquire: list[Claim] = []
 
@@ -150,6 +152,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
         tx.dispatch = order.dispatch
         refuse_held(tx, order.engine, order.dispatch, quota_percent=limits["quota_percent"])
         if order.slug is not None:
+            refuse_spent(tx, costs, project=order.project, slug=order.slug, at=tx.at)
             _claim_task(tx, order, order.slug, limits, wanted)
         _write_journal(tx, context, order, wanted)
         if order.slug is None:

@@ -13,10 +13,10 @@ from fleet import errors
 from fleet.engines import prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model import names
-from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times

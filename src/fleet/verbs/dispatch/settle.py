@@ -20,6 +20,7 @@ from fleet.model.text.times import HOUR, duration
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
+from fleet.verbs.agents.cost.count_tokens import count_ended
 from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
@@ -77,6 +78,7 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
         return row.exec_state
     pane = _wait_for_exit_status(context, row)
     _save_output(context, row, pane)
+    count_ended(context, row)
     work = _branch_commit(context, row)
     end = outcome(_evidence(context, row, pane, why, work))
     forgotten = _forgotten_work(context, row, end, work)

@@ -9,9 +9,11 @@ from fleet.model.jobs.workflow import read
 from fleet.model.text.times import clock
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
+from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
 from fleet.verbs.jobs.items import run_step
 
 if TYPE_CHECKING:
+    from fleet.model.agents.budgets import Budget
     from fleet.model.jobs.workflow import Workflow
     from fleet.store.queries import EngineHold, Job
     from fleet.verbs.context import Context
@@ -34,7 +36,7 @@ def _describe_hold(row: EngineHold, now: int) -> str:
 
 
 class EngineWait:
-    """The holds on a job's engines: a usage limit lasts until its reset, a failed login until a person logs in."""
+    """The holds on a job's engines, and spent budgets: a usage limit lasts until its reset, a failed login until a person logs in."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:
         self._context = context
@@ -44,6 +46,8 @@ class EngineWait:
     def room(self) -> int:
         """Return how many items may run: 0 while an engine is held back, 1 after its reset, else sys.maxsize."""
         holds = self._holds()
+        if self._spent() is not None:
+            return 0
         if not holds:
             return sys.maxsize
         now = self._context.world.clock.now()
@@ -51,12 +55,22 @@ class EngineWait:
 
     def in_words(self) -> str:
         """Return which engines are held back, and until when, for people."""
-        now = self._context.world.clock.now()
-        return ", ".join(_describe_hold(row, now) for row in self._holds())
+        spent, now = self._spent(), self._context.world.clock.now()
+        money = [spent.refusal().spoken] if spent is not None else []
+        return ", ".join([*money, *(_describe_hold(row, now) for row in self._holds())])
 
     def waits(self) -> str | None:
         """Return what the job waits for, in words, while no item may run; None when one may run."""
         return self.in_words() if self.room() == 0 else None
+
+    def _spent(self) -> Budget | None:
+        """Return the budget of the project or the day if it is spent; None for a job without agent steps."""
+        limits = limits_in(self._context.settings(None)) if self._named else {}
+        if not limits:
+            return None
+        now = self._context.world.clock.now()
+        place = self._project
+        return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
         """Lift the holds that are past their end, because an item that began at `since` has passed.

@@ -18,6 +18,7 @@ from fleet.verbs.dispatch.reclaim import reclaim, release_bundle
 from fleet.verbs.merge.keep_uncommitted import commit_kept_work, kept_worktrees
 from fleet.verbs.projects.down import down, running_jobs
 from fleet.verbs.tasks import reopen, report
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def clear(context: Context, project: str) -> Cleared:
 
 
 def remove_files(context: Context, project: str) -> None:
-    """Remove the files that the home keeps for a project, each by its name. Folders go when they are empty.
+    """Remove the files that the home keeps for a project, each by its name. Folders go when they are empty; a held lock stays.
 
     Called before the project is removed from the database: a project without them is complete, the reverse is not.
     """
@@ -68,11 +69,12 @@ def remove_files(context: Context, project: str) -> None:
     for name in paths.files_of_project(project):
         if os.path.lexists(f"{home}/{name}"):
             files.unlink(name)
-    locks = paths.project_folder(project, ".locks")
-    for name in files.names(locks):
-        files.unlink(f"{locks}/{name}")
-    folders = [paths.project_folder(project, name) for name in (".locks", *paths.FOLDERS_OF_PROJECT)]
-    for folder in (*folders, f"{paths.PROJECTS}/{project}"):
+    locks = paths.lock_folders(project)
+    for name in [f"{folder}/{name}" for folder in locks for name in files.names(folder)]:
+        if FileLock(f"{home}/{name}", create=False).is_free():
+            files.unlink(name)
+    folders = [paths.project_folder(project, name) for name in paths.FOLDERS_OF_PROJECT]
+    for folder in (*locks, *folders, f"{paths.PROJECTS}/{project}"):
         _remove_empty(context, f"{home}/{folder}")
 
 

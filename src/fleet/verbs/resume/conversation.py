@@ -6,7 +6,7 @@ import glob
 import re
 from typing import TYPE_CHECKING
 
-from fleet.engines import conversations
+from fleet.engines.kept import conversations
 from fleet.engines.program_files import expand_path
 from fleet.store import queries as q
 from fleet.verbs.dispatch.find import archived_journal

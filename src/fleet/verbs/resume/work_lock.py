@@ -14,6 +14,7 @@ from fleet import errors
 from fleet.model.text.times import iso, utc
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.transaction import Tx
@@ -29,7 +30,7 @@ _LOOKS = 20
 
 def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
     """Return the gate that is the work lock of a task, not yet taken."""
-    return context.world.work_gate(f"work-{project}/{slug}", subject or f"{project}/{slug}")
+    return context.world.work_gate(paths.work_gate(project, slug), subject or f"{project}/{slug}")
 
 
 def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:

@@ -11,6 +11,7 @@ from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import tasks
+from fleet.verbs.agents.cost.spending import cost_of_task
 from fleet.verbs.tasks.explain import state_in_words
 
 TYPE_CHECKING = False
@@ -80,6 +81,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
         says=state_in_words(rows, project, row, now),
         description=row.description,
         verify=row.verify,
+        used=cost_of_task(rows, project, slug),
         started_at=iso_or_none(row.started_at),
         ended_at=iso_or_none(row.ended_at),
         after=[need.slug for need in q.task_needs(rows, **key)],

@@ -79,6 +79,7 @@ def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
         lambda: _check_branches(context, project),
         lambda: _check_setup(context, project),
         lambda: _check_room(context, project),
+        lambda: _check_budget(context, project, wanted.slug or None),
     )
     return [refusal for check in checks if (refusal := _refusal(check)) is not None]
 
@@ -96,15 +97,16 @@ def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
 
 
 def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:
-    """Return what keeps one ready task from starting besides what is known for all: its own engine, or its branch."""
+    """Return what keeps one ready task from starting besides what is known for all: its engine, branch or budget."""
     from fleet.verbs.dispatch.plan import Wanted
 
     found = _refusal(lambda: _check_task_branch(context, row.project, row.slug))
     own = None
     if row.engine:
         own = _refusal(lambda: _check_engine(context, Wanted(project=row.project, slug="", engine=row.engine)))
+    money = _refusal(lambda: _check_budget(context, row.project, row.slug))
     texts = {each.spoken for each in known}
-    return [each for each in (found, own) if each is not None and each.spoken not in texts]
+    return [each for each in (found, own, money) if each is not None and each.spoken not in texts]
 
 
 def _refusal(check: Callable[[], None]) -> errors.FleetError | None:
@@ -127,6 +129,14 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
     held = context.store.read(lambda rows: why_engine_held(rows, engine.name, now, quota_percent=percent))
     if held is not None:
         raise held
+
+
+def _check_budget(context: Context, project: str, slug: str | None) -> None:
+    """Raise OverBudget when the task, the project or the day has cost what it may."""
+    from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
+
+    limits, now = limits_in(context.settings(None)), context.world.clock.now()
+    context.store.read(lambda rows: refuse_spent(rows, limits, project=project, slug=slug, at=now))
 
 
 def _check_variables(context: Context, engine: Engine) -> None:

@@ -8,6 +8,7 @@ from fleet.model.results.views import Asked
 from fleet.model.tasks.steps import STATUSES
 from fleet.model.text.times import iso
 from fleet.store import queries as q
+from fleet.verbs.agents.cost.spending import NOTHING, cost_of_project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ def overview(rows: Rows, now: int) -> ProjectsOverview:
     dispatches = {row.project: row for row in q.dispatch_counts(rows)}
     return ProjectsOverview(
         projects=[
-            _project_view(row, counts[name], ready.get(name, 0), dispatches.get(name)) for name, row in projects.items()
+            _project_view(row, counts[name], ready.get(name, 0), dispatches.get(name)).replaced(
+                used=cost_of_project(rows, name)
+            )
+            for name, row in projects.items()
         ],
         reclaim=[_describe_claims(row.kind, row.n) for row in q.reclaim_trouble(rows)],
     )
@@ -53,6 +57,7 @@ def _project_view(row: Project, counts: list[StatusCount], ready: int, dispatche
             active=int(dispatches.active) if dispatches else 0,
             blocked_reclaim=int(dispatches.blocked) if dispatches else 0,
         ),
+        used=NOTHING,
     )
 
 

@@ -53,17 +53,24 @@ def _is_interrupted(blocked: SettledView) -> bool:
 
 
 def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
-    """Return the sum of tokens and dollars of agents that worked since a time, as their engines report them.
+    """Return the sum of tokens and dollars of agents that worked since a time, archived ones too.
 
-    Archived agents are included.
+    They are counted from the files of their engines; of an agent that has none, the engine's own report counts.
     """
-    costs = [(row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
+    counted = {row.dispatch: row for row in q.used_by_agents_since(rows, since=since, project=project)}
+    costs = [(row.dispatch, row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]
     for row in q.archived_since(rows, since=since, project=project):
         facts = facts_of(row.what)
-        costs.append((facts.get("cost"), facts.get("tokens")))
-    reported = [pair for pair in costs if pair != (None, None)]
+        costs.append((row.dispatch, facts.get("cost"), facts.get("tokens")))
+    reported = [
+        (cost or 0, tokens or 0)
+        for ident, cost, tokens in costs
+        if ident not in counted and (cost, tokens) != (None, None)
+    ]
+    known = [*reported, *((row.cost, row.tokens) for row in counted.values())]
     return Spent(
-        agents=len(reported),
-        tokens=sum(tokens or 0 for _cost, tokens in reported),
-        dollars=round(sum(cost or 0 for cost, _tokens in reported) / 1_000_000, 2),
+        agents=len(known),
+        tokens=sum(tokens for _cost, tokens in known),
+        dollars=round(sum(cost for cost, _tokens in known) / 1_000_000, 2),
+        unpriced=sum(row.unpriced for row in counted.values()),
     )

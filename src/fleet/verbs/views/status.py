@@ -7,6 +7,7 @@ from fleet.model.agents.activity.silence import ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
@@ -31,7 +32,7 @@ _ALL = 1 << 60
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
-_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report"}) | _STUCK_STATES
+_WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 
 def status(context: Context, project: str | None = None) -> Overview:
@@ -163,6 +164,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> 
         working=_attempts(in_progress, agents, iso(now)),
         jobs=[],
         projects=counts.projects,
+        today=cost_of_day(rows, now),
         remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],

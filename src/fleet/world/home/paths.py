@@ -25,6 +25,7 @@ TRASH = "trash"
 NAMESPACES = "rooms"
 BACKUPS = "backups"
 ENGINES = "engines"
+PRICES = "prices.toml"
 PROMPTS = "prompts"
 CHECKS = "check"
 # The folders of a project: a task's worktree, a task's notes, a finisher's tree.
@@ -140,6 +141,16 @@ def job_step(ident: str, name: str = "") -> str:
 def trust(project: str) -> str:
     """Return the file of the settings of a repository that a person has trusted."""
     return f"trust/{project}.json"
+
+
+def lock_folders(project: str) -> tuple[str, ...]:
+    """Return the folders of a project's gates: its own, and those of its pieces of work."""
+    return (project_folder(project, ".locks"), f"locks/{work_gate(project, '')}".rstrip("/"))
+
+
+def work_gate(project: str, slug: str) -> str:
+    """Return the name of the gate of a piece of work."""
+    return f"work-{project}/{slug}"
 
 
 def allowed(project: str) -> str:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     Turn = Literal["", "failed", "good", "back", "new"]
     Facts = dict[str, str | int | None]
 
-STATES = ("working", "asks", "idle", "failed_turn", "limit", "login", "stopped", "compacting", "ended")
+STATES = ("working", "asks", "idle", "failed_turn", "limit", "login", "stopped", "over_budget", "compacting", "ended")
 # States in which the agent waits at its prompt and takes messages.
-QUIET = frozenset({"idle", "stopped", "failed_turn", "limit", "login"})
+QUIET = frozenset({"idle", "stopped", "over_budget", "failed_turn", "limit", "login"})
 # States in which a hold of the engine has stopped the agent; it continues when the engine works again.
 HELD = frozenset({"limit", "login"})
 # How often an unchanged state is recorded.

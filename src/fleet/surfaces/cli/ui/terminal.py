@@ -258,3 +258,11 @@ class Progress:
         if self._live and self._shown >= 0:
             sys.stderr.write(f"{ESCAPE}[G{ESCAPE}[K")
             sys.stderr.flush()
+
+
+def spending(tokens: int, dollars: float, unpriced: int) -> str:
+    """Return what agents have used, for people; tokens of models without a known price are said to be so."""
+    if tokens and unpriced == tokens:
+        return f"{tokens:,} tokens, at a price that is not known"
+    more = f" ({unpriced:,} of them at a price that is not known)" if unpriced else ""
+    return f"${dollars:.2f}, {tokens:,} tokens{more}"

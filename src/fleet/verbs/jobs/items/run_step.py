@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines import command, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
-from fleet.model.agents.engine_choices import engine_choices, model_for
 from fleet.model.agents.roles import JOB_STEP
-from fleet.model.jobs import placeholders
+from fleet.model.jobs import items, placeholders
+from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents import engine_holds, failed_turns
+from fleet.verbs.agents import failed_turns
+from fleet.verbs.agents.cost import count_tokens, engine_holds
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
@@ -49,6 +50,8 @@ class Where:
     folder: str = ""
     # Whether the runner itself starts the step, in the shared checkout. The next runner finds its process by a mark.
     own: bool = False
+    # The dispatch of the item; empty for a step that the runner itself starts.
+    dispatch: str = ""
 
     def file(self, number: int, kind: str) -> str:
         """Return the path of a step's file, relative to the home."""
@@ -90,6 +93,7 @@ class StepRun:
         self._began = 0
         self._before: str | None = None
         self._engine: Engine | None = None
+        self._conversation: str | None = None
 
     @property
     def files(self) -> list[str]:
@@ -129,6 +133,7 @@ class StepRun:
         context, where = self._context, self._where
         engine, model, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
+        self._conversation = context.world.ids.conversation() if "{session}" in engine.headless else None
         facts = {"job": where.job, "item": where.item, "project": where.project}
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
@@ -140,6 +145,7 @@ class StepRun:
             prompt_file=path,
             autonomy=autonomy,
             model=model,
+            conversation=self._conversation or "",
             allow=allowed,
             fleet_home=where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
@@ -162,6 +168,7 @@ class StepRun:
     def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
         """Return the result and the row of a step that has ended, and remove its empty output files."""
         result = self._result_of(ended, self._new_commits(self._head()))
+        self._count_tokens()
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
             if os.path.exists(path) and os.path.getsize(path) == 0:
                 self._context.world.files.unlink(self._where.file(self._number, kind))
@@ -177,6 +184,20 @@ class StepRun:
             reason=result.reason or None,
             commits=json.dumps(result.commits),
         )
+
+    def _count_tokens(self) -> None:
+        """Count what an agent step has used. What cannot be read stays uncounted: the step's result does not wait for it."""
+        if self._engine is None:
+            return
+        where = self._where
+        slug = items.slug(where.job, where.item) if where.dispatch else None
+        work = count_tokens.Work(where.dispatch or where.job, where.project, slug)
+        try:
+            count_tokens.count_step(
+                self._context, self._engine, work, self._conversation, cwd=where.cwd, since=self._began
+            )
+        except (errors.FleetError, OSError):
+            return
 
     def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
         """Return the result: a step fails by its exit status, or without a commit that it must make."""

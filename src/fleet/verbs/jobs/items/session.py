@@ -41,7 +41,7 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
     job = context.store.read(lambda rows: records.job_of(rows, known.job))
     item = _take_item(context, job, known, dispatch)
     where = run_step.Where(home=context.world.home, job=job.id, project=project, item=item.id, attempt=item.attempts,
-                        cwd=os.getcwd(), folder=job.folder)  # fmt: skip
+                        cwd=os.getcwd(), folder=job.folder, dispatch=dispatch)  # fmt: skip
     if item.attempts > 1:
         _start_over(context, job, slug, where, show)
     at, result = _run_steps(context, job, item, where, show)

@@ -8,7 +8,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import json_option, unkeyed
+from fleet.surfaces.cli.options import Slug, json_option, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.wording import held_in_words
 
@@ -106,11 +106,12 @@ def _where_installed(hooks: HooksOf) -> str:
 
 @click.group("limits")
 def limits() -> None:
-    """List and release engines that are held back by a usage limit or a missing login.
+    """List and release engines that are held back by a usage limit or a missing login; allow more than a budget.
 
     \b
     fleet limits list
     fleet limits lift claude
+    fleet limits allow 5 parser
     """
 
 
@@ -164,6 +165,33 @@ def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
         terminal.say(
             f"  follow when its model has answered, at the coordinator's next tick: {', '.join(lifted.waiting)}"
         )
+
+
+@limits.command("allow")
+@click.argument("dollars", type=float)
+@click.argument("slug", required=False, type=Slug())
+@click.option("--today", is_flag=True, help="beyond the budget of today, for all projects")
+@project_option
+@unkeyed
+def allow(dollars: float, *, slug: str | None, today: bool, project: str | None, **given: Unpack[Unkeyed]) -> None:
+    """Allow DOLLARS beyond a budget: of a task, of a project, or of today. Agents that it stopped go on.
+
+    \b
+    Examples:
+      fleet limits allow 5 parser
+      fleet limits allow 20 -p web
+      fleet limits allow 50 --today
+    """
+    if today and (slug or project):
+        raise click.UsageError("--today is for all projects: give neither a task nor a project with it")
+    with Fleet.open(actor=given.get("as")) as fleet:
+        allowed = fleet.engines.allow(dollars, project=None if today else fleet.project_here(project), slug=slug)
+    if given.get("json"):
+        terminal.say_json(allowed)
+        return
+    terminal.say(f"${allowed.dollars:.2f} more is allowed for {allowed.scope} {allowed.name}")
+    for ident in allowed.continued:
+        terminal.say(f"  agent {ident} was told to go on")
 
 
 @click.command("hook")

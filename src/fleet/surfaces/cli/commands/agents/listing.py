@@ -22,12 +22,13 @@ _HEADS = (
     "LEARNT FROM",
     "AGE",
     "CONTEXT",
+    "COST",
     "HANDOFFS",
     "STARTED",
     "",
 )
-# The columns in a narrow terminal: agent, task, state, age, context and detail.
-_NARROW = (0, 2, 5, 7, 8, 11)
+# The columns in a narrow terminal: agent, task, state, age, context, cost and detail.
+_NARROW = (0, 2, 5, 7, 8, 9, 12)
 
 
 def list_agents(*, project: str | None, json: bool) -> None:
@@ -57,6 +58,13 @@ def _engine(agent: AgentView) -> str:
     return f"{agent.engine or ''}{model}{f' (instead of {agent.instead_of})' if agent.instead_of else ''}"
 
 
+def _cost(agent: AgentView) -> str:
+    """Return what an agent has cost: by list prices, or as its engine reports it; `?` for a price that is not known."""
+    if agent.used is not None:
+        return "?" if agent.used.unpriced == agent.used.tokens else f"${agent.used.dollars:.2f}"
+    return "" if agent.cost is None else f"${agent.cost:.2f}"
+
+
 def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     from fleet.model.text.moments import moment
 
@@ -65,4 +73,14 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, _engine(agent), agent.autonomy or "")
     detail = " ".join(agent.detail.split())
-    return (*who, agent.state, agent.source, since, context, str(agent.handoffs or ""), utc(agent.started_at), detail)
+    return (
+        *who,
+        agent.state,
+        agent.source,
+        since,
+        context,
+        _cost(agent),
+        str(agent.handoffs or ""),
+        utc(agent.started_at),
+        detail,
+    )

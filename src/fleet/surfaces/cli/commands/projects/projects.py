@@ -152,9 +152,9 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     """Show what is in the way of a removal, ask, and release it. Return whether the tasks may go too."""
-    found, count = fleet.projects.in_the_way(name), fleet.projects.show(name).tasks
+    found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _in_words(found)
-    total = sum(getattr(count, status) for status in STATUSES)
+    total = shown.archived + sum(getattr(shown.tasks, status) for status in STATUSES)
     lines += [f"{terminal.counted(total, 'task')}, exported into the fleet home first"] if total else []
     for line in () if quiet else lines:
         terminal.say(f"  {line}")

@@ -10,8 +10,8 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.model.agents.engine_choices import engine_choices
 from fleet.model.results.projects import Chosen
+from fleet.model.settings.engine_choices import engine_choices
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal

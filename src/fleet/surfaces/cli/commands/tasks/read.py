@@ -49,6 +49,7 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
+        "cost": terminal.spending(task.used.tokens, task.used.dollars, task.used.unpriced) if task.used.tokens else "",
         "not before": _time(task.not_before),
         "added": _time(task.added_at),
         "changed": _time(task.changed_at),

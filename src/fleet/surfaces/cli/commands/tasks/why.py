@@ -20,7 +20,8 @@ def explain_task(slug: str, *, project: str | None, json: bool) -> None:
         terminal.say(sentence)
     for blocker in why.chain:
         terminal.say(f"{'  ' * (min(blocker.depth, _DEEPEST) + 1)}{blocker.sentence}")
-    if why.next_step is not None and why.next_step.command:
-        terminal.say(f"next: {why.next_step.command}  ({why.next_step.says})")
+    step = why.next_step
+    if step is not None and step.command and step.command not in why.sentences[0]:
+        terminal.say(f"next: {step.command}  ({step.says})")
     if len(why.chain) == MOST:
         terminal.say(f"… only the nearest {MOST} are shown: `fleet task why {why.chain[-1].needs}` shows more")

@@ -54,7 +54,7 @@ def _print_recap(page: Recap) -> None:
     _print_section("blocked", "yellow", [_with_reason(settled, merged) for settled in page.blocked])
     _print_section("interrupted", "yellow", [_with_reason(settled, merged) for settled in page.interrupted])
     spent = page.spent
-    cost = f"${spent.dollars:.2f}, {spent.tokens:,} tokens" if spent.agents else "not reported"
+    cost = terminal.spending(spent.tokens, spent.dollars, spent.unpriced) if spent.agents else "not reported"
     terminal.say(f"  spent: {cost}")
 
 

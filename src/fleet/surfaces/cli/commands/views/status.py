@@ -85,6 +85,7 @@ def _print_page(page: Overview, now: int) -> None:
     _print_section("Jobs", "cyan", map(_job_entry, page.jobs))
     _print_section("No room", "dim", no_room)
     _print_projects(page.projects)
+    _print_cost(page)
     if page.remote_control:
         terminal.say(
             terminal.paint(f"remote control up: {', '.join(page.remote_control)} — `fleet rc down PROJECT`", "dim")
@@ -135,6 +136,8 @@ def _need_entry(need: NeedView, now: int) -> str:
     asked = text if command in text else f"{text} — {command}"
     if need.question is None and need.kind not in text:
         asked = f"{need.kind}: {asked}"
+    if need.kind == "over budget":
+        return f"{_place(need)}, {_age(need.since, now)} ago\n    {_wrap(text)}"
     word = _NEED_COMMANDS.get(need.kind, "attach")
     who = f"fleet {word} {need.question or need.dispatch}  {_place(need)}, {_age(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
@@ -204,6 +207,15 @@ def _print_projects(projects: list[ProjectView]) -> None:
     for line, text in zip(lines, counts, strict=True):
         terminal.say(line)
         terminal.say(f"  {text}")
+
+
+def _print_cost(page: Overview) -> None:
+    """Print what agents have cost today, and in each project in all; nothing before anything is known of it."""
+    known = [project for project in page.projects if project.used.tokens]
+    if known:
+        today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
+        each = ", ".join(f"{project.name} ${project.used.dollars:.2f}" for project in known[:_SHOWN])
+        terminal.say(terminal.shortened(f"cost today: {today}; in all: {each}", terminal.room()))
 
 
 def _row(project: ProjectView) -> tuple[str, ...]:

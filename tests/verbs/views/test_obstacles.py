@@ -13,7 +13,7 @@ from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.simulated.scene import SimulatedScene
-from fleet.verbs.agents import engine_holds
+from fleet.verbs.agents.cost import engine_holds
 from fleet.verbs.dispatch.plan import Wanted
 
 PLACE = {"project": "p", "slug": "t"}

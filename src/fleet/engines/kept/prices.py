@@ -1,0 +1,114 @@
+"""The list prices of models: fleet's own list, and a person's own `prices.toml` in the fleet home, which comes first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.text.documents.kinds import Key, Kind, is_number
+from fleet.model.text.documents.nodes import Unreadable
+from fleet.model.text.documents.tables import Table, TableOf
+from fleet.model.text.documents.toml_tree import parse
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.engines.kept.tokens import Tokens
+
+BUILT_IN = Path(__file__).parent / "prices.toml"
+# What may follow a model's name without making it another model: a date, a version of a cloud, a context size.
+_SUFFIX = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|@\d{8}|\[1m\]|-latest|-preview)*", re.ASCII)
+_DOLLARS = Kind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
+_RATES = {name: Key(_DOLLARS, required=True) for name in ("input", "output", "cache_read", "cache_write")}
+_LONG = Table("[MODEL.long]", _RATES)
+_COUNT = Kind("a whole number of tokens", lambda value: isinstance(value, int) and value > 0)
+_MODEL = Table("[MODEL]", {**_RATES, "over": Key(_COUNT), "long": Key(_LONG)})
+TABLE = TableOf(_MODEL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Dollars for a million tokens of each sort; with the same rates a dollar for a token is a million."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+    def cost(self, tokens: Tokens) -> int:
+        """Return what tokens cost, in millionths of a dollar."""
+        rates = (self.input, self.output, self.cache_read, self.cache_write)
+        return round(sum(rate * number for rate, number in zip(rates, tokens, strict=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """The rates of a model, and other rates for requests whose prompt is longer than `over`."""
+
+    rates: Rates
+    over: int | None = None
+    long: Rates | None = None
+
+    def cost(self, tokens: Tokens) -> int:
+        """Return what one request cost, in millionths of a dollar."""
+        is_long = self.over is not None and self.long is not None and tokens.prompt > self.over
+        return (self.long if is_long and self.long else self.rates).cost(tokens)
+
+
+class Prices:
+    """The prices that hold in a fleet home."""
+
+    def __init__(self, known: dict[str, Price]) -> None:
+        self._known = known
+
+    def of(self, model: str) -> Price | None:
+        """Return the price of a model, whatever provider stands before its name; None when it is not known."""
+        name = model.rpartition("/")[2]
+        exact = self._known.get(model) or self._known.get(name)
+        fits = (key for key in self._known if name.startswith(key) and _SUFFIX.fullmatch(name[len(key) :]))
+        best = max(fits, key=len, default=None)
+        return exact or (self._known[best] if best else None)
+
+
+def prices(home: str) -> Prices:
+    """Return the list of prices of a home. BadSetting when the person's own file is broken."""
+    own = Path(home, paths.PRICES)
+    return Prices(_read(BUILT_IN, BUILT_IN.read_bytes()) | (_read(own, own.read_bytes()) if own.exists() else {}))
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, raw: bytes) -> dict[str, Price]:
+    """Return the prices in a file by model."""
+    try:
+        root = parse(raw.decode())
+    except Unreadable as error:
+        raise _broken(path, error.fault.line, error.fault.why) from None
+    except UnicodeDecodeError:
+        raise _broken(path, 1, "it is not UTF-8") from None
+    fault = next(iter(TABLE.faults(root, "the file")), None)
+    if fault is not None:
+        raise _broken(path, fault.line, fault.why)
+    return {name: _price(given) for name, given in root.plain.items()}
+
+
+def _price(given: dict[str, object]) -> Price:
+    long = given.get("long")
+    over = given.get("over")
+    return Price(
+        rates=_rates(given),
+        over=over if isinstance(over, int) else None,
+        long=_rates(long) if isinstance(long, dict) else None,
+    )
+
+
+def _rates(given: dict[str, object]) -> Rates:
+    dollars = {name: value for name in _RATES if isinstance(value := given.get(name), int | float)}
+    return Rates(**{name: float(value) for name, value in dollars.items()})
+
+
+def _broken(path: Path, line: int, why: str) -> errors.BadSetting:
+    advice = "write a table for each model: input, output, cache_read and cache_write, in dollars for a million tokens"
+    return errors.BadSetting(file=str(path), line=line, why=why, advice=advice)

@@ -1,0 +1,115 @@
+"""Read how many tokens an agent has used from the files in which its engine keeps conversations.
+
+An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the keys that lead
+to the `model`, to the `record` (lines with the same one describe the same answer, the last one counts; without it the numbers are
+totals that grow), and to the numbers of tokens. An engine without the table: what it used is unknown.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from dataclasses import dataclass
+
+from fleet.engines.kept.tokens import Position, Spent, Tokens
+from fleet.engines.program_files import expand_path, value_at
+from fleet.model.text.documents.kinds import FLAG, SOME_WORDS, Key
+from fleet.model.text.documents.tables import Table
+
+# How much of a file is read at once; the rest is read the next time.
+MOST_BYTES = 8_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """The table [usage] of an engine's file."""
+
+    files: tuple[str, ...]
+    model: tuple[str, ...]
+    input: tuple[str, ...]
+    output: tuple[str, ...]
+    # Parts of the output that are counted beside it.
+    thoughts: tuple[str, ...] = ()
+    cache_read: tuple[str, ...] = ()
+    cache_write: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+    # Whether the number of input tokens contains those that were read from the cache.
+    input_has_cache: bool = False
+
+
+TABLE = Table(
+    "[usage]",
+    {
+        **dict.fromkeys(("files", "model", "input", "output"), Key(SOME_WORDS, required=True)),
+        **dict.fromkeys(("thoughts", "cache_read", "cache_write", "record"), Key(SOME_WORDS)),
+        "input_has_cache": Key(FLAG),
+    },
+)
+
+
+def files_of(usage: Usage, conversation: str) -> list[str]:
+    """Return the files of a conversation, those of its sub-agents too."""
+    filled = (_fill(expand_path(pattern), conversation) for pattern in usage.files)
+    return sorted({path for pattern in filled for path in glob.glob(pattern)})
+
+
+def _fill(pattern: str, conversation: str) -> str:
+    short = pattern.replace("{conversation:8}", glob.escape(conversation[:8]))
+    return short.replace("{conversation}", glob.escape(conversation))
+
+
+def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
+    """Return what the whole lines after a position say was used, and the position behind them.
+
+    A file that is shorter than the position was replaced: nothing of it is counted, and it is read from its end on.
+    """
+    size = os.path.getsize(path)
+    if size < position.offset:
+        return [], Position(offset=size)
+    with open(path, "rb") as file:
+        file.seek(position.offset)
+        data = file.read(MOST_BYTES)
+    whole = data[: data.rfind(b"\n") + 1]
+    spent: list[Spent] = []
+    for line in whole.splitlines():
+        position = _read_line(usage, line, position, spent)
+    return spent, position._replace(offset=position.offset + len(whole))
+
+
+def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
+    """Add what one line says was used; return the position with the line's model and record."""
+    try:
+        given = json.loads(line)
+    except ValueError:
+        return position
+    model = value_at(given, usage.model)
+    if isinstance(model, str) and model:
+        position = position._replace(model=model)
+    tokens = _tokens(usage, given)
+    if tokens is None:
+        return position
+    record = str(value_at(given, usage.record) or "") if usage.record else ""
+    before = position.counted if record == position.record else Tokens()
+    grown = Tokens(*(max(new - old, 0) for new, old in zip(tokens, before, strict=True)))
+    if sum(tokens) < sum(before) and not usage.record:  # the engine has begun to count anew
+        grown = tokens
+    if any(grown):
+        spent.append(Spent(position.model, grown))
+    return position._replace(record=record, counted=tokens)
+
+
+def _tokens(usage: Usage, given: object) -> Tokens | None:
+    """Return the tokens that a line names; None when it names none."""
+    fresh, output = _number(given, usage.input), _number(given, usage.output)
+    if fresh is None or output is None:
+        return None
+    cache_read, cache_write = _number(given, usage.cache_read) or 0, _number(given, usage.cache_write) or 0
+    if usage.input_has_cache:
+        fresh = max(fresh - cache_read, 0)
+    return Tokens(fresh, output + (_number(given, usage.thoughts) or 0), cache_read, cache_write)
+
+
+def _number(given: object, way: tuple[str, ...]) -> int | None:
+    value = value_at(given, way) if way else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -1,0 +1,62 @@
+"""Allow more than a budget has, and let the agents go on that it stopped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.agents.budgets import MILLIONTHS, dollars
+from fleet.model.results.engines import Allowed
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.agents import messages
+from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
+from fleet.verbs.agents.deliver import deliver
+
+if TYPE_CHECKING:
+    from fleet.model.states import BudgetScope
+    from fleet.store.queries import LivingAgent
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+
+GO_ON = "More money is allowed for this work. Go on where you were."
+
+
+def allow(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
+    """Allow dollars beyond a budget, and tell the agents that it stopped to go on."""
+    cost = round(amount * MILLIONTHS)
+    context.commit(_allow(scope, name, cost))
+    return Allowed(scope=scope, name=name, dollars=amount, continued=continue_allowed(context))
+
+
+def _allow(scope: BudgetScope, name: str, cost: int) -> Change[None]:
+    def work(tx: Tx) -> None:
+        q.allow_cost(tx, scope=scope, name=name, cost=cost, at=tx.at)
+        tx.note(allowed=cost, scope=scope, name=name)
+
+    return Change(f"allow {dollars(cost)} more for {scope} {name}", work, cost)
+
+
+def continue_allowed(context: Context, project: str | None = None) -> list[str]:
+    """Tell each agent that a budget stopped to go on, if no budget stops it now. Returns their ids."""
+    stopped = [
+        agent
+        for agent in context.store.read(lambda rows: q.living_agents(rows, project=project))
+        if agent.state == "over_budget" and not agent.report and not agent.asked_for
+    ]
+    free = [agent for agent in stopped if _may_go_on(context, agent)]
+    listing = context.world.tmux.listing() if free else None
+    for agent in free:
+        context.commit(messages.send(agent.dispatch, context.world.ids.dispatch(), GO_ON, kind="reminder"))
+        if listing is not None:
+            deliver(context, agent.dispatch, listing)
+    return [agent.dispatch for agent in free]
+
+
+def _may_go_on(context: Context, agent: LivingAgent) -> bool:
+    """Whether no budget stops the agent any more, and it has not been told so yet."""
+    limits, now = limits_in(context.settings(None)), context.world.clock.now()
+    project, slug = agent.project, agent.slug
+    if context.store.read(lambda rows: spent_budget(rows, limits, project=project, slug=slug, at=now)) is not None:
+        return False
+    unread = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=agent.dispatch))
+    return all(message.text != GO_ON for message in unread)

@@ -1,0 +1,28 @@
+"""What the hook of a turn's end asks: count what the turn used, and say whether a budget is spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.engines.reader import engine as read_engine
+from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
+from fleet.verbs.agents.cost.count_tokens import Work, count_conversation
+from fleet.world.home.settings import settings_of
+
+if TYPE_CHECKING:
+    from fleet.store.queries import LivingAgent
+    from fleet.verbs.context import Committer
+
+
+def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
+    """Count the tokens of the agent's turn; return why it may not go on, and the command that allows more; "" if it may."""
+    engine = read_engine(home, agent.engine)
+    work = Work(agent.dispatch, agent.project, agent.slug)
+    count_conversation(by, home, engine, work, agent.conversation)
+    limits = limits_in(settings_of(home, None))
+    now = by.clock.now()
+    project, slug = agent.project, agent.slug
+    spent = (
+        by.store.read(lambda rows: spent_budget(rows, limits, project=project, slug=slug, at=now)) if limits else None
+    )
+    return spent.refusal().spoken if spent is not None else ""

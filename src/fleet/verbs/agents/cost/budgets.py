@@ -1,0 +1,54 @@
+"""Hold what agents cost against the budgets of a task, a project and a day."""
+
+from __future__ import annotations
+
+from fleet.model.agents.budgets import MILLIONTHS, SETTING_OF, Budget, day_of, first_spent
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fleet.model.settings.table import SettingValue
+    from fleet.model.states import BudgetScope
+    from fleet.store.transaction import Rows
+
+    Limits = Mapping[BudgetScope, int]
+
+
+def limits_in(settings: Mapping[str, SettingValue]) -> Limits:
+    """Return the budgets that are set, in millionths of a dollar."""
+    values = ((scope, settings[name].value) for scope, name in SETTING_OF.items())
+    return {scope: round(value * MILLIONTHS) for scope, value in values if value is not None}
+
+
+def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> Budget | None:
+    """Return the budget that keeps an agent of the task from going on; None when all have something left."""
+    names: dict[BudgetScope, str | None] = {
+        "task": f"{project}/{slug}" if slug else None,
+        "project": project,
+        "day": day_of(at),
+    }
+    wanted = ((scope, name) for scope, name in names.items() if scope in limits and name is not None)
+    return first_spent([_budget(rows, limits[scope], scope, name) for scope, name in wanted])
+
+
+def refuse_spent(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> None:
+    """Raise OverBudget when a budget of the task, its project or the day is spent."""
+    spent = spent_budget(rows, limits, project=project, slug=slug, at=at)
+    if spent is not None:
+        raise spent.refusal()
+
+
+def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
+    """Return a budget, with what a person has allowed beyond its limit."""
+    allowance = q.allowance_of(rows, scope=scope, name=name)
+    project, _, slug = name.partition("/")
+    match scope:
+        case "task":
+            used = q.used_by_task(rows, project=project, slug=slug)
+        case "project":
+            used = q.used_by_project(rows, project=name)
+        case _:
+            used = q.used_on_day(rows, day=name)
+    return Budget(scope=scope, name=name, allowed=limit + (allowance.cost if allowance else 0), spent=used.cost)

@@ -1,0 +1,157 @@
+"""Count the tokens that an agent has used since they were counted last, from the files of its engine.
+
+How far a file was read is kept in the store and moved in the transaction that adds the tokens, so nothing is counted twice and
+nothing is lost, whoever reads, and whenever a reader is killed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet import errors
+from fleet.engines.kept import conversations
+from fleet.engines.kept.prices import prices
+from fleet.engines.kept.tokens import Position, Tokens
+from fleet.engines.kept.usage import files_of, read_new
+from fleet.engines.reader import engine as read_engine
+from fleet.model.agents.budgets import day_of
+from fleet.model.text.times import MINUTE
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.homes.ownership import is_own
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.engines.kept.prices import Prices
+    from fleet.engines.kept.tokens import Spent
+    from fleet.engines.reader import Engine
+    from fleet.store.queries import Dispatch, LivingAgent
+    from fleet.store.transaction import Rows, Tx
+    from fleet.verbs.context import Committer, Context
+
+# How long a tick leaves a file alone whose tokens were counted.
+_BETWEEN = MINUTE
+_NO_NAME = "unknown"
+
+
+class Work(NamedTuple):
+    """Whose tokens are counted."""
+
+    dispatch: str
+    project: str
+    slug: str | None
+
+
+def count_project(context: Context, project: str) -> list[str]:
+    """Count the tokens of a project's agents that were not counted within the last minute. Returns no lines."""
+    agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
+    for agent in agents:
+        if agent.launched_at is not None and is_own(context, agent):
+            _count_agent(context, agent, newest=context.world.clock.now() - _BETWEEN)
+    return []
+
+
+def count_ended(context: Context, row: Dispatch) -> None:
+    """Count what a dead agent has used at last. What cannot be read stays uncounted: its end does not wait for that."""
+    agent = context.store.read(lambda rows: q.heard_agent(rows, dispatch=row.id))
+    if agent is None or agent.launched_at is None:
+        return
+    try:
+        _count_agent(context, agent)
+    except (errors.FleetError, OSError):
+        return
+
+
+def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = None) -> None:
+    engine = read_engine(context.world.home, agent.engine)
+    if engine.usage is None:
+        return
+    tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}" if agent.slug else None
+    name = agent.conversation or _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
+    work = Work(agent.dispatch, agent.project, agent.slug)
+    count_conversation(context.by, context.world.home, engine, work, name, newest=newest)
+
+
+def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
+    """Return the one conversation that the engine's files show to have begun in the worktree; else None."""
+    if engine.kept is None or tree is None or since is None:
+        return None
+    return conversations.only_conversation(engine.kept, tree, since=since, until=until)
+
+
+def count_step(context: Context, engine: Engine, work: Work, conversation: str | None, *, cwd: str, since: int) -> None:
+    """Count what an agent step of a job has used, by its conversation, or by the one that it began in its folder."""
+    if engine.usage is None:
+        return
+    now = context.world.clock.now()
+    name = conversation or _kept_conversation(engine, cwd, since, now)
+    count_conversation(context.by, context.world.home, engine, work, name)
+
+
+def count_conversation(
+    by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
+) -> None:
+    """Count the new tokens of a conversation; with `newest`, only in files that were counted before that time."""
+    if engine.usage is None or conversation is None:
+        return
+    listed = prices(home)
+    for path in files_of(engine.usage, conversation):
+        position, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
+        if newest is not None and at > newest:
+            continue
+        spent, after = read_new(engine.usage, path, position)
+        if after != position:
+            by.commit(_add(work, path, position, after, spent=spent, listed=listed))
+
+
+def _position(rows: Rows, path: str) -> tuple[Position, int]:
+    """Return how far a file was read, and when; the beginning and 0 when it was never read."""
+    row = q.usage_file(rows, path=path)
+    if row is None:
+        return Position(), 0
+    counted = Tokens(row.input, row.output, row.cache_read, row.cache_write)
+    return Position(row.position, row.model, row.record, counted), row.at
+
+
+def _add(
+    work: Work, path: str, before: Position, after: Position, *, spent: list[Spent], listed: Prices
+) -> Change[None]:
+    """Return the change that adds the tokens, unless another reader has counted them meanwhile."""
+
+    def act(tx: Tx) -> None:
+        tx.about(work.project, work.slug)
+        tx.dispatch = work.dispatch
+        q.begin_usage_file(tx, path=path, at=tx.at)
+        moved = q.move_usage_file(
+            tx,
+            path=path,
+            was=before.offset,
+            position=after.offset,
+            model=after.model,
+            record=after.record,
+            **after.counted._asdict(),
+            at=tx.at,
+        )
+        if moved:
+            for each in spent:
+                _add_answer(tx, work, each, listed)
+            tx.note(tokens=sum(sum(each.tokens) for each in spent))
+
+    return Change(f"count the tokens of {work.dispatch}", act)
+
+
+def _add_answer(tx: Tx, work: Work, spent: Spent, listed: Prices) -> None:
+    """Add the tokens of one answer, with their cost, or as tokens without a known price."""
+    price = listed.of(spent.model)
+    q.add_usage(
+        tx,
+        dispatch=work.dispatch,
+        project=work.project,
+        slug=work.slug,
+        model=spent.model or _NO_NAME,
+        day=day_of(tx.at),
+        **spent.tokens._asdict(),
+        cost=price.cost(spent.tokens) if price else 0,
+        unpriced=0 if price else sum(spent.tokens),
+        at=tx.at,
+    )

@@ -1,0 +1,108 @@
+"""What engines write of the tokens they used, read piece by piece, and what it costs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleet.engines.kept.prices import BUILT_IN, prices
+from fleet.engines.kept.tokens import Position, Spent, Tokens
+from fleet.engines.kept.usage import files_of, read_new
+from fleet.engines.reader import all_engines
+from fleet.errors.given import BadSetting
+
+
+def usage_of(name: str):
+    found = all_engines("/nowhere")[name].usage
+    assert found is not None
+    return found
+
+
+def claude(ident: str, output: int, *, read: int = 0, model: str = "claude-sonnet-4-5-20250929") -> str:
+    usage = {"input_tokens": 10, "output_tokens": output, "cache_read_input_tokens": read}
+    return json.dumps({"type": "assistant", "message": {"id": ident, "model": model, "usage": usage}}) + "\n"
+
+
+def codex(total: int, cached: int, output: int) -> str:
+    tokens = {"input_tokens": total, "cached_input_tokens": cached, "output_tokens": output}
+    return json.dumps({"type": "event_msg", "payload": {"info": {"total_token_usage": tokens}}}) + "\n"
+
+
+def test_lines_of_one_answer_count_once_with_the_last_numbers(tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text('{"type": "user"}\nno json\n' + claude("a", 1) + claude("a", 7, read=5) + claude("b", 2))
+    spent, after = read_new(usage_of("claude"), str(path), Position())
+    model = "claude-sonnet-4-5-20250929"
+    assert spent == [Spent(model, Tokens(10, 1)), Spent(model, Tokens(0, 6, 5)), Spent(model, Tokens(10, 2))]
+    assert read_new(usage_of("claude"), str(path), after) == ([], after)
+
+
+def test_a_file_that_grows_is_read_from_where_it_was_left_and_a_half_line_waits(tmp_path):
+    path = tmp_path / "c.jsonl"
+    half = claude("a", 9)
+    path.write_text(claude("a", 4) + half[:30])
+    _spent, after = read_new(usage_of("claude"), str(path), Position())
+    assert after.offset == len(claude("a", 4))
+    path.write_text(claude("a", 4) + half)
+    spent, _after = read_new(usage_of("claude"), str(path), after)
+    assert [each.tokens for each in spent] == [Tokens(0, 5)]
+
+
+def test_totals_that_grow_count_by_what_they_grew_and_the_cache_is_no_new_input(tmp_path):
+    path = tmp_path / "rollout.jsonl"
+    context = json.dumps({"type": "turn_context", "payload": {"model": "gpt-6-sol"}}) + "\n"
+    none = json.dumps({"type": "event_msg", "payload": {"info": None}}) + "\n"
+    path.write_text(context + none + codex(100, 40, 5) + codex(100, 40, 5) + codex(300, 200, 9))
+    spent, _after = read_new(usage_of("codex"), str(path), Position())
+    assert spent == [Spent("gpt-6-sol", Tokens(60, 5, 40)), Spent("gpt-6-sol", Tokens(40, 4, 160))]
+
+
+def test_a_file_that_was_replaced_by_a_shorter_one_is_not_counted_again(tmp_path):
+    path = tmp_path / "c.jsonl"
+    path.write_text(claude("a", 1))
+    assert read_new(usage_of("claude"), str(path), Position(offset=10_000)) == (
+        [],
+        Position(offset=path.stat().st_size),
+    )
+
+
+def test_the_files_of_a_conversation_are_found_with_those_of_its_sub_agents(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    for name in ("projects/-x/one.jsonl", "projects/-x/one/subagents/agent-1.jsonl", "projects/-x/two.jsonl"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    found = [Path(path).relative_to(tmp_path).as_posix() for path in files_of(usage_of("claude"), "one")]
+    assert found == ["projects/-x/one.jsonl", "projects/-x/one/subagents/agent-1.jsonl"]
+
+
+def test_a_price_holds_for_dated_names_and_not_for_other_models(tmp_path):
+    listed = prices(str(tmp_path))
+    known = listed.of("claude-sonnet-4-5")
+    assert known is not None
+    assert listed.of("claude-sonnet-4-5-20250929") == listed.of("anthropic/claude-sonnet-4-5[1m]") == known
+    assert listed.of("claude-sonnet-4") is None
+    assert listed.of("gpt-6-sol-mini") is None
+    assert known.cost(Tokens(1_000_000, 1_000_000, 1_000_000, 1_000_000)) == 22_050_000
+
+
+def test_a_long_prompt_has_its_own_price(tmp_path):
+    price = prices(str(tmp_path)).of("claude-haiku-5-5")
+    assert price is not None
+    assert (price.cost(Tokens(100_000)), price.cost(Tokens(100_000, cache_read=100))) == (10_000, 50_005)
+
+
+def test_a_persons_own_list_comes_first_and_says_where_it_is_wrong(tmp_path):
+    own = tmp_path / "prices.toml"
+    own.write_text("[mine]\ninput = 1\noutput = 2\ncache_read = 0\ncache_write = 0\n")
+    price = prices(str(tmp_path)).of("mine")
+    assert price is not None
+    assert price.cost(Tokens(5, 5)) == 15
+    own.write_text("[mine]\ninput = 1\noutput = -2\ncache_read = 0\ncache_write = 0\n")
+    with pytest.raises(BadSetting, match=r"prices.toml:3"):
+        prices(str(tmp_path))
+
+
+def test_the_list_says_where_its_prices_are_from():
+    head = BUILT_IN.read_text().partition("[")[0]
+    assert "2026" in head
+    assert head.count("https://") == 3

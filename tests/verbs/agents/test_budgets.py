@@ -1,0 +1,235 @@
+"""What agents cost, and what happens when a task, a project or a day has cost what it may."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fleet.errors.refused import NotAllowed, OverBudget
+from fleet.model.agents.dialect import Dialect
+from fleet.model.text.times import DAY, MINUTE, SECOND
+from fleet.store import queries as q
+from fleet.testing.simulated import SimulatedScene
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.agents import hook
+from fleet.verbs.agents.cost import allow
+from fleet.verbs.agents.cost.at_stop import why_over_budget
+from fleet.verbs.agents.cost.count_tokens import count_project
+from fleet.verbs.agents.hook import HookEvent, Reply
+from fleet.verbs.dispatch.plan import Wanted
+
+ENGINE = """\
+summary = "sleeps"
+program = "sleep"
+start = ["{{program}}", "{{session}}", "1000"]
+session = ["{{conversation}}"]
+interactive = false
+[usage]
+files = ["{root}/{{conversation}}.jsonl"]
+record = ["id"]
+model = ["model"]
+input = ["in"]
+output = ["out"]
+"""
+PRICES = "[m]\ninput = 1.0\noutput = 1.0\ncache_read = 0\ncache_write = 0\n"
+DIALECT = Dialect({"engine": "one", "events": {"Stop": "stopped"}})
+DOLLAR = 1_000_000
+
+
+def made(settings: str) -> SimulatedScene:
+    """A scene whose engine `one` writes what it used, at a dollar for a million tokens of the model `m`."""
+    scene = SimulatedScene(settings=settings)
+    Path(scene.home, "engines").mkdir()
+    Path(scene.home, "engines/one.toml").write_text(ENGINE.format(root=scene.root))
+    Path(scene.home, "prices.toml").write_text(PRICES)
+    Path(scene.repository, "fleet.toml").write_text('engine = "one"\n')
+    return scene
+
+
+@pytest.fixture
+def limited():
+    with made("[limits]\ncost_task = 5\n") as scene:
+        yield scene
+
+
+def work(scene: SimulatedScene, slug: str) -> str:
+    if not scene.fleet.graph.slugs(project=PROJECT, prefix=slug):
+        scene.fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
+    ident = scene.fleet.dispatches.start(Wanted(project=PROJECT, slug=slug)).id
+    scene.launch(ident)
+    return ident
+
+
+def use(scene: SimulatedScene, ident: str, tokens: int, *, model: str = "m") -> None:
+    """Write, as the engine, that an answer took tokens."""
+    agent = scene.fleet.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
+    path = Path(scene.root, f"{agent.conversation}.jsonl")
+    number = path.read_text().count("\n") if path.exists() else 0
+    with path.open("a") as file:
+        file.write(json.dumps({"id": f"{number}", "model": model, "in": tokens, "out": 0}) + "\n")
+
+
+def stop(scene: SimulatedScene, ident: str) -> Reply:
+    """End a turn of the agent, as its hook does it."""
+    by = scene.fleet.context.by
+    agent = scene.fleet.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
+    over = why_over_budget(by, scene.home, agent)
+    at = scene.clock.now()
+    return hook.handle_event(
+        HookEvent(
+            by=by,
+            home=scene.home,
+            funnel=scene.fleet.funnel,
+            dialect=DIALECT,
+            dispatch=ident,
+            name="Stop",
+            payload={},
+            at=at,
+            fresh="0a0b0c0d",
+            over_budget=over,
+        )
+    )
+
+
+def cost(scene: SimulatedScene, slug: str) -> tuple[int, float, int]:
+    used = scene.fleet.tasks.show(project=PROJECT, slug=slug).used
+    return used.tokens, used.dollars, used.unpriced
+
+
+def test_what_an_agent_used_is_summed_for_it_its_task_its_project_and_the_day():
+    with made("") as scene:
+        first, second = work(scene, "a"), work(scene, "b")
+        use(scene, first, 2 * DOLLAR)
+        use(scene, second, DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a") == (2 * DOLLAR, 2.0, 0)
+        assert {agent.id: agent.used.dollars for agent in scene.fleet.agents.list()} == {first: 2.0, second: 1.0}
+        page = scene.fleet.views.status()
+        assert (page.projects[0].used.dollars, page.today.dollars) == (3.0, 3.0)
+        assert scene.fleet.views.recap(since=scene.clock.now() - DAY).spent.dollars == 3.0
+        scene.clock.wait(DAY / SECOND)
+        assert scene.fleet.views.status().today.tokens == 0
+
+
+def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
+    with made("") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        use(scene, ident, DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a")[1] == 1.0
+        scene.clock.wait(2 * MINUTE / SECOND)
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a")[1] == 2.0
+        use(scene, ident, DOLLAR)
+        scene.exit(ident, 1)
+        scene.fleet.sessions.settle(ident)
+        assert cost(scene, "a")[1] == 3.0
+
+
+def test_a_model_without_a_known_price_counts_as_tokens_and_says_so():
+    with made("") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, 700, model="new")
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a") == (700, 0.0, 700)
+
+
+def test_of_two_readers_of_the_same_answers_one_counts_them():
+    with made("") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, DOLLAR)
+        other = scene.open("other").context
+        agent = other.store.read(lambda rows: q.heard_agent(rows, dispatch=ident))
+        assert why_over_budget(other.by, scene.home, agent) == ""
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a")[1] == 1.0
+
+
+def test_an_agent_whose_task_has_cost_what_it_may_is_parked_at_its_turns_end_alive_and_asks(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 4 * DOLLAR)
+    assert stop(limited, ident).payload is not None, "within its budget it is sent back to report"
+    use(limited, ident, DOLLAR)
+    assert stop(limited, ident).payload is None
+    (need,) = limited.fleet.views.status().needs_you
+    assert (need.kind, need.slug) == ("over budget", "a")
+    assert "the budget of task p/a is spent: $5.00 of $5.00 (limits.cost_task)" in need.text
+    assert "`fleet limits allow 1 a -p p`" in need.text
+    assert limited.fleet.sessions.settle(ident).why == "its process is alive"
+
+
+def test_messages_wait_while_the_budget_is_spent(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    limited.fleet.messages.send("hello", agent=ident)
+    assert stop(limited, ident).payload is None
+
+
+def test_allowing_more_lets_the_agent_go_on_and_it_is_parked_again_when_that_is_spent(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    assert limited.fleet.engines.allow(2, project=PROJECT, slug="a").continued == [ident]
+    assert limited.fleet.engines.allow(1, project=PROJECT, slug="a").continued == [], "it was told already"
+    reply = stop(limited, ident).payload
+    assert reply is not None
+    assert allow.GO_ON in str(reply)
+    use(limited, ident, 3 * DOLLAR)
+    assert stop(limited, ident).payload is None
+
+
+def test_a_raised_setting_lets_the_agent_go_on_at_the_next_tick(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    config = Path(limited.home, "config.toml")
+    config.write_text(config.read_text().replace("cost_task = 5", "cost_task = 50"))
+    assert allow.continue_allowed(limited.open("ticker").context, PROJECT) == [ident]
+
+
+def test_an_agent_that_has_reported_is_not_parked(limited):
+    ident = work(limited, "a")
+    limited.commit("a")
+    limited.report(ident, "a")
+    use(limited, ident, 9 * DOLLAR)
+    stop(limited, ident)
+    assert [need.kind for need in limited.fleet.views.status().needs_you if need.kind == "over budget"] == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "scope"), [("cost_task", "task p/a"), ("cost_project", "project p"), ("cost_day", "day ")]
+)
+def test_nothing_new_is_started_where_a_budget_is_spent(setting, scope):
+    with made(f"[limits]\n{setting} = 0.5\n") as scene:
+        ident = work(scene, "a")
+        use(scene, ident, DOLLAR)
+        scene.exit(ident, 1)
+        scene.fleet.sessions.settle(ident)
+        scene.fleet.tasks.retry(project=PROJECT, slug="a")
+        with pytest.raises(OverBudget, match=f"the budget of {scope}"):
+            work(scene, "a")
+        if setting == "cost_task":
+            work(scene, "b")
+            return
+        with pytest.raises(OverBudget):
+            work(scene, "b")
+        assert "the budget of" in "\n".join(scene.fleet.tasks.why(project=PROJECT, slug="b").sentences)
+
+
+def test_the_budget_of_a_day_is_new_the_next_day():
+    with made("[limits]\ncost_day = 1\n") as scene:
+        use(scene, work(scene, "a"), DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        with pytest.raises(OverBudget):
+            work(scene, "b")
+        scene.clock.wait(DAY / SECOND)
+        work(scene, "b")
+
+
+def test_an_agent_may_not_raise_its_own_budget(limited):
+    ident = work(limited, "a")
+    with limited.speaking(ident) as fleet, pytest.raises(NotAllowed):
+        fleet.engines.allow(100, project=PROJECT, slug="a")
