@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.engines.reader import engine as read_engine
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
 from fleet.model.text.times import DAY, MINUTE, SECOND
@@ -14,7 +15,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
 from fleet.verbs.agents.cost import allow
 from fleet.verbs.agents.cost.at_stop import why_over_budget
-from fleet.verbs.agents.cost.count_tokens import count_project
+from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.dispatch.plan import Wanted
 
@@ -135,6 +136,15 @@ def test_a_model_without_a_known_price_counts_as_tokens_and_says_so():
         use(scene, ident, 700, model="new")
         count_project(scene.fleet.context, PROJECT)
         assert cost(scene, "a") == (700, 0.0, 700)
+
+
+def test_an_agent_step_of_a_job_counts_for_its_project():
+    with made("") as scene:
+        Path(scene.root, "talk.jsonl").write_text(json.dumps({"id": "1", "model": "m", "in": DOLLAR, "out": 0}) + "\n")
+        engine = read_engine(scene.home, "one")
+        step = Work("0b0b0b0b", PROJECT, None)
+        count_step(scene.fleet.context, engine, step, "talk", cwd=scene.repository, since=0)
+        assert scene.fleet.views.status().projects[0].used.dollars == 1.0
 
 
 def test_of_two_readers_of_the_same_answers_one_counts_them():
