@@ -88,6 +88,18 @@ def test_what_was_untracked_before_the_dispatch_began_does_not_count(scene):
     say_done(scene, ident)
 
 
+def test_an_agent_that_mends_a_forgotten_commit_answers_for_the_forgotten_files(scene):
+    scene.fleet.tasks.add(project=PROJECT, title="a", slug="a")
+    first = mended(scene, kind="worker")
+    write(scene)
+    scene.fleet.dispatches.stop(first)
+    scene.fleet.sessions.settle(first)
+    scene.fleet.tasks.retry(**TASK)
+    ident = mended(scene, kind="fix")
+    with pytest.raises(UncommittedWork, match=r"new\.txt"):
+        say_done(scene, ident)
+
+
 def test_a_resumed_agent_answers_for_the_files_of_its_predecessor(scene):
     ident = scene.work("a")
     write(scene)

@@ -99,7 +99,6 @@ def launch(context: Context, ident: str) -> Launched:
         # The agent before may have been killed while its git wrote: this one's git would refuse to write.
         context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
-        _note_untracked_files(context, row, row.slug)
     if row.kind == "coord":
         _start_watch(context, row)
     made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
@@ -301,6 +300,7 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
         env={**os.environ, **ports},
     )
     prepare(context.world, wanted)
+    _note_changed_files(context, row, row.slug or "")
     context.world.files.publish(marker, b"done\n")
 
 
@@ -310,17 +310,16 @@ def populate_submodules(context: Context, project: str, repository: str, tree: s
         populate(context.world.git, repository, tree)
 
 
-def _note_untracked_files(context: Context, row: Dispatch, slug: str) -> None:
-    """Note which files are untracked before the agent begins: `fleet done` does not ask the agent to commit them.
+def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
+    """Note which files git calls changed before anybody works in a worktree: `fleet done` does not ask to commit them.
 
-    An agent that goes on with its predecessor's work answers for the files of its predecessor too.
+    They were made by its setup, or git never finds them clean (line endings, filters). Whoever goes on in the worktree, also
+    another agent, answers for all other files.
     """
-    world, note = context.world, paths.untracked_before(row.project, slug)
-    if (row.resumes or row.handoffs) and os.path.exists(f"{world.home}/{note}"):
-        return
-    files = uncommitted.untracked_files(world.home, context.project(row.project), slug, world.funnel)
+    world = context.world
+    files = uncommitted.changed_files(world.home, context.project(row.project), slug, world.funnel)
     if files is not None:
-        world.files.publish(note, files)
+        world.files.publish(paths.changed_before(row.project, slug), files)
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:

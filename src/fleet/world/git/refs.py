@@ -23,7 +23,6 @@ STATUS_LIMIT = 60.0
 # No watcher or hook of the user's configuration runs, and the index is not locked.
 _STATUS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status")
 _ALL = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
-_UNTRACKED = "??"
 _SIGKILL = 9
 _LENGTHS = frozenset((40, 64))
 _HEX = frozenset("0123456789abcdef")
@@ -151,16 +150,6 @@ def uncommitted(worktree: str, repository: str, funnel: Funnel) -> list[tuple[st
     where = ["-C", worktree, f"--git-dir={place.entry}", f"--work-tree={worktree}"]
     said = funnel.through("git status", lambda: _output(["git", *where, *_STATUS, *_ALL], place.common))
     return None if said is None else [(entry[:2], entry[3:]) for entry in said.split("\0") if entry]
-
-
-def untracked(files: list[tuple[str, str]]) -> list[str]:
-    """Return the names of those files that git does not track."""
-    return [name for code, name in files if code == _UNTRACKED]
-
-
-def without(files: list[tuple[str, str]], untracked_before: frozenset[str]) -> list[str]:
-    """Return the names of the files, but for untracked ones that were there before."""
-    return [name for code, name in files if code != _UNTRACKED or name not in untracked_before]
 
 
 def _output(words: list[str], common: str) -> str | None:

@@ -73,9 +73,9 @@ def copied_files(project: str, slug: str) -> str:
     return f"{worker_dir(project, slug)}/copied.json"
 
 
-def untracked_before(project: str, slug: str) -> str:
-    """Return the list of the files of a worktree that git did not track when the last agent began."""
-    return f"{worker_dir(project, slug)}/untracked.json"
+def changed_before(project: str, slug: str) -> str:
+    """Return the list of the files of a worktree that git called changed before anybody worked there."""
+    return f"{worker_dir(project, slug)}/changed.json"
 
 
 def coord_state(project: str) -> str:

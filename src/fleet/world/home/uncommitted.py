@@ -1,4 +1,4 @@
-"""The uncommitted work of a task's worktree, but for the files that were untracked before its agent began."""
+"""The uncommitted work of a task's worktree, but for the files that git called changed before anybody worked in it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,19 @@ _SHOWN = 5
 def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
     """Return the files of a task's worktree that its agent changed and did not commit; None when git does not say.
 
-    What git ignores does not count, nor what was untracked before the agent began. Costs one `git status`.
+    What git ignores does not count, nor what was changed before anybody worked there. Costs one `git status`.
     """
     files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
-    return None if files is None else refs.without(files, _untracked_before(home, project.name, slug))
+    if files is None:
+        return None
+    before = _changed_before(home, project.name, slug)
+    return [name for code, name in files if f"{code} {name}" not in before]
 
 
-def untracked_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
-    """Return what to note before an agent begins: the untracked files, as JSON; None when git does not say."""
+def changed_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
+    """Return what to note of a new worktree: the files that git calls changed, as JSON; None when git does not say."""
     files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
-    return None if files is None else f"{jsontext.dumps(refs.untracked(files))}\n".encode()
+    return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()
 
 
 def first_files(files: list[str]) -> str:
@@ -53,10 +56,10 @@ def describe_forgotten(slug: str, files: list[str]) -> str:
     return f"nothing new is committed on {task_branch(slug)}, but {work}"
 
 
-def _untracked_before(home: str, project: str, slug: str) -> frozenset[str]:
-    """Return the untracked files that were noted before the agent began; none when the note is missing or damaged."""
+def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
+    """Return git's letters and the name of each file that was noted; none when the note is missing or damaged."""
     try:
-        with open(f"{home}/{paths.untracked_before(project, slug)}", encoding="utf-8") as file:
+        with open(f"{home}/{paths.changed_before(project, slug)}", encoding="utf-8") as file:
             names = jsontext.loads(file.read().strip())
     except (OSError, ValueError, StopIteration):
         return frozenset()
