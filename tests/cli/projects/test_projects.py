@@ -119,10 +119,9 @@ def test_status_shows_trouble_and_work_before_the_counts(fleet):
     fleet("task", "fail", "bad", "--reason", "two\nlines").ok()
     fleet("task", "claim", "busy", "--as", "bob").ok()
     lines = fleet("status").ok().out.splitlines()
-    again = "`fleet resume SLUG` continues, `fleet task retry SLUG` starts over"
-    assert lines[:2] == [f"Failed 1  {again}", "  web/bad  two lines"]
-    assert lines[3] == "Working 1"
-    assert re.fullmatch(r"  bob claimed \(store, \d+s\)  web/busy  The busy", lines[4])
+    assert lines[:3] == ["Failed 1", "  web/bad  two lines", "      fleet task retry bad -p web"]
+    assert lines[4] == "Working 1"
+    assert re.fullmatch(r"  bob claimed \(store, \d+s\)  web/busy  The busy", lines[5])
     assert lines[-1].split() == [
         "web",
         "1",
