@@ -232,7 +232,7 @@ class SubmoduleMissing(Refused):
     """A submodule of a new worktree cannot be checked out at the commit that the worktree records."""
 
     says = "submodule {path} cannot be checked out at {commit}: {why}"
-    hint = "fetch or push that commit, so that your checkout's submodule or its remote has it; or set worktree.submodules = "none""
+    hint = "fetch or push that commit, so that your checkout's submodule or its remote has it; or set worktree.submodules = 'none'"
 
 
 class NotMergeable(Refused):

@@ -128,7 +128,7 @@ def test_the_page_fits_the_terminal(scene, columns):
         assert max(len(line) for line in said) <= columns
         assert "  and 5 more" in said
         assert "Failed 25" in said
-        assert "      fleet task retry t24 -p p" in said
+        assert "      fleet task retry t24 -p p" in said, "each entry names its one next step"
 
 
 LONG = "printf 'GET /users' > api.md && git add api.md && git commit -m 'Design the interface' && fleet done"
