@@ -107,9 +107,11 @@ def test_the_same_refusals_are_objects_for_programs(fleet):
 def test_a_slug_that_means_something_to_a_shell_git_or_a_file_system_is_refused(slug, fleet):
     before = fleet.everything()
     fleet("task", "add", "T", f"--slug={slug}").refused(2, "task slug")
-    fleet("task", "log", "--", slug, "hi").refused(2, "task slug")
-    fleet("task", "show", "--", slug).refused(2, "task slug")
-    fleet("task", "add", "T", f"--after={slug}").refused(2, "task slug")
+    # A slash stands between the name of a project and a slug, where a task is named that exists.
+    code, told = {"../x": (2, "project name"), "a/b": (11, "no project")}.get(slug, (2, "task slug"))
+    fleet("task", "log", "--", slug, "hi").refused(code, told)
+    fleet("task", "show", "--", slug).refused(code, told)
+    fleet("task", "add", "T", f"--after={slug}").refused(code, told)
     assert fleet.everything() == before
 
 

@@ -23,8 +23,9 @@ EXAMPLES = {
         '"5GB"',
         '"always"',
         '"checkout"',
+        '"down"',
     ],
-    list: ['["node_modules", "*.pyc"]', '["npm test"]'],
+    list: ['["node_modules", "*.pyc"]', '["npm test"]', '["GH_TOKEN"]'],
     int: ["3", "3000"],
     float: ["2.5"],
 }

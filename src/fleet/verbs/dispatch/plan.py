@@ -261,6 +261,7 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 
 
 def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
+    comments, history = _said_before(context, task) if task else ("", "")
     facts = {
         "title": task.title if task else f"Coordinate {order.project}",
         "description": task.description if task else "",
@@ -270,21 +271,17 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
         "branch": order.branch,
         "verify": f"- Before you say done, `{task.verify}` has to pass.\n" if task and task.verify else "",
         "integration": order.integration,
-        "comments": _comments(context, task) if task else "",
-        "history": _history(context, task) if task else "",
+        "comments": comments,
+        "history": history,
     }
     text = prompt.prompt(context.world.home, order.kind, facts)
     return f"{text}\n{handoff}" if handoff else text
 
 
-def _comments(context: Context, task: WholeTask) -> str:
-    """Return why the work is not good yet, with what other reviewers said of it."""
-    verdicts = context.store.read(lambda rows: q.verdicts_of(rows, project=task.project, slug=task.slug))
-    return f"{task.reason or ''}{describe_beside(verdicts)}".strip()
-
-
-def _history(context: Context, task: WholeTask) -> str:
-    """Return the last entries of the task's log as text for the prompt; empty when there are none."""
-    log = context.store.read(lambda rows: q.task_log(rows, project=task.project, slug=task.slug))
+def _said_before(context: Context, task: WholeTask) -> tuple[str, str]:
+    """Return why the work is not good yet, with what other reviewers said of it, and the last entries of the task's log."""
+    place = {"project": task.project, "slug": task.slug}
+    verdicts, log = context.store.read(lambda rows: (q.verdicts_of(rows, **place), q.task_log(rows, **place)))
     lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
-    return f"\nWhat was logged about this task before:\n{lines}" if lines else ""
+    history = f"\nWhat was logged about this task before:\n{lines}" if lines else ""
+    return f"{task.reason or ''}{describe_beside(verdicts)}".strip(), history

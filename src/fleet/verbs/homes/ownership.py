@@ -64,8 +64,9 @@ def refuse_foreign(context: Context, what: str, row: Value | Claim, dispatch: st
 
 def refuse_foreign_bundle(context: Context, project: str, slug: str) -> None:
     """Raise OtherHost when another home owns a claim of the task's bundle."""
-    bundle = context.store.read(lambda rows: q.bundle_of(rows, project=project, slug=slug))
-    for row in context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug)):
+    place = {"project": project, "slug": slug}
+    bundle, held = context.store.read(lambda rows: (q.bundle_of(rows, **place), q.claims_of_bundle(rows, **place)))
+    for row in held:
         claim = Claim.of(row)
         refuse_foreign(context, str(claim), claim, bundle.owner if bundle else "")
 

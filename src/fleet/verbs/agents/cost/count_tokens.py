@@ -53,11 +53,12 @@ def count_project(context: Context, project: str) -> list[str]:
 
 def count_ended(context: Context, row: Dispatch) -> None:
     """Count what a dead agent has used at last. What cannot be read stays uncounted: its end does not wait for that."""
-    agent = context.store.read(lambda rows: q.heard_agent(rows, dispatch=row.id))
-    if agent is None or agent.launched_at is None:
-        return
     try:
-        _count_agent(context, agent)
+        if row.launched_at is None or row.engine is None or read_engine(context.world.home, row.engine).usage is None:
+            return
+        agent = context.store.read(lambda rows: q.heard_agent(rows, dispatch=row.id))
+        if agent is not None:
+            _count_agent(context, agent)
     except (errors.FleetError, OSError):
         return
 
