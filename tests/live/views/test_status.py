@@ -232,7 +232,9 @@ def test_a_recap_tells_what_was_merged_what_waits_what_failed_and_what_was_spent
         assert [each.slug for each in found.review] == ["waits"]
         assert [each.slug for each in found.asked] == ["asker"]
         assert [(each.slug, each.reason) for each in found.failed] == [("bad", "killed: a test")]
-        assert found.spent.as_json() == {"agents": 2, "tokens": 1000, "dollars": 1.5, "unpriced": 0}, "the archived one too"
+        assert found.spent.as_json() == {"agents": 2, "tokens": 1000, "dollars": 1.5, "unpriced": 0}, (
+            "the archived one too"
+        )
         said = either.program("recap", "--since", "1h").out
         for words in ("merged: 1", "p/t  t", "waits for your review: 1", "failed: 1", "spent: $1.50, 1,000 tokens"):
             assert words in said
