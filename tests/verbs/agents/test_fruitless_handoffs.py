@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from fleet.model.results.coord import HandoffView
+from fleet.store import queries as q
+from fleet.store.transaction import Change
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 
@@ -39,6 +41,13 @@ def begun(scene: SimulatedScene) -> str:
     return ident
 
 
+def use(scene: SimulatedScene, ident: str, *, millionths: int) -> None:
+    """Record that an agent has used ten tokens, for that many millionths of a dollar."""
+    counted = {"input": 10, "output": 0, "cache_read": 0, "cache_write": 0, "cost": millionths, "unpriced": 0}
+    place = {"dispatch": ident, "project": PROJECT, "slug": "a", "model": "m", "day": "2026-11-15"}
+    scene.fleet.context.commit(Change("use", lambda tx: q.add_usage(tx, **place, **counted, at=tx.at)))
+
+
 @pytest.mark.req("HAND-5")
 def test_the_third_handoff_that_brings_nothing_parks_the_task(scene):
     first = begun(scene)
@@ -61,6 +70,18 @@ def test_the_third_handoff_that_brings_nothing_parks_the_task(scene):
     assert (need.kind, need.slug, need.dispatch) == ("handoffs", "a", third)
     assert need.text.startswith(str(task.reason))
     assert page.parked == [], "it is listed once"
+
+
+def test_what_the_handed_off_agents_cost_is_said(scene):
+    ident = first = begun(scene)
+    for _ in range(2):
+        ident = successor(scene, ident)
+    use(scene, first, millionths=1_500_000)
+    use(scene, ident, millionths=750_000)
+    hand_off(scene, ident)
+    task = scene.fleet.tasks.show(project=PROJECT, slug="a")
+    assert f"{ident}, $2.25 so far; the last" in task.reason
+    assert (task.used_before_handoffs.dollars, task.used_before_handoffs.tokens) == (2.25, 20)
 
 
 def test_a_person_resumes_the_parked_task_in_a_new_conversation_and_the_count_starts_anew(scene):

@@ -57,6 +57,7 @@ class TaskDetails(TaskView):
     log: list[LogEntry]  # oldest first
     artifacts: list[ArtifactView]  # by path
     handoffs: int  # how many agents of the task were handed off
+    used_before_handoffs: Cost  # what those agents have used
     next_step: NextStep | None = None
 
 

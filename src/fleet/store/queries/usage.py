@@ -175,6 +175,19 @@ def used_by_task(rows: Rows, /, *, project: str, slug: str) -> Used:
     return rows.select_exactly_one(USED_BY_TASK, Used, {'project': project, 'slug': slug})
 
 
+USED_BEFORE_HANDOFFS = Query(
+    'used_before_handoffs',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE dispatch IN (SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug)',
+    'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE dispatch IN (SELECT dispatch FROM handoffs WHERE project = %(project)s AND slug = %(slug)s)',
+    Used,
+)
+
+
+def used_before_handoffs(rows: Rows, /, *, project: str, slug: str) -> Used:
+    """What the agents of a task that were handed off have used."""
+    return rows.select_exactly_one(USED_BEFORE_HANDOFFS, Used, {'project': project, 'slug': slug})
+
+
 USED_BY_PROJECT = Query(
     'used_by_project',
     'SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens, CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced FROM usage WHERE project = :project',

@@ -43,6 +43,16 @@ SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGIN
        CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced
 FROM usage WHERE project = :project AND slug = :slug;
 
+-- name: used_before_handoffs
+-- What the agents of a task that were handed off have used.
+-- returns: Used!
+-- column: tokens int
+-- column: cost int
+-- column: unpriced int
+SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGINT) AS tokens,
+       CAST(COALESCE(SUM(cost), 0) AS BIGINT) AS cost, CAST(COALESCE(SUM(unpriced), 0) AS BIGINT) AS unpriced
+FROM usage WHERE dispatch IN (SELECT dispatch FROM handoffs WHERE project = :project AND slug = :slug);
+
 -- name: used_by_project
 -- What all agents of a project have used, its coordinators and jobs too.
 -- returns: Used!

@@ -11,7 +11,7 @@ from fleet.model.tasks import fence
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.agents.cost.spending import cost_of_task
+from fleet.verbs.agents.cost.spending import cost_before_handoffs, cost_of_task
 from fleet.verbs.tasks.explain import state_in_words
 
 TYPE_CHECKING = False
@@ -90,6 +90,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
         log=[log_entry(row) for row in q.task_log(rows, **key)],
         artifacts=[artifact(row) for row in q.task_artifacts(rows, **key)],
         handoffs=q.handoffs_of_task(rows, **key).n,
+        used_before_handoffs=cost_before_handoffs(rows, project, slug),
     )
 
 

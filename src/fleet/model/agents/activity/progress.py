@@ -24,8 +24,9 @@ def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bo
     return count + 1 if mark == before.mark else 0
 
 
-def describe_fruitless(count: int, agents: Sequence[str], reason: str) -> str:
-    """Say why a task is parked after handoffs that brought nothing."""
+def describe_fruitless(count: int, agents: Sequence[str], reason: str, dollars: float) -> str:
+    """Say why a task is parked after handoffs that brought nothing, and what its handed-off agents cost, where that is known."""
     many = "1 handoff" if count == 1 else f"{count} handoffs in a row"
     names = ", ".join(agents)
-    return f"{many} brought no commit, artifact or changed plan (agents {names}; the last: {reason})"
+    cost = f", ${dollars:.2f} so far" if dollars else ""
+    return f"{many} brought no commit, artifact or changed plan (agents {names}{cost}; the last: {reason})"

@@ -25,6 +25,11 @@ def cost_of_task(rows: Rows, project: str, slug: str) -> Cost:
     return cost_view(q.used_by_task(rows, project=project, slug=slug))
 
 
+def cost_before_handoffs(rows: Rows, project: str, slug: str) -> Cost:
+    """Return what the agents of a task that were handed off have used."""
+    return cost_view(q.used_before_handoffs(rows, project=project, slug=slug))
+
+
 def cost_of_project(rows: Rows, project: str) -> Cost:
     """Return what all agents of a project have used."""
     return cost_view(q.used_by_project(rows, project=project))

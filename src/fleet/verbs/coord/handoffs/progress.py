@@ -20,6 +20,7 @@ from fleet.model.tasks.steps import STEPS
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
+from fleet.verbs.agents.cost.spending import cost_before_handoffs
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, Handoff
@@ -103,7 +104,8 @@ def _park(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[
         tx.dispatch = entry.dispatch
         stepped = change(STEPS, "in_progress", "block")
         agents = q.handed_off_agents(tx, project=entry.project, slug=slug, most=weighed.fruitless)
-        reason = describe_fruitless(weighed.fruitless, [each.dispatch for each in reversed(agents)], entry.reason)
+        names, cost = [each.dispatch for each in reversed(agents)], cost_before_handoffs(tx, entry.project, slug)
+        reason = describe_fruitless(weighed.fruitless, names, entry.reason, cost.dollars)
         moved = q.settle_task(tx, project=entry.project, slug=slug, id=row.id, **stepped, stage=None, assignee=row.id,
                               reason=reason, work=None, not_before=None, ended_at=None, at=tx.at)  # fmt: skip
         if not moved:

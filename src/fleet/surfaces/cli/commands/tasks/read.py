@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from fleet.model.results.agents import Cost
     from fleet.model.results.tasks import NextStep, TaskDetails, TaskView
 
 
@@ -36,6 +37,19 @@ def _print_task(task: TaskDetails) -> None:
     _print_entries("log", [(entry.at, entry.actor, entry.message) for entry in task.log])
 
 
+def _handoffs(task: TaskDetails) -> str:
+    """Return how many agents were handed off, and what they have used; empty when there was no handoff."""
+    if not task.handoffs:
+        return ""
+    used = _cost(task.used_before_handoffs)
+    return f"{task.handoffs} ({used})" if used else str(task.handoffs)
+
+
+def _cost(used: Cost) -> str:
+    """Return what agents have used; empty when nothing is known of it."""
+    return terminal.spending(used.tokens, used.dollars, used.unpriced) if used.tokens else ""
+
+
 def _fields(task: TaskDetails) -> dict[str, object]:
     """Return the fields of a task that are shown, by their labels."""
     return {
@@ -43,13 +57,13 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "priority": task.priority,
         "assignee": task.assignee,
         "attempts": task.attempts,
-        "handoffs": task.handoffs,
+        "handoffs": _handoffs(task),
         "reason": task.reason,
         "next": _next(task.next_step),
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
-        "cost": terminal.spending(task.used.tokens, task.used.dollars, task.used.unpriced) if task.used.tokens else "",
+        "cost": _cost(task.used),
         "not before": _time(task.not_before),
         "added": _time(task.added_at),
         "changed": _time(task.changed_at),
