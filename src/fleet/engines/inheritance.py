@@ -34,9 +34,9 @@ def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
     return (*BASE, *(engine.passes if engine.passes is not None else (EVERYTHING,)), *engine.require, *sandbox, *more)
 
 
-def required(engine: Engine, more: Iterable[str] = ()) -> list[str]:
-    """Return the names that an agent of the engine cannot do without; a pattern requires nothing."""
-    return [name for name in dict.fromkeys((*engine.require, *more)) if not _is_pattern(name)]
+def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
+    """Return the names of variables that are not set; a pattern asks for nothing."""
+    return [name for name in dict.fromkeys(names) if not _is_pattern(name) and not given.get(name)]
 
 
 def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:

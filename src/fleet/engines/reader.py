@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import sys
@@ -209,6 +210,16 @@ def all_engines(home: str) -> dict[str, Engine]:
         for path in sorted(folder.glob("*.toml")):
             engines[path.stem] = read(path)
     return engines
+
+
+def readable_engines(home: str) -> list[Engine]:
+    """Return every engine whose file is not broken."""
+    stems = {path.stem for folder in (BUILT_IN, Path(home, paths.ENGINES)) for path in folder.glob("*.toml")}
+    found = []
+    for name in sorted(stems):
+        with contextlib.suppress(errors.FleetError):  # whoever starts an agent on it is told what is wrong
+            found.append(engine(home, name))
+    return found
 
 
 def is_built_in(engine: Engine) -> bool:

@@ -155,9 +155,9 @@ class EngineNotReady(Refused):
 
 
 class VariablesMissing(Refused):
-    """Agents of the engine would lack variables that they cannot do without. Only names are said."""
+    """Agents of the engine would lack variables that they should get. Only names are said."""
 
-    says = "agents on {engine} need {names}: not set where fleet takes their environment from"
+    says = "agents on {engine} lack {names}: not set where fleet takes their environment from"
     hint = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
 
 

@@ -147,13 +147,15 @@ class World:
         """Release the record that this process uses the home."""
         self.namespaces.leave()
 
-    def start_fleet(self, *words: str) -> None:
-        """Start another fleet command in the background, without the identity of the agent that this process may be."""
+    def start_fleet(self, *words: str, for_person: bool = False) -> None:
+        """Start another fleet command in the background, without the identity of the agent that this process may be.
+
+        With `for_person`, a person has asked for it, and what it starts takes the variables of that person's shell.
+        """
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
+        env |= {} if for_person else {UNATTENDED: "1"}
         started = self.cgroups.outside([self.fleet_program, *words])
-        self.programs.leave(
-            f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home, UNATTENDED: "1"}, cwd=self.home
-        )
+        self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
 
     def gate(self, name: str) -> Gate:
         """A named exclusive lock of this home."""

@@ -38,7 +38,7 @@ def test_a_persons_own_names_count_too_and_required_are_only_names():
     more = ["GIT_DIR", "DATABASE_*"]
     passed = inheritance.inherited(ASKED, inheritance.patterns(BUILT_IN["claude"], more))
     assert {"GIT_DIR", "DATABASE_PASSWORD"} <= set(passed)
-    assert inheritance.required(BUILT_IN["claude"], more) == ["GIT_DIR"]
+    assert inheritance.lacking({}, more) == ["GIT_DIR"]
 
 
 def test_at_the_launch_only_the_terminal_comes_from_the_pane():

@@ -142,7 +142,7 @@ def test_what_is_required_and_missing_is_said_by_name_in_status(mine):
     up(mine, MY_NEED="value-of-need")
     (obstacle,) = mine.fleet.views.status().in_the_way
     assert obstacle.kind == "VariablesMissing"
-    assert "agents on mine need GH_TOKEN: not set where" in obstacle.text
+    assert "agents on mine lack GH_TOKEN: not set where" in obstacle.text
     assert "MY_NEED" not in obstacle.text
     up(mine, MY_NEED="value-of-need", GH_TOKEN="value-of-token")
     assert mine.fleet.views.status().in_the_way == []

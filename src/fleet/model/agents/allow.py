@@ -15,7 +15,25 @@ if TYPE_CHECKING:
 _SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:=@%+")
 # With one of these alone as its beginning a rule would allow everything.
 _RUN_ANYTHING = frozenset(
-    ("sh", "bash", "dash", "zsh", "fish", "env", "sudo", "doas", "su", "xargs", "eval", "exec", "nohup", "time", "ssh")
+    (
+        *(
+            "sh",
+            "bash",
+            "dash",
+            "zsh",
+            "fish",
+            "busybox",
+            "env",
+            "sudo",
+            "doas",
+            "su",
+            "xargs",
+            "eval",
+            "exec",
+            "nohup",
+        ),
+        *("time", "timeout", "nice", "ionice", "setsid", "stdbuf", "command", "builtin", "watch", "ssh"),
+    )
 )
 _LONGEST = 500
 # What agents that work on a task need for a commit in their own worktree, at every autonomy.
@@ -29,7 +47,10 @@ def is_simple(command: str) -> bool:
 
 def is_rule(command: object) -> bool:
     """Whether a value can be the first words of allowed commands."""
-    return isinstance(command, str) and is_simple(command) and command.split()[0] not in _RUN_ANYTHING
+    if not isinstance(command, str) or not is_simple(command):
+        return False
+    program = command.split()[0]
+    return "=" not in program and program.rpartition("/")[2] not in _RUN_ANYTHING
 
 
 class Allowed:

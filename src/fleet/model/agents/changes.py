@@ -15,11 +15,28 @@ if TYPE_CHECKING:
 
 _PATHS = ("file_path", "notebook_path", "path")
 _TEXTS = ("content", "new_source")
+# The input of tools that write files. A call with anything else may do more than that, and is shown as it is.
+_FIELDS = frozenset(
+    (
+        *_PATHS,
+        *_TEXTS,
+        "old_string",
+        "new_string",
+        "replace_all",
+        "edits",
+        "cell_id",
+        "cell_type",
+        "edit_mode",
+        "instruction",
+    )
+)
 
 
 def change_of(command: str | None, read: Read) -> str | None:
     """Return what a tool call would write, as a diff; None when its input is not whole or names no file to write."""
     call = _input(command)
+    if not call.keys() <= _FIELDS:
+        return None
     path = next((call[name] for name in _PATHS if isinstance(call.get(name), str)), None)
     if not isinstance(path, str):
         return None

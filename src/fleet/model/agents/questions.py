@@ -22,6 +22,8 @@ _DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "descriptio
 # Long enough for what an agent writes in one go: it is shown as a diff.
 _LONGEST = 200_000
 _LONGEST_DESCRIPTION = 1_000
+# What a shell command may come with and still be judged by its text alone.
+_BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_background"})
 
 
 class Asked(Value):
@@ -62,11 +64,25 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
         return Asked(kind="question", text=text, command=None, choices=[_choice(part) for part in parts])
     about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
-    command = clean(call["command"] if isinstance(call.get("command"), str) else jsontext.dumps(call), _LONGEST)
     choices = [Choice(question="", options=[ALLOW, DENY], descriptions=[], many=False)]
-    runs = command if tool == shell and call.get("command") == command else None
+    command = clean(call["command"], _LONGEST) if isinstance(call.get("command"), str) else ""
+    is_plain = tool == shell and call.get("command") == command and call.keys() <= _BESIDE_COMMAND
     text = f"{tool}: {first}" if first else tool
-    return Asked(kind="permission", text=text, command=command, choices=choices, runs=runs)
+    return Asked(
+        kind="permission", text=text, command=_shown(call, command), choices=choices, runs=command if is_plain else None
+    )
+
+
+def _shown(call: dict[str, Any], command: str) -> str:
+    """Return what a person is shown of a tool call: its command with all that goes beside it, else its whole input as JSON.
+
+    A command is never taken for the input of a tool that writes a file: it does not begin with a brace.
+    """
+    if not command:
+        return clean(jsontext.dumps(call), _LONGEST)
+    beside = {name: value for name, value in call.items() if name not in _BESIDE_COMMAND}
+    text = f" {command}" if command.startswith("{") else command
+    return f"{text}\nwith {clean(jsontext.dumps(beside), _LONGEST)}" if beside else text
 
 
 def _choice(part: dict[str, Any]) -> Choice:

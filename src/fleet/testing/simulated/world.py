@@ -46,6 +46,6 @@ class SimulatedWorld(World):
         )
         self.tmux = SimulatedTmux(self, machine)
 
-    def start_fleet(self, *words: str) -> None:
+    def start_fleet(self, *words: str, for_person: bool = False) -> None:  # noqa: ARG002
         """Record the command that fleet would have started in the background."""
         self.funnel.through(f"start fleet {words[0]}", lambda: self.simulation.started.append(words))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import prompt, readiness
+from fleet.engines import inheritance, prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model import names
 from fleet.model.branches import task_branch
@@ -135,6 +135,8 @@ def _check_start(
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
     passed = environment.of_agent(context, engine, ticks=ticks)
+    if lacking := inheritance.lacking(passed, engine.require):
+        raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
     readiness.program_of(engine, wanted.command, passed)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:

@@ -53,9 +53,9 @@ def keep(context: Context) -> None:
 
 
 def missing(context: Context, engine: Engine) -> list[str]:
-    """Return the names of required variables that an agent started by a tick would not get."""
-    needed = inheritance.required(engine, _own_names(context))
-    return [name for name in needed if not of_agent(context, engine, ticks=True).get(name)] if needed else []
+    """Return the names of variables that the engine requires or the person wants passed on, and a tick would not pass on."""
+    names = (*engine.require, *_own_names(context))
+    return inheritance.lacking(of_agent(context, engine, ticks=True), names) if names else []
 
 
 def take_over(context: Context, ident: str, engine: str) -> None:
@@ -86,7 +86,7 @@ def _person_file(context: Context) -> dict[str, str]:
 
 def _all_names(context: Context) -> tuple[str, ...]:
     """Return the names that any engine of the home has; fleet's own engines that take everything do not count."""
-    engines = reader.all_engines(context.world.home).values()
+    engines = reader.readable_engines(context.world.home)
     naming = [engine for engine in engines if engine.passes is not None or not reader.is_built_in(engine)]
     named = (name for engine in naming for name in inheritance.patterns(engine))
     return tuple(dict.fromkeys((*inheritance.BASE, *_own_names(context), *named)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet.model.agents.allow import COMMITS, Allowed
 from fleet.model.agents.own_commands import commands_of
-from fleet.model.agents.roles import WORKER
+from fleet.model.agents.roles import JOB_STEP, WORKER
 from fleet.world.home import allowed, paths
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ def approved(context: Context, project: str) -> Allowed:
 
 
 def remember(context: Context, project: str, rule: Allowed) -> None:
-    """Keep a rule for a project, beside those that are kept already."""
+    """Keep a rule for a project, beside those that are kept already. BadSetting when those cannot be read."""
     added_at = context.project(project).added_at
     gate = context.world.project_gate(project, "allow")
     gate.take(wait=_GATE_WAIT)
     try:
-        rules = approved(context, project).joined(rule)
+        rules = allowed.read_strictly(context.home, project, added_at).joined(rule)
         record = {"added_at": added_at, "exact": list(rules.exact), "prefixes": list(rules.prefixes)}
         context.world.files.publish(paths.allowed(project), json.dumps(record, indent=1).encode())
     finally:
@@ -41,5 +41,5 @@ def of_project(context: Context, project: str) -> Allowed:
 
 def of_agent(context: Context, project: str, role: str) -> Allowed:
     """Return what an agent may run without a question: fleet's commands of its role, its commits, and its project's."""
-    own = (*commands_of(role), *(COMMITS if role == WORKER else ()))
+    own = (*commands_of(role), *(COMMITS if role in {WORKER, JOB_STEP} else ()))
     return Allowed(prefixes=own).joined(of_project(context, project))

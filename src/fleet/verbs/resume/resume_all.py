@@ -13,6 +13,7 @@ from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
+from fleet.verbs.homes.environment import is_asked_by_person
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import resumable_jobs
 from fleet.verbs.resume import conversation
@@ -43,7 +44,7 @@ def resume_all(context: Context, project: str | None = None) -> ResumedMany:
         if not work.interrupted:
             continue
         if work.kind == "job":
-            context.world.start_fleet("resume", work.id)
+            context.world.start_fleet("resume", work.id, for_person=is_asked_by_person(context))
             many.jobs.append(work.id)
             continue
         try:

@@ -124,7 +124,6 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
     from fleet.verbs.dispatch.plan import check_start
 
     _project, engine, _autonomy = check_start(context, wanted, ticks=True)
-    _check_variables(context, engine)
     percent, now = context.setting("limits.quota_percent"), context.world.clock.now()
     held = context.store.read(lambda rows: why_engine_held(rows, engine.name, now, quota_percent=percent))
     if held is not None:
@@ -140,7 +139,7 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
 
 
 def _check_variables(context: Context, engine: Engine) -> None:
-    """Raise which required variables an agent that a tick starts would lack, by name only."""
+    """Raise which variables an agent that a tick starts would lack, by name only."""
     from fleet.verbs.homes.environment import missing
 
     lacking = missing(context, engine)

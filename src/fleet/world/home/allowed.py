@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.model.agents.allow import NOTHING, Allowed, is_rule
 from fleet.model.text import jsontext
 from fleet.world.home import paths
@@ -10,13 +11,28 @@ from fleet.world.home import paths
 def read(home: str, project: str, added_at: int) -> Allowed:
     """Return the allowed commands of a project; none when nothing was allowed since the project was added.
 
-    A rule that is no simple command does not count: somebody has written it by hand.
+    None either when the file cannot be read: then agents ask.
     """
     try:
-        with open(f"{home}/{paths.allowed(project)}", encoding="utf-8") as file:
-            kept: object = jsontext.loads(file.read().strip())
-    except (OSError, ValueError, StopIteration):  # a text that ends too early
+        return read_strictly(home, project, added_at)
+    except errors.BadSetting:
         return NOTHING
+
+
+def read_strictly(home: str, project: str, added_at: int) -> Allowed:
+    """Return the allowed commands of a project. BadSetting when the file cannot be read, so that nobody writes over it.
+
+    A rule that is no simple command does not count: somebody has written it by hand.
+    """
+    path = f"{home}/{paths.allowed(project)}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            kept: object = jsontext.loads(file.read().strip())
+    except FileNotFoundError:
+        return NOTHING
+    except (OSError, ValueError, StopIteration) as error:  # StopIteration: a text that ends too early
+        why = f"the allowed commands cannot be read ({str(error) or 'it is no JSON'})"
+        raise errors.BadSetting(file=path, line=1, why=why, advice="mend the file, or delete it") from None
     if not isinstance(kept, dict) or kept.get("added_at") != added_at:
         return NOTHING
     return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))

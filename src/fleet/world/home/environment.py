@@ -27,12 +27,16 @@ def write(files: Files, name: str, variables: Mapping[str, str]) -> None:
 
 
 def read(files: Files, name: str) -> dict[str, str] | None:
-    """Return the variables in a file of the home; None when there is no such file, or none that can be read."""
+    """Return the variables in a file of the home; None when there is no such file. BadSetting when it cannot be read."""
     try:
         held = json.loads(files.read(name))
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return None
-    return {str(key): str(value) for key, value in held.items()} if isinstance(held, dict) else None
+    except (OSError, ValueError):
+        held = None
+    if not isinstance(held, dict):
+        raise _bad_file(name, 1, "the variables for agents cannot be read", "`fleet up` writes what ticks pass on anew")
+    return {str(key): str(value) for key, value in held.items()}
 
 
 def kept(files: Files) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.engines import command, permissions, prompt, readiness
+from fleet.engines import command, inheritance, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
@@ -152,9 +152,19 @@ class StepRun:
         )
         who = committer(context.world.git, where.cwd) if engine.committer else {}
         env = command.environment(
-            engine, environment(where), {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)}
+            engine,
+            self._agent_environment(engine),
+            {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)},
         )
         return command.headless(engine, wanted), env
+
+    def _agent_environment(self, engine: Engine) -> dict[str, str]:
+        """Return the environment of an agent step: what its engine and the person name, and what tells it where it is."""
+        given = environment(self._where)
+        named = inheritance.patterns(engine, self._context.setting("environment.pass"))
+        return inheritance.inherited(given, named) | {
+            name: value for name, value in given.items() if name.startswith("FLEET_")
+        }
 
     def _head(self) -> str | None:
         """Return the commit of the checkout; None when nobody needs it.

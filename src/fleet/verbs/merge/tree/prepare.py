@@ -14,6 +14,7 @@ from fleet.resources.worktree.prepare import (
     is_copy,
     prepare,
 )
+from fleet.store import bundles
 from fleet.verbs.merge.tree.warm import note
 from fleet.world.git.ignored import digest
 from fleet.world.home import paths
@@ -33,6 +34,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
     if not setup and not copies:
         return None
     home, ident = context.world.home, order.dispatch
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, order.project, order.slug))
     return Preparation(
         repository=order.repository,
         path="",
@@ -40,7 +42,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
         setup=setup,
         log=f"{home}/{paths.log(ident, 'setup')}",
         # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
-        env={**os.environ, "FLEET_HOME": home, "FLEET_DISPATCH_ID": ident},
+        env={**os.environ, **ports, "FLEET_HOME": home, "FLEET_DISPATCH_ID": ident},
     )
 
 

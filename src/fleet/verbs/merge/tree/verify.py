@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.text.times import SECOND, duration
+from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.verbs.dispatch.launch import populate_submodules
 from fleet.world.home import paths
@@ -74,7 +75,8 @@ def _run_verify(context: Context, order: Order, path: str, command: str) -> None
     """Run the verify command and write its output to a log file. Raise NotVerified when the command fails."""
     limit = duration(context.setting("verify_limit", order.project)) / SECOND
     # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
-    env = {**os.environ, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, order.project, order.slug))
+    env = {**os.environ, **ports, "FLEET_HOME": context.world.home, "FLEET_DISPATCH_ID": order.dispatch}
     log, words = f"{context.world.home}/{paths.log(order.dispatch, 'verify')}", ["/bin/sh", "-c", command]
     run = context.world.programs.record("verify", words, path=log, limit=limit, cwd=path, env=env)
     if not run.ok:
