@@ -45,9 +45,10 @@ class WorkerDir:
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make(claim.name))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove the folder. One that existed before the claim stays, without the mark that its worktree is set up."""
+        """Remove the folder. One that existed before the claim stays, without what fleet noted there of the worktree."""
         if claim.data.get("was_there"):
-            world.files.unlink(f"{os.path.relpath(claim.name, world.home)}/set-up")
+            for note in ("set-up", "changed.json"):
+                world.files.unlink(f"{os.path.relpath(claim.name, world.home)}/{note}")
             return
         world.funnel.through(f"rmtree {self.name}", lambda: shutil.rmtree(claim.name, ignore_errors=True))
         if os.path.lexists(claim.name):

@@ -363,6 +363,7 @@ def test_every_command_of_the_program_is_on_the_page():
         "review --accept",
         "resume --all",
         "approve --all",
+        "stop --all",
         "resume --list",
         "job run --dry-run",
         "job show --items",

@@ -58,11 +58,12 @@ def test_a_dispatch_and_a_settle_read_the_settings_of_the_home_and_of_the_projec
 
 def test_an_item_of_a_job_in_place_costs_two_transactions(scene, counts):
     cost = []
-    for items in ("1", "1, 2, 3, 4, 5"):
+    for items in ("1", "1, 2, 3, 4, 5, 6, 7, 8, 9"):
         path = Path(scene.root, f"job-{len(cost)}.yml")
         path.write_text(JOB.format(items=items))
         with scene.fleet() as fleet:
             counts.clear()
             fleet.jobs.run(Asked(project=PROJECT, file=str(path)), lambda _event: None)
             cost.append(Counter(counts))
-    assert cost[1]["transact"] - cost[0]["transact"] <= 2 * 4
+    setup = 4  # of the setup's session: its things are let go by this process, or by the session itself
+    assert cost[1]["transact"] - cost[0]["transact"] <= 2 * 8 + setup

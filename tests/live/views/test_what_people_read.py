@@ -38,8 +38,8 @@ def test_the_agents_fit_a_narrow_terminal_and_a_wide_one_shows_more_of_them(scen
     with scene.fleet() as fleet:
         scene.launched(fleet, scene.dispatch(fleet, "a-task-with-a-long-name-of-its-own", "sleep", "1000"))
         narrow = Person(scene, "ps", columns=80).ends().splitlines()
-        wide = Person(scene, "ps", columns=140).ends().splitlines()
-    assert narrow[0].split() == ["AGENT", "TASK", "STATE", "AGE", "CONTEXT"]
+        wide = Person(scene, "ps", columns=180).ends().splitlines()
+    assert narrow[0].split() == ["AGENT", "TASK", "STATE", "AGE", "CONTEXT", "COST"]
     assert (max(len(line) for line in narrow) <= 80, "a-task-with-a-long-name-of-its-own" in narrow[1]) == (True, True)
     assert wide[0].split()[:6] == ["AGENT", "KIND", "TASK", "ENGINE", "AUTONOMY", "STATE"]
 
@@ -126,6 +126,7 @@ def test_the_things_of_a_bundle_count_among_those_of_its_owner(either):
         assert {each.id: each.claims for each in fleet.dispatches.list()} == {first: 2}, "its tree and its directory"
         fleet.tasks.retry(project="p", slug="t")
         second = either.dispatch(fleet, "t", "sleep", "1000")
+        either.launched(fleet, second)  # it has taken its environment, which was a claim until then
         counts = {each.id: each.claims for each in fleet.dispatches.list()}
         held = 4 + sum(each.kind == "cgroup" for each in fleet.claims.list())  # where the system has control groups
         assert counts[second] == held, "with its session and its prompt"

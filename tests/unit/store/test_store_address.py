@@ -59,7 +59,7 @@ def read_whole(home: str) -> tuple[str, float]:
 
 
 def written(setting):
-    default = "/a/path" if setting.default is None else setting.default
+    default = next(each for each in (setting.default, "/a/path", 1) if each is not None and setting.kind.accepts(each))
     return f'"{default}"' if isinstance(default, str) else str(default)
 
 

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from fleet.errors.given import BadSetting
-from fleet.errors.refused import EngineMissing
+from fleet.errors.refused import EngineMissing, VariablesMissing
 from fleet.model.results.projects import Chosen
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
@@ -39,7 +39,7 @@ def mine(scene: SimulatedScene) -> SimulatedScene:
 def shell(**variables: str) -> Iterator[None]:
     """The environment of a person's shell."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "USER") if name in os.environ}
-    with patch.dict(os.environ, kept | variables, clear=True):
+    with patch.dict(os.environ, kept | {"MY_NEED": "needed"} | variables, clear=True):
         yield
 
 
@@ -134,6 +134,12 @@ def test_the_persons_file_counts_over_what_was_kept_and_behind_the_shell(mine):
     with shell(), pytest.raises(BadSetting) as refused:
         start(mine, "a")
     assert "s3cret" not in str(refused.value)
+
+
+def test_no_agent_is_started_without_what_its_engine_requires(mine):
+    with shell(MY_NEED=""), pytest.raises(VariablesMissing, match="agents on mine lack MY_NEED"):
+        start(mine, "a")
+    assert mine.fleet.dispatches.list() == []
 
 
 def test_what_is_required_and_missing_is_said_by_name_in_status(mine):

@@ -152,7 +152,8 @@ def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: st
 
 def record_tick(context: Context, project: str, ident: str) -> list[str]:
     """Record what the tick of an agent tells it, and see that its watch runs. Return one line when the watch was started."""
-    if not _takes_turns(context, context.dispatch(ident)):
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    if row is None or not _takes_turns(context, row):
         return []
     things = list(things_to_do(_situation(context, project, context.world.clock.now())))
 

@@ -86,7 +86,8 @@ def launch(context: Context, ident: str) -> Launched:
     nonce = context.world.ids.key()
     joined = _join_cgroup(context, row, me)
     # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
-    environment.take_over(context, row.id, row.engine or "")
+    if row.engine is not None:
+        environment.take_over(context, row.id, row.engine)
     launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
@@ -316,10 +317,12 @@ def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
     They were made by its setup, or git never finds them clean (line endings, filters). Whoever goes on in the worktree, also
     another agent, answers for all other files.
     """
-    world = context.world
+    world, note = context.world, paths.changed_before(row.project, slug)
+    if os.path.exists(f"{world.home}/{note}"):
+        return  # it is set up again: whatever is changed now may be somebody's work
     files = uncommitted.changed_files(world.home, context.project(row.project), slug, world.funnel)
     if files is not None:
-        world.files.publish(paths.changed_before(row.project, slug), files)
+        world.files.publish(note, files)
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:

@@ -52,10 +52,11 @@ def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) 
         return [_obstacle(name, asleep)]
     if not seat.epoch:
         return []
+    lacking = _missing_variables(context, name)
     if not (project.ready or merges):
-        return _missing_variables(context, name)
+        return lacking
     found = [_obstacle(name, each) for each in _in_use(context, name)]
-    return found + _obstacles_of_ready_tasks(context, name) if project.ready else found
+    return [*found, *(_obstacles_of_ready_tasks(context, name) if project.ready else []), *lacking]
 
 
 def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
