@@ -1,6 +1,8 @@
 """What agents cost, and what happens when a task, a project or a day has cost what it may."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ from fleet.verbs.agents.cost import allow
 from fleet.verbs.agents.cost.at_stop import why_over_budget
 from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step
 from fleet.verbs.agents.hook import HookEvent, Reply
+from fleet.verbs.agents.hook_answer import wait_for_messages
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 ENGINE = """\
 summary = "sleeps"
@@ -31,9 +35,12 @@ record = ["id"]
 model = ["model"]
 input = ["in"]
 output = ["out"]
+[[screen]]
+state = "idle"
+match = '^ready$'
 """
 PRICES = "[m]\ninput = 1.0\noutput = 1.0\ncache_read = 0\ncache_write = 0\n"
-DIALECT = Dialect({"engine": "one", "events": {"Stop": "stopped"}})
+DIALECT = Dialect({"engine": "one", "events": {"Stop": "stopped"}, "wait": 60})
 DOLLAR = 1_000_000
 
 
@@ -90,6 +97,28 @@ def stop(scene: SimulatedScene, ident: str) -> Reply:
             over_budget=over,
         )
     )
+
+
+def woken(scene: SimulatedScene, ident: str) -> list[str]:
+    """What the hook that waits beside the agent hands out at one look."""
+    by = scene.fleet.context.by
+    event = HookEvent(
+        by=by,
+        home=scene.home,
+        funnel=scene.fleet.funnel,
+        dialect=DIALECT,
+        dispatch=ident,
+        name="Stop",
+        payload={},
+        at=scene.clock.now(),
+        fresh="0a0b0c0d",
+    )
+    return [message.text for message in wait_for_messages(event, scene.clock, lambda: True)]
+
+
+def change(scene: SimulatedScene, statement: str, **values: object) -> None:
+    with closing(sqlite3.connect(f"{scene.home}/{paths.DATABASE}")) as database, database:
+        database.execute(statement, values)
 
 
 def cost(scene: SimulatedScene, slug: str) -> tuple[int, float, int]:
@@ -183,6 +212,46 @@ def test_messages_wait_while_the_budget_is_spent(limited):
     use(limited, ident, 5 * DOLLAR)
     limited.fleet.messages.send("hello", agent=ident)
     assert stop(limited, ident).payload is None
+    limited.pane(ident).screen = "ready"
+    (sent,) = limited.fleet.messages.send("hello again", agent=ident)
+    assert "the budget of task p/a is spent" in sent.how
+    assert woken(limited, ident) == []
+    limited.fleet.agents.tend(PROJECT)
+    assert limited.pane(ident).typed == []
+    limited.fleet.engines.allow(2, project=PROJECT, slug="a")
+    limited.fleet.agents.tend(PROJECT)
+    assert any("hello" in text for text in limited.pane(ident).typed)
+
+
+def test_a_hook_hands_out_what_waits_once_no_budget_is_spent(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    limited.fleet.messages.send("hello", agent=ident)
+    assert woken(limited, ident) == []
+    config = Path(limited.home, "config.toml")
+    good = config.read_text()
+    config.write_text("[")
+    assert woken(limited, ident) == [], "while the settings cannot be read it stays stopped"
+    config.write_text(good.replace("cost_task = 5", "cost_task = 50"))
+    assert woken(limited, ident) == ["hello"]
+
+
+def test_a_message_that_asks_it_to_exit_reaches_an_agent_over_its_budget(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    limited.fleet.messages.send("hello", agent=ident)
+    change(limited, "UPDATE dispatches SET asked_for = 'report' WHERE id = :id", id=ident)
+    assert woken(limited, ident) == ["hello"]
+
+
+def test_agents_of_another_home_are_not_told_to_go_on(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    change(limited, "UPDATE dispatches SET home = 'other' WHERE id = :id", id=ident)
+    assert limited.fleet.engines.allow(2, project=PROJECT, slug="a").continued == []
 
 
 def test_allowing_more_lets_the_agent_go_on_and_it_is_parked_again_when_that_is_spent(limited):

@@ -16,6 +16,7 @@ from fleet.model.agents.activity.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.agents import messages
+from fleet.verbs.agents.cost.parked import why_parked
 from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
     if listens and known.state not in QUIET:
         return _why_busy(known)
+    parked = why_parked(context.by, context.world.home, known)
+    if parked:
+        return f"the agent gets the message when it may go on: {parked}"
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKE_TIME:
         return "the agent is woken in a moment"
     if engine is None:
