@@ -43,6 +43,7 @@ _NEED_COMMANDS = {
     "silent": "peek",
     "stopped": "peek",
     "handoffs": "resume",
+    "failed_turn": "message",
 }
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
