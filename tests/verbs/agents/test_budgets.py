@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.engines.kept import usage
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
@@ -157,6 +158,19 @@ def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
         scene.exit(ident, 1)
         scene.fleet.sessions.settle(ident)
         assert cost(scene, "a")[1] == 3.0
+
+
+def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
+    monkeypatch.setattr(usage, "MOST_BYTES", 60)
+    with made("") as scene:
+        ident = work(scene, "a")
+        for _ in range(5):
+            use(scene, ident, DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a")[1] == 1.0, "a tick reads a piece"
+        scene.exit(ident, 1)
+        scene.fleet.sessions.settle(ident)
+        assert cost(scene, "a")[1] == 5.0
 
 
 def test_a_model_without_a_known_price_counts_as_tokens_and_says_so():

@@ -24,6 +24,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.engines.kept.prices import Prices
     from fleet.engines.kept.tokens import Spent
+    from fleet.engines.kept.usage import Usage
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.store.transaction import Rows, Tx
@@ -92,7 +93,7 @@ def count_step(context: Context, engine: Engine, work: Work, conversation: str |
 def count_conversation(
     by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
 ) -> int:
-    """Count the new tokens of a conversation; with `newest`, only in files that were counted before that time.
+    """Count the new tokens of a conversation; with `newest`, one piece of each file that was counted before that time.
 
     Returns how many new answers of the model were found.
     """
@@ -101,14 +102,24 @@ def count_conversation(
     answers = 0
     listed = prices(home)
     for path in files_of(engine.usage, conversation):
-        position, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
+        _before, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
         if newest is not None and at > newest:
             continue
-        spent, after = read_new(engine.usage, path, position)
-        if after != position:
-            by.commit(_add(work, path, position, after, spent=spent, listed=listed))
-            answers += len(spent)
+        found = _count_piece(by, engine.usage, work, path, listed)
+        while found is not None:
+            answers += found
+            found = _count_piece(by, engine.usage, work, path, listed) if newest is None else None
     return answers
+
+
+def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
+    """Count the next piece of a file. Returns how many answers it has; None when nothing new is in the file."""
+    position, _at = by.store.read(lambda rows: _position(rows, path))
+    spent, after = read_new(usage, path, position)
+    if after == position:
+        return None
+    by.commit(_add(work, path, position, after, spent=spent, listed=listed))
+    return len(spent)
 
 
 def _position(rows: Rows, path: str) -> tuple[Position, int]:
