@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines.kept import usage
+from fleet.engines.kept import conversations, usage
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
 from fleet.model.text.times import DAY, MINUTE, SECOND
 from fleet.store import queries as q
+from fleet.surfaces.cli.commands.views import recap as show_recap
+from fleet.surfaces.cli.commands.views import status as show_status
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
@@ -173,12 +175,43 @@ def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
         assert cost(scene, "a")[1] == 5.0
 
 
-def test_a_model_without_a_known_price_counts_as_tokens_and_says_so():
+def test_the_conversation_of_an_agent_without_hooks_is_looked_for_once_a_minute_and_then_kept(monkeypatch):
+    looks, found = [], [None, "talk"]
+    monkeypatch.setattr(conversations, "only_conversation", lambda *_, **__: looks.append(1) or found[len(looks) - 1])
+    with made("") as scene:
+        engine = Path(scene.home, "engines/one.toml")
+        kept = f'[kept]\nfiles = "{scene.root}/*.jsonl"\nid = ["id"]\ndirectory = ["cwd"]\nbegun = ["at"]\n'
+        engine.write_text(
+            engine.read_text().replace('session = ["{conversation}"]\n', "").replace('"{session}", ', "") + kept
+        )
+        Path(scene.root, "talk.jsonl").write_text(json.dumps({"id": "1", "model": "m", "in": DOLLAR, "out": 0}) + "\n")
+        ident = work(scene, "a")
+        for _ in range(3):
+            count_project(scene.fleet.context, PROJECT)
+        assert (len(looks), cost(scene, "a")[1]) == (1, 0.0)
+        for _ in range(3):
+            scene.clock.wait(2 * MINUTE / SECOND)
+            count_project(scene.fleet.context, PROJECT)
+        assert (len(looks), cost(scene, "a")[1]) == (2, 1.0)
+        assert {agent.id: agent.conversation for agent in scene.fleet.agents.list()} == {ident: "talk"}
+
+
+def test_a_model_without_a_known_price_counts_as_tokens_and_says_so(capsys):
     with made("") as scene:
         ident = work(scene, "a")
         use(scene, ident, 700, model="new")
         count_project(scene.fleet.context, PROJECT)
         assert cost(scene, "a") == (700, 0.0, 700)
+        page = scene.fleet.views.status()
+        assert (page.today.dollars, page.today.unpriced, page.projects[0].used.unpriced) == (0.0, 700, 700)
+        show_status._print_page(page, scene.clock.now())
+        since = scene.clock.now() - DAY
+        recap = scene.fleet.views.recap(since=since)
+        assert (recap.spent.dollars, recap.spent.unpriced) == (0.0, 700)
+        show_recap._print_recap(recap)
+        shown = capsys.readouterr().out
+        assert shown.count("700 tokens, at a price that is not known") == 2
+        assert "in all: p ?" in shown
 
 
 def test_an_agent_step_of_a_job_counts_for_its_project():

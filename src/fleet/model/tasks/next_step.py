@@ -160,7 +160,9 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
     if facts.work is not None and facts.stage in _WITH_WORK:
         return _git(facts.repository, f"branch {branch} {facts.work[:12]}", f"{branch} is gone; this puts it back")
     if facts.tree == "there" and not facts.integration:
-        return NextStep(says=f"{branch} is gone, and the project's settings, which name its base, are bad", command=None)
+        return NextStep(
+            says=f"{branch} is gone, and the project's settings, which name its base, are bad", command=None
+        )
     if facts.tree == "there":
         says = f"{branch} is gone, and its worktree is still there; this makes the branch anew"
         return _git(facts.repository, f"branch {branch} {facts.integration}", says)

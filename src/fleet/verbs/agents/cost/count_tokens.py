@@ -18,6 +18,7 @@ from fleet.model.agents.budgets import day_of
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.agents.hook import record_agent
 from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 # How long a tick leaves a file alone whose tokens were counted.
 _BETWEEN = MINUTE
 _NO_NAME = "unknown"
+# What the time of a look for an agent's conversation is kept under; no path begins like this.
+_LOOK = "conversation of "
 
 
 class Work(NamedTuple):
@@ -68,10 +71,53 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
     engine = read_engine(context.world.home, agent.engine)
     if engine.usage is None:
         return
-    tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}" if agent.slug else None
-    name = agent.conversation or _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
+    name = agent.conversation or _find_conversation(context, engine, agent, newest)
     work = Work(agent.dispatch, agent.project, agent.slug)
     count_conversation(context.by, context.world.home, engine, work, name, newest=newest)
+
+
+def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
+    """Return the conversation of an agent that was given none, and keep it with the agent; None when it is not known.
+
+    With `newest`, do not look when that was done after that time: all conversations of the engine are looked at.
+    """
+    if engine.kept is None or agent.slug is None:
+        return None
+    look = f"{_LOOK}{agent.dispatch}"
+    if newest is not None and context.store.read(lambda rows: _position(rows, look))[1] > newest:
+        return None
+    tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}"
+    name = _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
+    if name is not None:
+        context.commit(_keep_conversation(agent.dispatch, name))
+    elif newest is not None:
+        context.commit(_keep_look(agent.dispatch, look))
+    return name
+
+
+def _keep_conversation(dispatch: str, name: str) -> Change[None]:
+    """Return the change that keeps a conversation with its agent, unless a hook has named one meanwhile."""
+
+    def act(tx: Tx) -> None:
+        tx.dispatch = dispatch
+        agent = q.heard_agent(tx, dispatch=dispatch)
+        if agent is not None and agent.conversation is None:
+            record_agent(tx, agent.replaced(conversation=name))
+            tx.note(conversation=name)
+
+    return Change(f"the conversation of {dispatch} was found", act, name)
+
+
+def _keep_look(dispatch: str, look: str) -> Change[None]:
+    """Return the change that keeps when the conversation of an agent was looked for, as if that were a file."""
+
+    def act(tx: Tx) -> None:
+        tx.dispatch = dispatch
+        q.begin_usage_file(tx, path=look, at=tx.at)
+        start = Position()
+        q.move_usage_file(tx, path=look, was=0, position=0, model="", record="", **start.counted._asdict(), at=tx.at)
+
+    return Change(f"the conversation of {dispatch} was looked for", act)
 
 
 def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
