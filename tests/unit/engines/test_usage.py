@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.engines.kept import usage
 from fleet.engines.kept.prices import BUILT_IN, prices
 from fleet.engines.kept.tokens import Position, Spent, Tokens
 from fleet.engines.kept.usage import files_of, read_new
@@ -19,8 +20,8 @@ def usage_of(name: str):
 
 
 def claude(ident: str, output: int, *, read: int = 0, model: str = "claude-sonnet-4-5-20250929") -> str:
-    usage = {"input_tokens": 10, "output_tokens": output, "cache_read_input_tokens": read}
-    return json.dumps({"type": "assistant", "message": {"id": ident, "model": model, "usage": usage}}) + "\n"
+    used = {"input_tokens": 10, "output_tokens": output, "cache_read_input_tokens": read}
+    return json.dumps({"type": "assistant", "message": {"id": ident, "model": model, "usage": used}}) + "\n"
 
 
 def codex(total: int, cached: int, output: int) -> str:
@@ -48,6 +49,21 @@ def test_a_file_that_grows_is_read_from_where_it_was_left_and_a_half_line_waits(
     assert [each.tokens for each in spent] == [Tokens(0, 5)]
 
 
+def test_a_line_that_is_longer_than_a_piece_is_read_whole_and_does_not_stop_the_reading(tmp_path, monkeypatch):
+    monkeypatch.setattr(usage, "MOST_BYTES", 500)
+    path = tmp_path / "c.jsonl"
+    long = json.dumps({"type": "user", "text": "x" * 2_000}) + "\n"
+    path.write_text(claude("a", 1) + long[:1_500])
+    spent, after = read_new(usage_of("claude"), str(path), Position())
+    assert (len(spent), after.offset) == (1, len(claude("a", 1)))
+    assert read_new(usage_of("claude"), str(path), after) == ([], after), "the line is not whole yet"
+    path.write_text(claude("a", 1) + long + claude("b", 2))
+    spent, after = read_new(usage_of("claude"), str(path), after)
+    assert (spent, after.offset) == ([], len(claude("a", 1) + long))
+    spent, after = read_new(usage_of("claude"), str(path), after)
+    assert [each.tokens for each in spent] == [Tokens(10, 2)]
+
+
 def test_totals_that_grow_count_by_what_they_grew_and_the_cache_is_no_new_input(tmp_path):
     path = tmp_path / "rollout.jsonl"
     context = json.dumps({"type": "turn_context", "payload": {"model": "gpt-6-sol"}}) + "\n"
@@ -73,6 +89,19 @@ def test_the_files_of_a_conversation_are_found_with_those_of_its_sub_agents(tmp_
         (tmp_path / name).touch()
     found = [Path(path).relative_to(tmp_path).as_posix() for path in files_of(usage_of("claude"), "one")]
     assert found == ["projects/-x/one.jsonl", "projects/-x/one/subagents/agent-1.jsonl"]
+
+
+def test_a_file_to_which_a_link_leads_is_found_once(tmp_path, monkeypatch):
+    real, link = tmp_path / "real", tmp_path / "link"
+    (real / "projects/-x").mkdir(parents=True)
+    (real / "projects/-x/one.jsonl").touch()
+    (real / "projects/-y").symlink_to("-x")
+    link.symlink_to(real)
+    found = []
+    for place in (real, link):
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place))
+        found.append(files_of(usage_of("claude"), "one"))
+    assert found == [[str((real / "projects/-x/one.jsonl").resolve())]] * 2
 
 
 def test_a_price_holds_for_dated_names_and_not_for_other_models(tmp_path):

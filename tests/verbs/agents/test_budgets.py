@@ -1,15 +1,20 @@
 """What agents cost, and what happens when a task, a project or a day has cost what it may."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from fleet.engines.kept import conversations, usage
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
 from fleet.model.text.times import DAY, MINUTE, SECOND
 from fleet.store import queries as q
+from fleet.surfaces.cli.commands.views import recap as show_recap
+from fleet.surfaces.cli.commands.views import status as show_status
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
@@ -17,7 +22,9 @@ from fleet.verbs.agents.cost import allow
 from fleet.verbs.agents.cost.at_stop import why_over_budget
 from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step
 from fleet.verbs.agents.hook import HookEvent, Reply
+from fleet.verbs.agents.hook_answer import wait_for_messages
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home import paths
 
 ENGINE = """\
 summary = "sleeps"
@@ -31,9 +38,12 @@ record = ["id"]
 model = ["model"]
 input = ["in"]
 output = ["out"]
+[[screen]]
+state = "idle"
+match = '^ready$'
 """
 PRICES = "[m]\ninput = 1.0\noutput = 1.0\ncache_read = 0\ncache_write = 0\n"
-DIALECT = Dialect({"engine": "one", "events": {"Stop": "stopped"}})
+DIALECT = Dialect({"engine": "one", "events": {"Stop": "stopped"}, "wait": 60})
 DOLLAR = 1_000_000
 
 
@@ -92,6 +102,28 @@ def stop(scene: SimulatedScene, ident: str) -> Reply:
     )
 
 
+def woken(scene: SimulatedScene, ident: str) -> list[str]:
+    """What the hook that waits beside the agent hands out at one look."""
+    by = scene.fleet.context.by
+    event = HookEvent(
+        by=by,
+        home=scene.home,
+        funnel=scene.fleet.funnel,
+        dialect=DIALECT,
+        dispatch=ident,
+        name="Stop",
+        payload={},
+        at=scene.clock.now(),
+        fresh="0a0b0c0d",
+    )
+    return [message.text for message in wait_for_messages(event, scene.clock, lambda: True)]
+
+
+def change(scene: SimulatedScene, statement: str, **values: object) -> None:
+    with closing(sqlite3.connect(f"{scene.home}/{paths.DATABASE}")) as database, database:
+        database.execute(statement, values)
+
+
 def cost(scene: SimulatedScene, slug: str) -> tuple[int, float, int]:
     used = scene.fleet.tasks.show(project=PROJECT, slug=slug).used
     return used.tokens, used.dollars, used.unpriced
@@ -130,12 +162,56 @@ def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
         assert cost(scene, "a")[1] == 3.0
 
 
-def test_a_model_without_a_known_price_counts_as_tokens_and_says_so():
+def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
+    monkeypatch.setattr(usage, "MOST_BYTES", 60)
+    with made("") as scene:
+        ident = work(scene, "a")
+        for _ in range(5):
+            use(scene, ident, DOLLAR)
+        count_project(scene.fleet.context, PROJECT)
+        assert cost(scene, "a")[1] == 1.0, "a tick reads a piece"
+        scene.exit(ident, 1)
+        scene.fleet.sessions.settle(ident)
+        assert cost(scene, "a")[1] == 5.0
+
+
+def test_the_conversation_of_an_agent_without_hooks_is_looked_for_once_a_minute_and_then_kept(monkeypatch):
+    looks, found = [], [None, "talk"]
+    monkeypatch.setattr(conversations, "only_conversation", lambda *_, **__: looks.append(1) or found[len(looks) - 1])
+    with made("") as scene:
+        engine = Path(scene.home, "engines/one.toml")
+        kept = f'[kept]\nfiles = "{scene.root}/*.jsonl"\nid = ["id"]\ndirectory = ["cwd"]\nbegun = ["at"]\n'
+        engine.write_text(
+            engine.read_text().replace('session = ["{conversation}"]\n', "").replace('"{session}", ', "") + kept
+        )
+        Path(scene.root, "talk.jsonl").write_text(json.dumps({"id": "1", "model": "m", "in": DOLLAR, "out": 0}) + "\n")
+        ident = work(scene, "a")
+        for _ in range(3):
+            count_project(scene.fleet.context, PROJECT)
+        assert (len(looks), cost(scene, "a")[1]) == (1, 0.0)
+        for _ in range(3):
+            scene.clock.wait(2 * MINUTE / SECOND)
+            count_project(scene.fleet.context, PROJECT)
+        assert (len(looks), cost(scene, "a")[1]) == (2, 1.0)
+        assert {agent.id: agent.conversation for agent in scene.fleet.agents.list()} == {ident: "talk"}
+
+
+def test_a_model_without_a_known_price_counts_as_tokens_and_says_so(capsys):
     with made("") as scene:
         ident = work(scene, "a")
         use(scene, ident, 700, model="new")
         count_project(scene.fleet.context, PROJECT)
         assert cost(scene, "a") == (700, 0.0, 700)
+        page = scene.fleet.views.status()
+        assert (page.today.dollars, page.today.unpriced, page.projects[0].used.unpriced) == (0.0, 700, 700)
+        show_status._print_page(page, scene.clock.now())
+        since = scene.clock.now() - DAY
+        recap = scene.fleet.views.recap(since=since)
+        assert (recap.spent.dollars, recap.spent.unpriced) == (0.0, 700)
+        show_recap._print_recap(recap)
+        shown = capsys.readouterr().out
+        assert shown.count("700 tokens, at a price that is not known") == 2
+        assert "in all: p ?" in shown
 
 
 def test_an_agent_step_of_a_job_counts_for_its_project():
@@ -183,6 +259,46 @@ def test_messages_wait_while_the_budget_is_spent(limited):
     use(limited, ident, 5 * DOLLAR)
     limited.fleet.messages.send("hello", agent=ident)
     assert stop(limited, ident).payload is None
+    limited.pane(ident).screen = "ready"
+    (sent,) = limited.fleet.messages.send("hello again", agent=ident)
+    assert "the budget of task p/a is spent" in sent.how
+    assert woken(limited, ident) == []
+    limited.fleet.agents.tend(PROJECT)
+    assert limited.pane(ident).typed == []
+    limited.fleet.engines.allow(2, project=PROJECT, slug="a")
+    limited.fleet.agents.tend(PROJECT)
+    assert any("hello" in text for text in limited.pane(ident).typed)
+
+
+def test_a_hook_hands_out_what_waits_once_no_budget_is_spent(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    limited.fleet.messages.send("hello", agent=ident)
+    assert woken(limited, ident) == []
+    config = Path(limited.home, "config.toml")
+    good = config.read_text()
+    config.write_text("[")
+    assert woken(limited, ident) == [], "while the settings cannot be read it stays stopped"
+    config.write_text(good.replace("cost_task = 5", "cost_task = 50"))
+    assert woken(limited, ident) == ["hello"]
+
+
+def test_a_message_that_asks_it_to_exit_reaches_an_agent_over_its_budget(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    limited.fleet.messages.send("hello", agent=ident)
+    change(limited, "UPDATE dispatches SET asked_for = 'report' WHERE id = :id", id=ident)
+    assert woken(limited, ident) == ["hello"]
+
+
+def test_agents_of_another_home_are_not_told_to_go_on(limited):
+    ident = work(limited, "a")
+    use(limited, ident, 5 * DOLLAR)
+    stop(limited, ident)
+    change(limited, "UPDATE dispatches SET home = 'other' WHERE id = :id", id=ident)
+    assert limited.fleet.engines.allow(2, project=PROJECT, slug="a").continued == []
 
 
 def test_allowing_more_lets_the_agent_go_on_and_it_is_parked_again_when_that_is_spent(limited):

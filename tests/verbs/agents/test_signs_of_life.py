@@ -12,6 +12,7 @@ from fleet.model.results.agents import AgentView
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change, Tx
+from fleet.surfaces.cli.commands.views import status as show_status
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents.hook import record_agent
@@ -37,7 +38,7 @@ def busy(scene: SimulatedScene, slug: str = "a") -> str:
     return ident
 
 
-def hook(scene: SimulatedScene, ident: str, state: str, **facts: str) -> None:
+def hook(scene: SimulatedScene, ident: str, state: str, **facts: str | int) -> None:
     """What a hook that reports this state leaves behind."""
 
     def work(tx: Tx) -> None:
@@ -152,6 +153,20 @@ def test_how_long_is_a_setting():
         assert agent(scene, ident).state == "running"
         scene.clock.wait(3600)
         assert agent(scene, ident).state == "silent"
+
+
+@pytest.mark.parametrize(("failed_turns", "needs"), [(0, 1), (1, 0), (5, 0), (6, 1)])
+def test_an_agent_that_nobody_continues_after_a_failed_turn_needs_a_person(scene, failed_turns, needs, capsys):
+    ident = busy(scene)
+    hook(scene, ident, "failed_turn", failed_turns=failed_turns)
+    page = scene.fleet.views.status()
+    assert [need.kind for need in page.needs_you] == ["failed_turn"] * needs
+    for need in page.needs_you:
+        assert f"`fleet message {ident} TEXT` makes it go on" in need.text
+    show_status._print_page(page, scene.clock.now())
+    assert (f"fleet message {ident}  p/a" in capsys.readouterr().out) == bool(needs)
+    scene.clock.wait(60 * 5)
+    assert bool(scene.fleet.agents.tend(PROJECT)) == (not needs), "a reminder comes where no person is needed"
 
 
 @pytest.mark.parametrize("state", ["asks", "idle", "limit", "failed_turn"])

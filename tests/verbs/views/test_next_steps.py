@@ -1,6 +1,7 @@
 """The next steps of many tasks, over the simulated world: what they cost."""
 
 import os
+from pathlib import Path
 
 from fleet.testing.simulated.scene import PROJECT
 
@@ -48,3 +49,18 @@ def test_a_branch_that_is_packed_is_there(scene):
     scene.git("pack-refs", "--all")
     assert not os.path.exists(f"{scene.repository}/.git/refs/heads/worker/a")
     assert scene.fleet.tasks.show(project=PROJECT, slug="a").next_step == named
+
+
+def test_a_project_whose_settings_cannot_be_read_keeps_its_place_in_the_status(scene):
+    ident = scene.work("a")
+    scene.commit("a")
+    scene.exit(ident, 3)
+    scene.fleet.sessions.settle(ident)
+    scene.fleet.tasks.fail(project=PROJECT, slug="a", reason="no")
+    scene.git("update-ref", "-d", "refs/heads/worker/a")
+    Path(scene.repository, "fleet.toml").write_text("engine = [")
+    fleet = scene.open()
+    (failed,) = fleet.views.status().failed
+    assert failed.next_step is not None
+    assert (failed.slug, failed.next_step.command) == ("a", None)
+    assert fleet.tasks.show(project=PROJECT, slug="a").next_step == failed.next_step

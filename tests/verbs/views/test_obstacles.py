@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors.families import FleetError
+from fleet.errors.given import BadSetting
 from fleet.errors.refused import DetachedHead, ForeignBranch, NoCommit
 from fleet.model.dispatch.may_start import why_held, why_no_room, why_setup_fails, why_uncoordinated
 from fleet.model.results.projects import Chosen
@@ -177,3 +178,13 @@ def test_the_reasons_are_decided_from_values():
     }
     assert [state for state, why in states.items() if why] == ["none", "dead"]
     assert why_uncoordinated("none", None, 0, ready=True) is None, "nobody was ever seated"
+
+
+@pytest.mark.req("OBS-3")
+def test_settings_that_cannot_be_read_are_named_once(scene):
+    ready_task(scene)
+    Path(scene.repository, "fleet.toml").write_text("engine = [")
+    fleet = scene.open()
+    for obstacles in (fleet.views.status().in_the_way, fleet.tasks.why(**PLACE).obstacles):
+        (bad,) = [each for each in obstacles if each.kind == BadSetting.__name__]
+        assert "fleet.toml:1" in bad.text

@@ -1,5 +1,7 @@
 """A job that waits for a held engine says so, with until when; paused and failed jobs are in the status."""
 
+from pathlib import Path
+
 import pytest
 
 from fleet.model.results.jobs import JobProgress
@@ -17,13 +19,13 @@ COUNTS = {"waiting": 2, "running": 0, "merging": 0, "done": 0, "dead": 0, "skipp
 JOB = "0a0b0c0d"
 
 
-def begin_job(scene: SimulatedScene) -> None:
+def begin_job(scene: SimulatedScene, source: str = SOURCE) -> None:
     fleet = scene.fleet
     new = records.NewJob(
         id=JOB,
         project="p",
         name="modernise",
-        source=SOURCE,
+        source=source,
         folder="/",
         parameters={},
         home=fleet.context.world.record.id,
@@ -105,3 +107,13 @@ def test_the_state_of_a_job_in_one_word(scene):
     assert state_in_words(job.replaced(runs=True)) == "running"
     assert state_in_words(job.replaced(runs=True, waits="x")) == "waiting"
     assert state_in_words(job.replaced(state="failed")) == "failed"
+
+
+@pytest.mark.req("JOB-6", "OBS-3")
+def test_a_job_of_a_project_whose_settings_cannot_be_read_is_shown_all_the_same(scene):
+    begin_job(scene, SOURCE.replace("  engine: claude\n", ""))
+    hold_engine(scene, None)
+    Path(scene.repository, "fleet.toml").write_text("engine = [")
+    assert [(job.id, job.waits) for job in scene.open().views.status().jobs] == [(JOB, None)]
+    Path(scene.repository, "fleet.toml").write_text("")
+    assert [job.id for job in scene.open().views.status().jobs] == [JOB]

@@ -17,7 +17,7 @@ from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import FLAG, SOME_WORDS, Key
 from fleet.model.text.documents.tables import Table
 
-# How much of a file is read at once; the rest is read the next time.
+# How much of a file is read at once, except that a longer line is read whole; the rest is read the next time.
 MOST_BYTES = 8_000_000
 
 
@@ -49,9 +49,9 @@ TABLE = Table(
 
 
 def files_of(usage: Usage, conversation: str) -> list[str]:
-    """Return the files of a conversation, those of its sub-agents too."""
+    """Return the files of a conversation, those of its sub-agents too; each once, however many links lead to it."""
     filled = (_fill(expand_path(pattern), conversation) for pattern in usage.files)
-    return sorted({path for pattern in filled for path in glob.glob(pattern)})
+    return sorted({os.path.realpath(path) for pattern in filled for path in glob.glob(pattern)})
 
 
 def _fill(pattern: str, conversation: str) -> str:
@@ -70,6 +70,8 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
     with open(path, "rb") as file:
         file.seek(position.offset)
         data = file.read(MOST_BYTES)
+        if b"\n" not in data:
+            data += file.readline()
     whole = data[: data.rfind(b"\n") + 1]
     spent: list[Spent] = []
     for line in whole.splitlines():

@@ -50,7 +50,7 @@ class TaskFacts(Value):
     is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
     repository: str = ""
     worktree: str = ""
-    integration: str = ""
+    integration: str = ""  # looked up for a branch that is gone; empty when the settings cannot be read
     branch: Branch = "unknown"
     tree: Tree = "unknown"
     is_ahead: bool = False  # the worktree is not on the task's branch, and has every commit of it
@@ -159,6 +159,10 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
     """Return what to do about a branch that is gone; None when an agent can begin without it."""
     if facts.work is not None and facts.stage in _WITH_WORK:
         return _git(facts.repository, f"branch {branch} {facts.work[:12]}", f"{branch} is gone; this puts it back")
+    if facts.tree == "there" and not facts.integration:
+        return NextStep(
+            says=f"{branch} is gone, and the project's settings, which name its base, are bad", command=None
+        )
     if facts.tree == "there":
         says = f"{branch} is gone, and its worktree is still there; this makes the branch anew"
         return _git(facts.repository, f"branch {branch} {facts.integration}", says)

@@ -16,6 +16,7 @@ from fleet.model.agents.activity.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.agents import messages
+from fleet.verbs.agents.cost.parked import why_parked
 from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
         return f"the agent belongs to {owner_of(context, known)}"
     engine = _engine_or_none(context, known)
     listens = engine is not None and engine.hooks is not None and known.heartbeat_at is not None
-    if listens and known.state not in QUIET:
-        return _why_busy(known)
+    later = _why_later(context, known, listens=listens)
+    if later:
+        return later
     if engine and engine.hooks and engine.hooks.wakes and listens and now - waits[0].sent_at < _WAKE_TIME:
         return "the agent is woken in a moment"
     if engine is None:
@@ -59,6 +61,14 @@ def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
         return read_engine(context.world.home, known.engine)
     except errors.FleetError:
         return None
+
+
+def _why_later(context: Context, known: LivingAgent, *, listens: bool) -> str:
+    """Return why the agent gets its message later, because it is busy or a budget has stopped it; empty when it may now."""
+    if listens and known.state not in QUIET:
+        return _why_busy(known)
+    parked = why_parked(context.by, context.world.home, known)
+    return f"the agent gets the message when it may go on: {parked}" if parked else ""
 
 
 def _why_busy(known: LivingAgent) -> str:

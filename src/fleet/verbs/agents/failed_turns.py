@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.model.agents.activity.hook_events import HELD, MOST_FAILED_TURNS
+from fleet.model.agents.activity.hook_events import HELD, is_continued
 from fleet.model.dispatch.may_start import why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
@@ -193,7 +193,7 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""
-    if agent.state == "failed_turn" and 0 < agent.failed_turns <= MOST_FAILED_TURNS:
+    if agent.state == "failed_turn" and is_continued(agent.failed_turns):
         rest = REST[agent.failed_turns - 1] * SECOND
         why = (agent.detail or "").partition(":")[0]
         due = now - (agent.state_at or 0) >= rest and not _is_answering(context, agent, now)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.dialect import Payload
     from fleet.model.results.reports import Received
+    from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Tx
     from fleet.verbs.agents.hook import HookEvent
     from fleet.world.clock import Clock
@@ -95,10 +96,20 @@ def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[]
         quiet = known.agent.state in QUIET
         if not quiet and clock.ticks() > begun + SETTLING:
             return []
-        received = event.by.commit(messages.take(event.dispatch, "woken")) if quiet and known.waiting else []
+        may_wake = quiet and known.waiting and not _is_parked(event, known.agent)
+        received = event.by.commit(messages.take(event.dispatch, "woken")) if may_wake else []
         if received or _is_gone_within_second(clock, is_agent_gone):
             return received
     return []
+
+
+def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:
+    """Whether a spent budget keeps the agent stopped, with its messages."""
+    if agent.state != "over_budget":
+        return False
+    from fleet.verbs.agents.cost.parked import why_parked  # noqa: PLC0415 - only a spent budget needs the settings
+
+    return why_parked(event.by, event.home, agent) != ""
 
 
 def _is_gone_within_second(clock: Clock, is_agent_gone: Callable[[], bool]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.model.jobs.workflow import read
 from fleet.model.text.times import clock
 from fleet.store import queries as q
@@ -20,10 +21,17 @@ if TYPE_CHECKING:
 
 
 def wait_of_job(context: Context, job: Job) -> str | None:
-    """Return which held engine a running job waits for, in words; None when it waits for none."""
+    """Return which held engine a running job waits for, in words; None when it waits for none.
+
+    Without the project's settings its engine is not known: then only a spent budget is said. An obstacle names bad settings.
+    """
     if job.state != "running":
         return None
-    return EngineWait(context, job, read(job.source, f"the document of job {job.id}")).waits()
+    waits = EngineWait(context, job, read(job.source, f"the document of job {job.id}"))
+    try:
+        return waits.waits()
+    except (errors.BadInput, errors.NotTrusted):  # the project's settings name no engine, or cannot be read
+        return waits.money() or None
 
 
 def _describe_hold(row: EngineHold, now: int) -> str:
@@ -55,9 +63,13 @@ class EngineWait:
 
     def in_words(self) -> str:
         """Return which engines are held back, and until when, for people."""
-        spent, now = self._spent(), self._context.world.clock.now()
-        money = [spent.refusal().spoken] if spent is not None else []
-        return ", ".join([*money, *(_describe_hold(row, now) for row in self._holds())])
+        money, now = self.money(), self._context.world.clock.now()
+        return ", ".join([*([money] if money else []), *(_describe_hold(row, now) for row in self._holds())])
+
+    def money(self) -> str:
+        """Return which budget is spent, for people; empty when none is."""
+        spent = self._spent()
+        return spent.refusal().spoken if spent is not None else ""
 
     def waits(self) -> str | None:
         """Return what the job waits for, in words, while no item may run; None when one may run."""

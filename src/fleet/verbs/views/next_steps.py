@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from fleet import errors
 from fleet.model.branches import head_ref, task_branch
 from fleet.model.dispatch.resumption import why_finished
 from fleet.model.tasks.next_step import TaskFacts, next_step
@@ -142,4 +143,8 @@ def _tree(worktree: str, head: str | None, branch: str) -> Tree:
 
 
 def _integration(context: Context, project: str) -> str:
-    return str(context.setting("integration", project))
+    """Return the project's integration branch; "" when its settings cannot be read. An obstacle names bad settings."""
+    try:
+        return str(context.setting("integration", project))
+    except (errors.BadSetting, errors.NotTrusted):
+        return ""

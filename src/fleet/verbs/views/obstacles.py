@@ -94,7 +94,8 @@ def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
     checks += start_refusals(context, Wanted(project=project, slug=slug))
     checks.append(_refusal(lambda: _check_task_branch(context, project, slug)))
     checks.append(why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=True))
-    return [_obstacle(project, each, slug) for each in checks if each is not None]
+    different = {each.spoken: each for each in checks if each is not None}  # bad settings fail several checks
+    return [_obstacle(project, each, slug) for each in different.values()]
 
 
 def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:
@@ -196,13 +197,15 @@ def _check_room(context: Context, project: str) -> None:
 
 
 def _in_use(context: Context, project: str) -> list[errors.FleetError]:
-    """Return the error for an integration branch that is checked out, so that nothing can be merged; else nothing."""
+    """Return why nothing can be merged: the integration branch is checked out, or is not known; else nothing."""
     from fleet.verbs.merge.branches import refuse_checked_out
 
-    repository, branch = context.project(project).path, str(context.setting("integration", project))
-    if branch not in context.world.git.branches(repository, branch):
-        return []
-    why = _refusal(lambda: refuse_checked_out(context, repository, branch))
+    def check() -> None:
+        repository, branch = context.project(project).path, str(context.setting("integration", project))
+        if branch in context.world.git.branches(repository, branch):
+            refuse_checked_out(context, repository, branch)
+
+    why = _refusal(check)
     return [] if why is None else [why]
 
 

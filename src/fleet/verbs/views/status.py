@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from fleet import errors
-from fleet.model.agents.activity.silence import ways_out
+from fleet.model.agents.activity.hook_events import is_continued
+from fleet.model.agents.activity.silence import ways_on, ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -33,6 +34,8 @@ _ALL = 1 << 60
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
+
+_FAILED = "failed_turn"
 
 
 def status(context: Context, project: str | None = None) -> Overview:
@@ -147,7 +150,7 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> 
     return Overview(
         needs_you=[
             *map(_question_need, asked),
-            *_needs_without_question(agents, {each.dispatch for each in asked}, iso(now)),
+            *_needs_without_question(_needy(rows, agents), {each.dispatch for each in asked}, iso(now)),
             *map(_handoff_need, fruitless),
         ],
         in_the_way=[],
@@ -196,7 +199,20 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
             source=agent.source,
         )
         for agent in agents
-        if agent.state in _WAITING_STATES and agent.id not in asked
+        if agent.id not in asked
+    ]
+
+
+def _needy(rows: Rows, agents: list[AgentView]) -> list[AgentView]:
+    """Return the agents that wait for a person; after a failed turn, those that no reminder will continue."""
+    left: set[str] = set()
+    if any(agent.state == _FAILED for agent in agents):
+        known = q.living_agents(rows, project=None)
+        left = {row.dispatch for row in known if row.state == _FAILED and not is_continued(row.failed_turns)}
+    return [
+        agent
+        for agent in agents
+        if agent.state in _WAITING_STATES or (agent.state == _FAILED and agent.id in left and not agent.asked_for)
     ]
 
 
@@ -227,6 +243,8 @@ def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
 def _need_text(agent: AgentView) -> str:
     """Return what is known of an agent that needs a person; for one that may be stuck also what can be done."""
     text = agent.detail or f"it is {agent.state}"
+    if agent.state == _FAILED:
+        return f"its turn failed ({text}); {ways_on(agent.id)}"
     if agent.state not in _STUCK_STATES:
         return text
     return f"{text}; {ways_out(agent.id, coordinates=agent.project if agent.kind == 'coord' else None)}"

@@ -31,6 +31,11 @@ _FACTS = ("context", "tokens", "cost", "conversation")
 _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversation", "context")
 
 
+def is_continued(failed_turns: int) -> bool:
+    """Whether fleet makes an agent go on after so many failed turns in a row; 0 when another try would not help."""
+    return 0 < failed_turns <= MOST_FAILED_TURNS
+
+
 class HookReport:
     """What one hook reports of an agent.
 

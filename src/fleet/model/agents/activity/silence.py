@@ -52,6 +52,11 @@ def ways_out(ident: str, *, coordinates: str | None) -> str:
     return f"{look}, `fleet stop {ident}` and then `fleet resume {ident}` start it again"
 
 
+def ways_on(ident: str) -> str:
+    """Say what a person can do about an agent whose turn has failed, and which fleet does not continue."""
+    return f"`fleet message {ident} TEXT` makes it go on, `fleet attach {ident}` joins it"
+
+
 def describe_stopped(pid: int, command: str, *, is_agent: bool) -> str:
     """Say which process of an agent is stopped, and how it is continued."""
     whose = "its process" if is_agent else "a process that it started"

@@ -11,6 +11,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import messages
 from fleet.verbs.agents.cost.budgets import limits_in, spent_budget
 from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
     from fleet.model.states import BudgetScope
@@ -37,11 +38,11 @@ def _allow(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 
 
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
-    """Tell each agent that a budget stopped to go on, if no budget stops it now. Returns their ids."""
+    """Tell each agent of this home that a budget stopped to go on, if no budget stops it now. Returns their ids."""
     stopped = [
         agent
         for agent in context.store.read(lambda rows: q.living_agents(rows, project=project))
-        if agent.state == "over_budget" and not agent.report and not agent.asked_for
+        if agent.state == "over_budget" and not agent.report and not agent.asked_for and is_own(context, agent)
     ]
     free = [agent for agent in stopped if _may_go_on(context, agent)]
     listing = context.world.tmux.listing() if free else None

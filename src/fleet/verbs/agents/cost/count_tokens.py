@@ -18,12 +18,14 @@ from fleet.model.agents.budgets import day_of
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.agents.hook import record_agent
 from fleet.verbs.homes.ownership import is_own
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.kept.prices import Prices
     from fleet.engines.kept.tokens import Spent
+    from fleet.engines.kept.usage import Usage
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.store.transaction import Rows, Tx
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 # How long a tick leaves a file alone whose tokens were counted.
 _BETWEEN = MINUTE
 _NO_NAME = "unknown"
+# What the time of a look for an agent's conversation is kept under; no path begins like this.
+_LOOK = "conversation of "
 
 
 class Work(NamedTuple):
@@ -67,10 +71,53 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
     engine = read_engine(context.world.home, agent.engine)
     if engine.usage is None:
         return
-    tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}" if agent.slug else None
-    name = agent.conversation or _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
+    name = agent.conversation or _find_conversation(context, engine, agent, newest)
     work = Work(agent.dispatch, agent.project, agent.slug)
     count_conversation(context.by, context.world.home, engine, work, name, newest=newest)
+
+
+def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
+    """Return the conversation of an agent that was given none, and keep it with the agent; None when it is not known.
+
+    With `newest`, do not look when that was done after that time: all conversations of the engine are looked at.
+    """
+    if engine.kept is None or agent.slug is None:
+        return None
+    look = f"{_LOOK}{agent.dispatch}"
+    if newest is not None and context.store.read(lambda rows: _position(rows, look))[1] > newest:
+        return None
+    tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}"
+    name = _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
+    if name is not None:
+        context.commit(_keep_conversation(agent.dispatch, name))
+    elif newest is not None:
+        context.commit(_keep_look(agent.dispatch, look))
+    return name
+
+
+def _keep_conversation(dispatch: str, name: str) -> Change[None]:
+    """Return the change that keeps a conversation with its agent, unless a hook has named one meanwhile."""
+
+    def act(tx: Tx) -> None:
+        tx.dispatch = dispatch
+        agent = q.heard_agent(tx, dispatch=dispatch)
+        if agent is not None and agent.conversation is None:
+            record_agent(tx, agent.replaced(conversation=name))
+            tx.note(conversation=name)
+
+    return Change(f"the conversation of {dispatch} was found", act, name)
+
+
+def _keep_look(dispatch: str, look: str) -> Change[None]:
+    """Return the change that keeps when the conversation of an agent was looked for, as if that were a file."""
+
+    def act(tx: Tx) -> None:
+        tx.dispatch = dispatch
+        q.begin_usage_file(tx, path=look, at=tx.at)
+        start = Position()
+        q.move_usage_file(tx, path=look, was=0, position=0, model="", record="", **start.counted._asdict(), at=tx.at)
+
+    return Change(f"the conversation of {dispatch} was looked for", act)
 
 
 def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
@@ -92,7 +139,7 @@ def count_step(context: Context, engine: Engine, work: Work, conversation: str |
 def count_conversation(
     by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
 ) -> int:
-    """Count the new tokens of a conversation; with `newest`, only in files that were counted before that time.
+    """Count the new tokens of a conversation; with `newest`, one piece of each file that was counted before that time.
 
     Returns how many new answers of the model were found.
     """
@@ -101,14 +148,24 @@ def count_conversation(
     answers = 0
     listed = prices(home)
     for path in files_of(engine.usage, conversation):
-        position, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
+        _before, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
         if newest is not None and at > newest:
             continue
-        spent, after = read_new(engine.usage, path, position)
-        if after != position:
-            by.commit(_add(work, path, position, after, spent=spent, listed=listed))
-            answers += len(spent)
+        found = _count_piece(by, engine.usage, work, path, listed)
+        while found is not None:
+            answers += found
+            found = _count_piece(by, engine.usage, work, path, listed) if newest is None else None
     return answers
+
+
+def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
+    """Count the next piece of a file. Returns how many answers it has; None when nothing new is in the file."""
+    position, _at = by.store.read(lambda rows: _position(rows, path))
+    spent, after = read_new(usage, path, position)
+    if after == position:
+        return None
+    by.commit(_add(work, path, position, after, spent=spent, listed=listed))
+    return len(spent)
 
 
 def _position(rows: Rows, path: str) -> tuple[Position, int]:

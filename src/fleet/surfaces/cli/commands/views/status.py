@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fleet.model.results.agents import Cost
     from fleet.model.results.jobs import JobView
     from fleet.model.results.merge import Waiting
     from fleet.model.results.projects import ProjectView
@@ -43,6 +44,7 @@ _NEED_COMMANDS = {
     "silent": "peek",
     "stopped": "peek",
     "handoffs": "resume",
+    "failed_turn": "message",
 }
 _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
@@ -226,8 +228,13 @@ def _print_cost(page: Overview) -> None:
     known = [project for project in page.projects if project.used.tokens]
     if known:
         today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
-        each = ", ".join(f"{project.name} ${project.used.dollars:.2f}" for project in known[:_SHOWN])
+        each = ", ".join(f"{project.name} {_dollars(project.used)}" for project in known[:_SHOWN])
         terminal.say(terminal.shortened(f"cost today: {today}; in all: {each}", terminal.room()))
+
+
+def _dollars(used: Cost) -> str:
+    """Return what something has cost; a question mark when none of its prices is known."""
+    return "?" if used.unpriced == used.tokens else f"${used.dollars:.2f}"
 
 
 def _row(project: ProjectView) -> tuple[str, ...]:
