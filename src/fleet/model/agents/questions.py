@@ -73,7 +73,7 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     )
 
 
-def _shown(call: dict[str, Any], command: str) -> str:
+def _shown(call: dict[str, object], command: str) -> str:
     """Return what a person is shown of a tool call: its command with all that goes beside it, else its whole input as JSON.
 
     A command is never taken for the input of a tool that writes a file: it does not begin with a brace.
