@@ -20,7 +20,7 @@ class Prepared:
         self.scene = scene
         self.log = Path(scene.root, "setups")
         self.tree = f"{scene.home}/{paths.warm_tree(PROJECT)}"
-        self.write(".gitignore", ".env\nmade\nfleet.toml\n.worktreeinclude\ncache\n")
+        self.write(".gitignore", ".env\nmade\nfleet.toml\n.worktreeinclude\ncache\nconfig/local.env\nshared\n")
         self.write("package.json", "1\n")
         scene.git("add", ".gitignore", "package.json")
         scene.git("commit", "--quiet", "--message=ground")
@@ -94,6 +94,60 @@ def test_a_changed_copy_of_the_checkout_is_copied_again_without_another_setup(pr
     project.merge("b")
     assert Path(project.tree, ".env").read_text(encoding="utf-8") == "another key\n"
     assert project.setups == 0
+
+
+class Linking:
+    """A project that copies config/local.env, with a task that makes config/ a link to a folder elsewhere."""
+
+    def __init__(self, project: Prepared) -> None:
+        self.project, self.scene = project, project.scene
+        self.elsewhere = Path(self.scene.root, "elsewhere")
+        self.elsewhere.mkdir()
+        self.file = self.elsewhere / "local.env"
+        self.file.write_text("theirs\n", encoding="utf-8")
+        project.settings("test -f made")
+        project.write(".worktreeinclude", "config/local.env\n")
+        Path(self.scene.repository, "config").mkdir()
+        project.write("config/local.env", "mine\n")
+
+    def task(self, slug: str) -> None:
+        ident = self.scene.work(slug)
+        tree = f"{self.scene.home}/{paths.worktree(PROJECT, slug)}"
+        os.unlink(f"{tree}/config/local.env")
+        os.rmdir(f"{tree}/config")
+        os.symlink(self.elsewhere, f"{tree}/config")
+        self.scene.git("add", "config", cwd=tree)
+        self.scene.commit(slug)
+        self.scene.report(ident, slug)
+        self.scene.exit(ident)
+        self.scene.fleet.sessions.settle(ident)
+
+
+def test_a_copy_never_follows_a_link_of_the_merged_work_out_of_the_tree(project):
+    linking = Linking(project)
+    linking.task("a")
+    project.merge("a")
+    assert os.path.islink(f"{project.tree}/config")
+    assert linking.file.read_text(encoding="utf-8") == "theirs\n"
+    os.unlink(f"{project.scene.repository}/config/local.env")
+    project.task("b")
+    project.merge("b")
+    assert linking.file.read_text(encoding="utf-8") == "theirs\n"
+    assert os.listdir(linking.elsewhere) == ["local.env"]
+
+
+def test_an_included_link_to_a_folder_is_copied_again_as_a_link(project):
+    linking = Linking(project)
+    project.write(".worktreeinclude", "shared\n")
+    os.symlink(linking.elsewhere, f"{project.scene.repository}/shared")
+    project.task("a")
+    project.merge("a")
+    os.unlink(f"{project.scene.repository}/shared")
+    os.symlink(f"{linking.elsewhere}/.", f"{project.scene.repository}/shared")
+    project.task("b")
+    assert project.merge("b").changed
+    assert os.readlink(f"{project.tree}/shared") == f"{linking.elsewhere}/."
+    assert os.listdir(linking.elsewhere) == ["local.env"]
 
 
 def test_what_the_last_verify_left_is_reset_but_for_ignored_and_copied_files(project):

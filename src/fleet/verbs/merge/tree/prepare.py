@@ -12,7 +12,8 @@ from fleet.resources.worktree.prepare import (
     copy_files,
     files_to_include,
     is_copy,
-    prepare,
+    is_place_for_file,
+    run_setup,
 )
 from fleet.store import bundles
 from fleet.verbs.merge.tree.warm import note
@@ -60,8 +61,14 @@ def _setup_command(context: Context, order: Order) -> str | None:
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
     """Prepare a tree that nobody has used. NotVerified when the merged work broke the setup command."""
+    copy_files(context.world, wanted.repository, wanted.path, wanted.copies)
+    _run_setup(context, order, wanted, commit)
+
+
+def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
+    """Run the setup command, and end what it leaves running. NotVerified when the merged work broke it."""
     try:
-        prepare(context.world, wanted)
+        run_setup(context.world, wanted)
     except errors.SetupFailed as error:
         _blame_changed_setup(context, order, wanted, commit, error)
         raise
@@ -82,7 +89,7 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
     # Until it is prepared to the end it counts as not prepared: a killed setup is repeated.
     before = list(warm.claim.data.get("made", []))
     warm = note(context, warm, prepared="", copied=copied, made=before)
-    prepare_bare(context, order, wanted, commit)
+    _run_setup(context, order, wanted, commit)
     made = [name for name in untracked(context.world, wanted.path) if name not in wanted.copies]
     return note(context, warm, prepared=needed, copied=copied, made=made)
 
@@ -93,7 +100,7 @@ def _sync_copies(context: Context, warm: Warm, wanted: Preparation) -> None:
     copy_files(context.world, wanted.repository, wanted.path, differ)
     for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies):
         path = f"{wanted.path}/{name}"
-        if os.path.lexists(path):
+        if os.path.lexists(path) and is_place_for_file(wanted.path, name):
             context.world.funnel.through("remove copy", lambda: os.unlink(path))  # noqa: B023 - called at once
 
 
