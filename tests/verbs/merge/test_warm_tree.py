@@ -150,6 +150,28 @@ def test_an_included_link_to_a_folder_is_copied_again_as_a_link(project):
     assert os.listdir(linking.elsewhere) == ["local.env"]
 
 
+@pytest.mark.parametrize("used", [True, False])
+def test_verify_sees_the_file_that_the_work_tracks_and_not_the_checkouts_copy(project, used):
+    project.settings("grep -q key .env")
+    if used:
+        project.task("a")
+        project.merge("a")
+    ident = project.scene.work("b")
+    tree = f"{project.scene.home}/{paths.worktree(PROJECT, 'b')}"
+    Path(tree, ".env").write_text("broken\n", encoding="utf-8")
+    project.scene.git("add", "--force", ".env", cwd=tree)
+    project.scene.commit("b")
+    project.scene.report(ident, "b")
+    project.scene.exit(ident)
+    project.scene.fleet.sessions.settle(ident)
+    with pytest.raises(NotVerified, match="verify is red"):
+        project.merge("b")
+    assert Path(project.tree, ".env").read_text(encoding="utf-8") == "broken\n"
+    project.task("c")
+    assert project.merge("c").changed
+    assert Path(project.tree, ".env").read_text(encoding="utf-8") == "key\n"
+
+
 def test_what_the_last_verify_left_is_reset_but_for_ignored_and_copied_files(project):
     project.settings("test -f made && test ! -e litter && touch litter cache")
     project.task("a")
