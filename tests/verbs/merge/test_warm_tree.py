@@ -200,6 +200,16 @@ def test_red_in_a_new_tree_parks_the_task_and_keeps_the_tree(project):
     assert (task.status, task.stage, project.setups, project.claims()) == ("blocked", "fix", 1, ["live"])
 
 
+def test_work_that_commits_a_file_that_setup_made_is_merged_in_a_new_tree(project):
+    project.settings("test -f lock", setup=f"echo run >>{project.log}; test -f lock || echo made >lock")
+    project.task("a")
+    project.merge("a")
+    assert Path(project.tree, "lock").read_text(encoding="utf-8") == "made\n"
+    project.task("b", "lock", "committed\n")
+    assert project.merge("b").changed
+    assert (Path(project.tree, "lock").read_text(encoding="utf-8"), project.setups) == ("committed\n", 1)
+
+
 def test_a_setup_that_fails_without_the_work_having_changed_it_is_not_blamed_on_the_work(project):
     project.task("a")
     project.settings("true", setup="exit 3")
