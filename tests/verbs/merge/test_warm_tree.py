@@ -9,6 +9,7 @@ from fleet.errors.refused import NotMergeable, NotVerified, ProjectInUse
 from fleet.errors.tools import SetupFailed
 from fleet.resources.warm_tree import fingerprint, reset
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.merge.finisher import begin_finisher, order_for
 from fleet.verbs.projects import register
 from fleet.world.home import paths
 
@@ -53,6 +54,18 @@ class Prepared:
         """How often setup ran since the last task was left."""
         return len(self.log.read_text(encoding="utf-8").splitlines()) if self.log.exists() else 0
 
+    def leave_dead_merge(self, slug: str):
+        """Leave a finisher whose process died; return its verify command's process, which still runs in the tree."""
+        fleet, table = self.scene.open(), self.scene.machine.table
+        base, work = self.scene.git("rev-parse", "fleet/main", f"worker/{slug}").split()
+        order = order_for(fleet.context, PROJECT, slug, integration="fleet/main", base=base, work=work)
+        begin_finisher(fleet.context, order)
+        merger = self.scene.process_of(fleet)
+        marks = {"FLEET_DISPATCH_ID": order.dispatch, "FLEET_HOME": self.scene.home}
+        verify = table.spawn(merger.pid, ["verify"], environment=marks, cwd=self.tree)
+        table.exit(merger)
+        return verify
+
     def claims(self) -> list[str]:
         return [claim.state for claim in self.scene.fleet.claims.list(kind="warm_tree")]
 
@@ -76,6 +89,22 @@ def test_the_trial_of_a_review_uses_the_same_prepared_tree(project):
     project.task("a")
     tried = project.scene.open().reviews.rehearse(project=PROJECT, slug="a")
     assert (tried.ok, project.setups, project.claims()) == (True, 1, ["live"])
+
+
+@pytest.mark.parametrize("verb", ["merge", "rehearse"])
+@pytest.mark.parametrize("dies", [True, False])
+def test_nobody_verifies_in_the_tree_where_a_dead_merges_verify_still_runs(project, verb, dies):
+    project.task("a")
+    project.merge("a")
+    project.task("b")
+    project.task("c")
+    verify = project.leave_dead_merge("b")
+    verify.is_unkillable = not dies
+    fleet = project.scene.open()
+    act = fleet.merge.task if verb == "merge" else fleet.reviews.rehearse
+    act(project=PROJECT, slug="c")
+    is_running = verify in project.scene.machine.table.entries()
+    assert (is_running, project.setups) == ((False, 0) if dies else (True, 1))  # another tree is set up
 
 
 def test_setup_runs_again_when_a_file_that_it_depends_on_changed(project):
