@@ -31,7 +31,8 @@ def in_the_way(context: Context, project: str) -> InTheWay:
     context.project(project)
     rows = _dispatches(context, project)
     seat = context.store.read(lambda snapshot: seats.seat(snapshot, project))
-    working = [row.id for row in rows if row.slug is not None and row.ended_at is None]
+    unfinished = [row for row in rows if row.slug is not None and row.ended_at is None]
+    working = [row.id for row in unfinished if row.kind != "finisher"]  # a merge is no agent; its task is named
     return InTheWay(
         project=project,
         coordinator=seat.holder,
