@@ -76,7 +76,7 @@ def test_a_kept_branch_that_is_gone_is_not_replaced_by_the_current_one(scene, me
         lambda: keep_target(context, PROJECT, None),
         lambda: scene.fleet.merge.land(project=PROJECT, here=scene.repository),
     ):
-        with pytest.raises(TargetGone, match="the target old of .* is gone"):
+        with pytest.raises(TargetGone, match=r"the target old of .* is gone"):
             act()
     assert status(context).to_land == []
     assert scene.fleet.projects.targets(PROJECT).kept is None
