@@ -100,3 +100,11 @@ def test_commits_on_no_branch_are_rescued_under_a_free_name(scene):
     scene.git("branch", "rescued/a")
     assert named(scene) == f"git -C {tree} switch --create rescued/a-2"
     scene.git(*named(scene).split()[1:])
+
+
+def test_no_git_command_is_named_when_only_git_knows_the_branches(scene):
+    tree = fail_in_tree(scene, "checkout", "--quiet", "--detach")
+    assert named(scene).startswith(f"git -C {tree} ")
+    scene.git("branch", "saved", "worker/a")
+    scene.git("symbolic-ref", "refs/heads/worker/a", "refs/heads/saved")
+    assert named(scene) == f"fleet resume a -p {PROJECT}"

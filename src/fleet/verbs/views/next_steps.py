@@ -118,7 +118,8 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
     if branch == "gone" and not facts.has_bundle:
         branch = "unknown"  # no agent has begun yet
     head = refs.head_of(worktree)
-    tree = _tree(worktree, head, name)
+    # Without the branches no command can be named that would bring the worktree back.
+    tree: Tree = "unknown" if tips is None else _tree(worktree, head, name)
     is_ahead = False
     if tips and branch == "there" and tree in {"other branch", "no branch"}:
         tip = refs.head_commit(worktree)
