@@ -11,6 +11,8 @@ from fleet.errors.tools import GitRefused
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.finisher import begin_finisher, order_for
+from fleet.verbs.projects.clear import remove_files
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 
 TASK = {"project": PROJECT, "slug": "a"}
@@ -150,3 +152,28 @@ def test_interrupted_anywhere_the_project_is_still_known_and_the_next_try_goes_o
     assert [each.name for each in scene.fleet.projects.list()] == [PROJECT]
     leave(scene)
     assert not os.path.exists(f"{scene.home}/projects/{PROJECT}")
+
+
+def test_a_gate_is_removed_only_while_it_is_held(scene):
+    folder = paths.lock_folders(PROJECT)[0]
+    with scene.fleet.world.project_gate(PROJECT, "merge"):
+        [name] = [name for name in scene.fleet.files.names(folder) if name.startswith("merge")]
+    gate = f"{folder}/{name}"
+    free: list[bool] = []
+
+    class Looking:
+        def before(self, name: str) -> None:
+            if name == f"unlink {gate}":
+                free.append(FileLock(f"{scene.home}/{gate}", create=False).is_free())
+
+        def during(self, effect: str, pid: int) -> None: ...
+
+        def after(self, effect: str) -> None: ...
+
+    scene.fleet.world.funnel.watcher = Looking()
+    remove_files(scene.fleet.context, PROJECT)
+    scene.fleet.world.funnel.watcher = None
+    assert (free, os.path.exists(f"{scene.home}/{gate}")) == ([False], False)
+    with scene.fleet.world.project_gate(PROJECT, "merge"):
+        remove_files(scene.fleet.context, PROJECT)
+        assert os.path.exists(f"{scene.home}/{gate}")
