@@ -10,6 +10,9 @@ from fleet.errors.refused import ProjectInUse
 from fleet.errors.tools import GitRefused
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.merge.finisher import begin_finisher, order_for
+from fleet.verbs.projects.clear import remove_files
+from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
 
 TASK = {"project": PROJECT, "slug": "a"}
@@ -56,6 +59,32 @@ def test_who_does_not_end_is_left_and_said(scene):
     scene.agent(ident).ignores.add(signal.SIGTERM)
     [line] = scene.fleet.dispatches.stop_all(PROJECT).left
     assert line.startswith(f"agent {ident} of a: ")
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_persons_merge_is_no_agent_and_is_left_while_it_runs(scene, lives):
+    ident = scene.work("a")
+    work = scene.commit("a")
+    scene.report(ident, "a")
+    scene.exit(ident)
+    scene.fleet.sessions.settle(ident)
+    person = scene.open()
+    order = order_for(person.context, PROJECT, "a", integration="fleet/main", base=work, work=work)
+    begin_finisher(person.context, order)
+    process = scene.process_of(person)
+    if not lives:
+        scene.machine.table.exit(process)
+    assert scene.fleet.projects.in_the_way(PROJECT).agents == []
+    ended = scene.fleet.projects.down(PROJECT)
+    says = f"merge {order.dispatch} of a: it runs in process {process.pid}; let it end, or interrupt it there"
+    assert (ended.stopped, ended.left) == ([], [says] if lives else [])
+    assert scene.fleet.dispatches.stop_all(PROJECT).left == ended.left
+    assert (process in scene.machine.table.entries()) is lives
+    if lives:
+        with pytest.raises(ProjectInUse, match="it runs in process"):
+            scene.fleet.projects.clear(PROJECT)
+    else:
+        leave(scene)
 
 
 def test_a_project_goes_in_one_go_with_uncommitted_work_kept_and_another_untouched(scene, other):
@@ -123,3 +152,28 @@ def test_interrupted_anywhere_the_project_is_still_known_and_the_next_try_goes_o
     assert [each.name for each in scene.fleet.projects.list()] == [PROJECT]
     leave(scene)
     assert not os.path.exists(f"{scene.home}/projects/{PROJECT}")
+
+
+def test_a_gate_is_removed_only_while_it_is_held(scene):
+    folder = paths.lock_folders(PROJECT)[0]
+    with scene.fleet.world.project_gate(PROJECT, "merge"):
+        [name] = [name for name in scene.fleet.files.names(folder) if name.startswith("merge")]
+    gate = f"{folder}/{name}"
+    free: list[bool] = []
+
+    class Looking:
+        def before(self, name: str) -> None:
+            if name == f"unlink {gate}":
+                free.append(FileLock(f"{scene.home}/{gate}", create=False).is_free())
+
+        def during(self, effect: str, pid: int) -> None: ...
+
+        def after(self, effect: str) -> None: ...
+
+    scene.fleet.world.funnel.watcher = Looking()
+    remove_files(scene.fleet.context, PROJECT)
+    scene.fleet.world.funnel.watcher = None
+    assert (free, os.path.exists(f"{scene.home}/{gate}")) == ([False], False)
+    with scene.fleet.world.project_gate(PROJECT, "merge"):
+        remove_files(scene.fleet.context, PROJECT)
+        assert os.path.exists(f"{scene.home}/{gate}")

@@ -55,6 +55,7 @@
     │   ├── BranchBlocked              an existing branch's name prevents fleet's branch
     │   ├── NoCommit                   the target branch has no commit yet
     │   ├── DetachedHead               no branch is checked out, and no target is set
+    │   ├── TargetGone                 the branch that was kept as the target does not exist
     │   ├── BranchInUse                the integration branch is checked out
     │   ├── SetupFails                 a worktree could not be set up
     │   ├── Uncoordinated              the coordinator is dead or was stopped

@@ -112,6 +112,13 @@ class DetachedHead(Refused):
     hint = "check out a branch there, or set target in fleet.toml"
 
 
+class TargetGone(Refused):
+    """The branch that was kept as the target does not exist any more; fleet chooses no other one by itself."""
+
+    says = "the target {branch} of {path} is gone"
+    hint = "`fleet up --target BRANCH` chooses another; `git branch {branch} COMMIT` puts it back"
+
+
 class BranchInUse(Refused):
     """The integration branch is checked out, so that fleet cannot move it."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors.families import BadInput, Refused
+from fleet.errors.refused import TargetGone
 from fleet.model.results.projects import Chosen
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.merge.branches import keep_target
@@ -66,11 +67,31 @@ def test_with_a_detached_head_nothing_is_kept(scene):
     assert scene.fleet.projects.targets(PROJECT).kept is None
 
 
-def test_a_kept_branch_that_is_gone_gives_way_to_the_current_one(scene):
+def test_a_kept_branch_that_is_gone_is_not_replaced_by_the_current_one(scene, merged):
+    context, before = scene.fleet.context, scene.git("rev-parse", "main")
+    scene.git("branch", "old")
+    keep_target(context, PROJECT, "old")
+    scene.git("branch", "--delete", "old")
+    for act in (
+        lambda: keep_target(context, PROJECT, None),
+        lambda: scene.fleet.merge.land(project=PROJECT, here=scene.repository),
+    ):
+        with pytest.raises(TargetGone, match=r"the target old of .* is gone"):
+            act()
+    assert status(context).to_land == []
+    assert scene.fleet.projects.targets(PROJECT).kept is None
+    assert scene.git("rev-parse", "main") == before
+    assert keep_target(context, PROJECT, "main") == "main"
+    assert scene.fleet.merge.land(project=PROJECT, here=scene.repository).moved
+
+
+def test_no_integration_branch_is_made_from_the_current_branch_when_the_kept_one_is_gone(scene):
     scene.git("branch", "old")
     keep_target(scene.fleet.context, PROJECT, "old")
     scene.git("branch", "--delete", "old")
-    assert keep_target(scene.fleet.context, PROJECT, None) == "main"
+    with pytest.raises(TargetGone):
+        scene.work("a")
+    assert scene.git("symbolic-ref", "refs/fleet/target") == "refs/heads/old"
 
 
 def test_status_says_how_many_commits_wait_to_land(scene, merged):

@@ -9,6 +9,7 @@ from fleet.errors.refused import NotMergeable, NotVerified, ProjectInUse
 from fleet.errors.tools import SetupFailed
 from fleet.resources.warm_tree import fingerprint, reset
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.merge.finisher import begin_finisher, order_for
 from fleet.verbs.projects import register
 from fleet.world.home import paths
 
@@ -20,7 +21,7 @@ class Prepared:
         self.scene = scene
         self.log = Path(scene.root, "setups")
         self.tree = f"{scene.home}/{paths.warm_tree(PROJECT)}"
-        self.write(".gitignore", ".env\nmade\nfleet.toml\n.worktreeinclude\ncache\n")
+        self.write(".gitignore", ".env\nmade\nfleet.toml\n.worktreeinclude\ncache\nconfig/local.env\nshared\n")
         self.write("package.json", "1\n")
         scene.git("add", ".gitignore", "package.json")
         scene.git("commit", "--quiet", "--message=ground")
@@ -53,6 +54,18 @@ class Prepared:
         """How often setup ran since the last task was left."""
         return len(self.log.read_text(encoding="utf-8").splitlines()) if self.log.exists() else 0
 
+    def leave_dead_merge(self, slug: str):
+        """Leave a finisher whose process died; return its verify command's process, which still runs in the tree."""
+        fleet, table = self.scene.open(), self.scene.machine.table
+        base, work = self.scene.git("rev-parse", "fleet/main", f"worker/{slug}").split()
+        order = order_for(fleet.context, PROJECT, slug, integration="fleet/main", base=base, work=work)
+        begin_finisher(fleet.context, order)
+        merger = self.scene.process_of(fleet)
+        marks = {"FLEET_DISPATCH_ID": order.dispatch, "FLEET_HOME": self.scene.home}
+        verify = table.spawn(merger.pid, ["verify"], environment=marks, cwd=self.tree)
+        table.exit(merger)
+        return verify
+
     def claims(self) -> list[str]:
         return [claim.state for claim in self.scene.fleet.claims.list(kind="warm_tree")]
 
@@ -78,6 +91,22 @@ def test_the_trial_of_a_review_uses_the_same_prepared_tree(project):
     assert (tried.ok, project.setups, project.claims()) == (True, 1, ["live"])
 
 
+@pytest.mark.parametrize("verb", ["merge", "rehearse"])
+@pytest.mark.parametrize("dies", [True, False])
+def test_nobody_verifies_in_the_tree_where_a_dead_merges_verify_still_runs(project, verb, dies):
+    project.task("a")
+    project.merge("a")
+    project.task("b")
+    project.task("c")
+    verify = project.leave_dead_merge("b")
+    verify.is_unkillable = not dies
+    fleet = project.scene.open()
+    act = fleet.merge.task if verb == "merge" else fleet.reviews.rehearse
+    act(project=PROJECT, slug="c")
+    is_running = verify in project.scene.machine.table.entries()
+    assert (is_running, project.setups) == ((False, 0) if dies else (True, 1))  # another tree is set up
+
+
 def test_setup_runs_again_when_a_file_that_it_depends_on_changed(project):
     project.task("a")
     project.merge("a")
@@ -94,6 +123,82 @@ def test_a_changed_copy_of_the_checkout_is_copied_again_without_another_setup(pr
     project.merge("b")
     assert Path(project.tree, ".env").read_text(encoding="utf-8") == "another key\n"
     assert project.setups == 0
+
+
+class Linking:
+    """A project that copies config/local.env, with a task that makes config/ a link to a folder elsewhere."""
+
+    def __init__(self, project: Prepared) -> None:
+        self.project, self.scene = project, project.scene
+        self.elsewhere = Path(self.scene.root, "elsewhere")
+        self.elsewhere.mkdir()
+        self.file = self.elsewhere / "local.env"
+        self.file.write_text("theirs\n", encoding="utf-8")
+        project.settings("test -f made")
+        project.write(".worktreeinclude", "config/local.env\n")
+        Path(self.scene.repository, "config").mkdir()
+        project.write("config/local.env", "mine\n")
+
+    def task(self, slug: str) -> None:
+        ident = self.scene.work(slug)
+        tree = f"{self.scene.home}/{paths.worktree(PROJECT, slug)}"
+        os.unlink(f"{tree}/config/local.env")
+        os.rmdir(f"{tree}/config")
+        os.symlink(self.elsewhere, f"{tree}/config")
+        self.scene.git("add", "config", cwd=tree)
+        self.scene.commit(slug)
+        self.scene.report(ident, slug)
+        self.scene.exit(ident)
+        self.scene.fleet.sessions.settle(ident)
+
+
+def test_a_copy_never_follows_a_link_of_the_merged_work_out_of_the_tree(project):
+    linking = Linking(project)
+    linking.task("a")
+    project.merge("a")
+    assert os.path.islink(f"{project.tree}/config")
+    assert linking.file.read_text(encoding="utf-8") == "theirs\n"
+    os.unlink(f"{project.scene.repository}/config/local.env")
+    project.task("b")
+    project.merge("b")
+    assert linking.file.read_text(encoding="utf-8") == "theirs\n"
+    assert os.listdir(linking.elsewhere) == ["local.env"]
+
+
+def test_an_included_link_to_a_folder_is_copied_again_as_a_link(project):
+    linking = Linking(project)
+    project.write(".worktreeinclude", "shared\n")
+    os.symlink(linking.elsewhere, f"{project.scene.repository}/shared")
+    project.task("a")
+    project.merge("a")
+    os.unlink(f"{project.scene.repository}/shared")
+    os.symlink(f"{linking.elsewhere}/.", f"{project.scene.repository}/shared")
+    project.task("b")
+    assert project.merge("b").changed
+    assert os.readlink(f"{project.tree}/shared") == f"{linking.elsewhere}/."
+    assert os.listdir(linking.elsewhere) == ["local.env"]
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_verify_sees_the_file_that_the_work_tracks_and_not_the_checkouts_copy(project, used):
+    project.settings("grep -q key .env")
+    if used:
+        project.task("a")
+        project.merge("a")
+    ident = project.scene.work("b")
+    tree = f"{project.scene.home}/{paths.worktree(PROJECT, 'b')}"
+    Path(tree, ".env").write_text("broken\n", encoding="utf-8")
+    project.scene.git("add", "--force", ".env", cwd=tree)
+    project.scene.commit("b")
+    project.scene.report(ident, "b")
+    project.scene.exit(ident)
+    project.scene.fleet.sessions.settle(ident)
+    with pytest.raises(NotVerified, match="verify is red"):
+        project.merge("b")
+    assert Path(project.tree, ".env").read_text(encoding="utf-8") == "broken\n"
+    project.task("c")
+    assert project.merge("c").changed
+    assert Path(project.tree, ".env").read_text(encoding="utf-8") == "key\n"
 
 
 def test_what_the_last_verify_left_is_reset_but_for_ignored_and_copied_files(project):
@@ -122,6 +227,16 @@ def test_red_in_a_new_tree_parks_the_task_and_keeps_the_tree(project):
         project.merge("a")
     task = project.scene.fleet.tasks.show(project=PROJECT, slug="a")
     assert (task.status, task.stage, project.setups, project.claims()) == ("blocked", "fix", 1, ["live"])
+
+
+def test_work_that_commits_a_file_that_setup_made_is_merged_in_a_new_tree(project):
+    project.settings("test -f lock", setup=f"echo run >>{project.log}; test -f lock || echo made >lock")
+    project.task("a")
+    project.merge("a")
+    assert Path(project.tree, "lock").read_text(encoding="utf-8") == "made\n"
+    project.task("b", "lock", "committed\n")
+    assert project.merge("b").changed
+    assert (Path(project.tree, "lock").read_text(encoding="utf-8"), project.setups) == ("committed\n", 1)
 
 
 def test_a_setup_that_fails_without_the_work_having_changed_it_is_not_blamed_on_the_work(project):

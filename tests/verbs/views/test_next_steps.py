@@ -1,9 +1,16 @@
-"""The next steps of many tasks, over the simulated world: what they cost."""
+"""The next steps of tasks, over the simulated world: what they cost, and that git does what they name."""
 
 import os
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from fleet.errors.refused import ProjectInUse
 from fleet.testing.simulated.scene import PROJECT
+from fleet.world.home import paths
+
+TASK = {"project": PROJECT, "slug": "a"}
 
 
 class Counting:
@@ -64,3 +71,56 @@ def test_a_project_whose_settings_cannot_be_read_keeps_its_place_in_the_status(s
     assert failed.next_step is not None
     assert (failed.slug, failed.next_step.command) == ("a", None)
     assert fleet.tasks.show(project=PROJECT, slug="a").next_step == failed.next_step
+
+
+def fail_in_tree(scene, *words: str) -> str:
+    """Let an agent commit, run git in its worktree, and fail; return the worktree."""
+    ident, tree = scene.work("a"), f"{scene.home}/{paths.worktree(PROJECT, 'a')}"
+    scene.commit("a")
+    subprocess.run(["git", *words], cwd=tree, check=False, capture_output=True)
+    scene.exit(ident, 3)
+    scene.fleet.sessions.settle(ident)
+    return tree
+
+
+def named(scene) -> str:
+    return scene.open().tasks.show(**TASK).next_step.command
+
+
+def test_an_agent_goes_on_in_the_middle_of_a_rebase_and_the_tree_is_kept(scene):
+    tree = fail_in_tree(scene, "rebase", "--exec", "false", "HEAD~1")
+    assert "rebase in progress" in scene.git("status", cwd=tree)
+    assert scene.git("branch", "--show-current", cwd=tree) == ""
+    assert named(scene) == f"fleet resume a -p {PROJECT}"
+    ident = scene.fleet.dispatches.resume(f"{PROJECT}/a").id
+    scene.launch(ident)
+    assert (scene.agent(ident).cwd, "rebase in progress" in scene.git("status", cwd=tree)) == (tree, True)
+    with pytest.raises(ProjectInUse, match="a rebase is in progress in"):
+        scene.fleet.projects.clear(PROJECT)
+    assert os.path.exists(f"{tree}/work")
+    scene.git("rebase", "--abort", cwd=tree)
+    scene.fleet.projects.clear(PROJECT)
+    assert not os.path.exists(tree)
+
+
+def test_a_rebase_of_another_branch_is_not_the_tasks_own(scene):
+    tree = fail_in_tree(scene, "checkout", "--quiet", "-b", "mine")
+    subprocess.run(["git", "rebase", "--exec", "false", "HEAD~1"], cwd=tree, check=False, capture_output=True)
+    assert named(scene).startswith(f"git -C {tree} ")
+
+
+def test_commits_on_no_branch_are_rescued_under_a_free_name(scene):
+    tree = fail_in_tree(scene, "checkout", "--quiet", "--detach", "HEAD~1")
+    scene.git("commit", "--quiet", "--allow-empty", "--message=stray", cwd=tree)
+    assert named(scene) == f"git -C {tree} switch --create rescued/a"
+    scene.git("branch", "rescued/a")
+    assert named(scene) == f"git -C {tree} switch --create rescued/a-2"
+    scene.git(*named(scene).split()[1:])
+
+
+def test_no_git_command_is_named_when_only_git_knows_the_branches(scene):
+    tree = fail_in_tree(scene, "checkout", "--quiet", "--detach")
+    assert named(scene).startswith(f"git -C {tree} ")
+    scene.git("branch", "saved", "worker/a")
+    scene.git("symbolic-ref", "refs/heads/worker/a", "refs/heads/saved")
+    assert named(scene) == f"fleet resume a -p {PROJECT}"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from fleet.model.states import TaskStatus
 
-    # Where the task's worktree is: on its branch; on another branch; on no branch; removed; or git cannot say.
+    # Where the task's worktree is: on its branch, or in a rebase of it; on another branch; on no branch; removed; or git
+    # cannot say.
     Tree = Literal["there", "other branch", "no branch", "gone", "unknown"]
     Branch = Literal["there", "gone", "unknown"]
 
@@ -53,6 +54,7 @@ class TaskFacts(Value):
     integration: str = ""  # looked up for a branch that is gone; empty when the settings cannot be read
     branch: Branch = "unknown"
     tree: Tree = "unknown"
+    rescue: str = ""  # a name that no branch has, for commits that are on no branch
     is_ahead: bool = False  # the worktree is not on the task's branch, and has every commit of it
 
 
@@ -148,7 +150,7 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
         return None  # review and merge look at the branch only
     if tree == "no branch" and not facts.is_ahead and facts.branch == "there":
         says = f"its worktree is on no branch, with commits that {branch} does not have; this keeps them"
-        return _git(facts.worktree, f"switch --create rescued/{facts.slug}", says)
+        return _git(facts.worktree, f"switch --create {facts.rescue or f'rescued/{facts.slug}'}", says)
     if tree in {"no branch", "other branch"}:
         words = f"checkout -B {branch}" if facts.is_ahead or facts.branch == "gone" else f"checkout {branch}"
         return _git(facts.worktree, words, f"its worktree is not on {branch}; this brings it back")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _REASON = 300
 _SETUP_LIMIT = 3_600.0
+# The name of a copy until it is complete.
+_BESIDE = ".fleet-copy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,10 +46,25 @@ def prepare(world: World, wanted: Preparation) -> None:
 
 
 def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -> None:
-    """Copy files of the user's checkout into a worktree."""
+    """Copy files of the user's checkout into a worktree. A name that `is_place_for_file` refuses is left out."""
     for name in names:
-        source, target = os.path.join(repository, name), os.path.join(path, name)
-        world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
+        if is_place_for_file(path, name):
+            source, target = os.path.join(repository, name), os.path.join(path, name)
+            world.funnel.through("copy into worktree", lambda: _copy_file(source, target))  # noqa: B023 - called at once
+
+
+def is_place_for_file(tree: str, name: str) -> bool:
+    """Whether a file of this name can be written or removed in a tree, whose content an agent may have written.
+
+    False when a link or a file is where a folder of the name should be, and when the name itself is a folder.
+    """
+    folder, place = os.path.dirname(name), os.path.join(tree, name)
+    real = os.path.join(os.path.realpath(tree), folder).rstrip("/")
+    if os.path.realpath(os.path.join(tree, folder)) != real or (os.path.isdir(place) and not os.path.islink(place)):
+        return False
+    while not os.path.lexists(real):
+        real = os.path.dirname(real)
+    return os.path.isdir(real)
 
 
 def run_setup(world: World, wanted: Preparation) -> None:
@@ -64,9 +81,19 @@ def run_setup(world: World, wanted: Preparation) -> None:
 
 
 def _copy_file(source: str, target: str) -> None:
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
-        shutil.copy2(source, target, follow_symlinks=False)
+    """Copy a file or a link beside its place and move it there: an existing link is replaced, never followed."""
+    folder = os.path.dirname(target)
+    beside = f"{folder}/{_BESIDE}"
+    os.makedirs(folder, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(beside)  # somebody was killed while copying
+    try:
+        with contextlib.suppress(FileNotFoundError):  # the user deleted the file meanwhile
+            shutil.copy2(source, beside, follow_symlinks=False)
+            os.replace(beside, target)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(beside)
 
 
 def is_copy(source: str, target: str) -> bool:

@@ -1,7 +1,7 @@
 """Decide whether a task's worktree may be removed; everything that removes worktrees asks here.
 
 A worktree is kept when it has work that exists nowhere else: uncommitted changes, changes hidden from git by index
-flags, another repository inside it, or a `.git` that somebody made anew. Ignored files that may not be reproducible are
+flags, a rebase in progress, another repository inside it, or a `.git` that somebody made anew. Ignored files that may not be reproducible are
 moved to the trash first.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -19,6 +20,7 @@ from fleet.world.git.git import shown
 from fleet.world.git.ignored import Remains, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
+from fleet.world.git.refs import rebased_branch
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -45,13 +47,28 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
     ):
         return Go()
     try:
-        return _keep_foreign_repository(claim, world) or _verdict_on_files(claim, world, disposable)
+        return (
+            _keep_rebase(claim) or _keep_foreign_repository(claim, world) or _verdict_on_files(claim, world, disposable)
+        )
     except OSError as error:
         return Keep(reason=f"{claim.name} cannot be read: {error}")
     except errors.GitRefused as error:
         return Keep(reason=f"{claim.name} is not understood: {error}")
     except RecursionError:
         return Keep(reason=f"{claim.name} has folders that are too deep to be looked at")
+
+
+def is_rebasing(claim: Claim, branch: str | None) -> bool:
+    """Whether a worktree is on no branch because a rebase of the task's own branch waits there, for the next agent."""
+    return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data["branch"]
+
+
+def _keep_rebase(claim: Claim) -> Keep | None:
+    """Keep a worktree in the middle of a rebase: the commits that it has made are on no branch yet."""
+    if not rebased_branch(claim.name):
+        return None
+    ways = f"`git -C {shlex.quote(claim.name)} rebase --continue` or `--abort` ends it"
+    return Keep(reason=f"a rebase is in progress in {claim.name}: {ways}")
 
 
 def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:

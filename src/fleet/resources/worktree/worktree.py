@@ -23,7 +23,7 @@ from fleet.resources.worktree.branch_ownership import (
     may_delete_branch,
 )
 from fleet.resources.worktree.half_made import UNMADE, lock_prefix
-from fleet.resources.worktree.verdict import may_go
+from fleet.resources.worktree.verdict import is_rebasing, may_go
 from fleet.world.git.branch_in_use import branch_in_hand
 from fleet.world.git.nested.remove import take_out
 from fleet.world.home import paths
@@ -54,7 +54,10 @@ class Worktree:
         return place | {"branch_was_there": order.branch_was_there, "branch_mark": order.branch_mark}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` when git lists the worktree on its branch; a half-made one may be on no branch yet."""
+        """Return `ours` when git lists the worktree on its branch, or on none in a rebase that returns to its branch.
+
+        A half-made one may be on no branch yet.
+        """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
     def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
@@ -70,7 +73,7 @@ class Worktree:
         if claim.state in UNMADE:  # of another claim, or changed: somebody may have worked in it
             ours = half_made.is_locked_by(claim, here.locked, world) and not half_made.is_used(claim, world)
             return "ours" if ours else "foreign"
-        return "ours" if here.branch == claim.data["branch"] else "foreign"
+        return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the worktree, or complete a half-made one. WorktreeRefused when something else is at its path."""

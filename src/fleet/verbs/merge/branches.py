@@ -48,8 +48,8 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
 
 def _first_commit(context: Context, project: str, repository: str) -> tuple[str, str]:
     """Return the branch and the commit from which the integration branch is made; raise when there is no commit."""
-    git, set_target = context.world.git, context.setting("target", project)
-    target = _earlier_target(context, project, repository) or set_target or git.head_branch(repository)
+    git = context.world.git
+    target = context.setting("target", project) or _kept_target(context, repository) or git.head_branch(repository)
     commit = git.resolve(repository, head_ref(target)) if target else None
     why = why_no_commit(repository, target, commit)
     if why is not None or target is None or commit is None:
@@ -68,12 +68,6 @@ def check_integration(context: Context, project: str, repository: str) -> None:
         raise errors.BranchBlocked(branch=name, path=repository, why=why)
 
 
-def _earlier_target(context: Context, project: str, repository: str) -> str:
-    """Return the branch that the integration branch was created from earlier; empty when that branch does not exist."""
-    known = _followed_branch(context, project, repository)
-    return known if known and known in context.world.git.branches(repository, known) else ""
-
-
 def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
     """Refuse to move a branch that is checked out in a worktree, or that a rebase or bisect uses there."""
     if context.world.git.worktrees(repository) is None:
@@ -84,7 +78,10 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
-    """Return the branch that finished work lands on: the setting `target`, else the kept one, else that of the user's HEAD."""
+    """Return the branch that finished work lands on: the setting `target`, else the kept one, else that of the user's HEAD.
+
+    TargetGone when the kept one does not exist any more: the user's HEAD may be on any branch by now.
+    """
     name = context.setting("target", project) or _kept_target(context, repository)
     name = name or context.world.git.head_branch(repository)
     if not name:
@@ -95,7 +92,8 @@ def target_branch(context: Context, project: str, repository: str) -> str:
 def target_choice(context: Context, project: str) -> TargetChoice:
     """Return the target branch that is set or kept, and the branches that a person could choose."""
     repository, git = context.project(project).path, context.world.git
-    kept = context.setting("target", project) or _kept_target(context, repository)
+    followed = git.followed(repository)
+    kept = context.setting("target", project) or (followed if _is_there(context, repository, followed) else "")
     own = context.setting("integration", project)
     branches = [name for name in local_branches(git, repository) if name != own and not is_of_fleet(name)]
     return TargetChoice(kept=kept or None, current=git.head_branch(repository), branches=branches)
@@ -104,8 +102,8 @@ def target_choice(context: Context, project: str) -> TargetChoice:
 def keep_target(context: Context, project: str, wanted: str | None) -> str | None:
     """Keep the branch that finished work lands on, in a ref of the repository; the setting `target` decides if it is set.
 
-    Without a wanted branch, the one that was kept stays, or the user's current branch is kept. Return the target; None
-    when there is no current branch.
+    Without a wanted branch, the one that was kept stays (TargetGone when it does not exist any more); if none was kept,
+    it is the user's current branch. Return the target; None when there is no current branch.
     """
     repository, git = context.project(project).path, context.world.git
     told, current = context.setting("target", project), git.head_branch(repository)
@@ -126,9 +124,17 @@ def keep_target(context: Context, project: str, wanted: str | None) -> str | Non
 
 
 def _kept_target(context: Context, repository: str) -> str:
-    """Return the target that `fleet up` kept; empty when there is none, or its branch is gone."""
+    """Return the target that was kept; empty when none ever was. TargetGone when its branch does not exist any more."""
     kept = context.world.git.followed(repository)
-    return kept if kept and kept in context.world.git.branches(repository, kept) else ""
+    if kept and not _is_there(context, repository, kept):
+        raise errors.TargetGone(branch=kept, path=repository)
+    return kept
+
+
+def _is_there(context: Context, repository: str, branch: str) -> bool:
+    """Whether a branch exists. The user's current branch does, even without a commit."""
+    git = context.world.git
+    return bool(branch) and (branch in git.branches(repository, branch) or branch == git.head_branch(repository))
 
 
 def start_of_task(

@@ -72,7 +72,7 @@ def waiting_to_land(context: Context, project: str) -> ToLand | None:
         integration = context.setting("integration", project)
         target = target_branch(context, project, repository)
         tips = git.branches(repository, integration, target)
-    except (errors.BadSetting, errors.DetachedHead, errors.GitRefused, errors.NotTrusted, OSError):
+    except (errors.BadSetting, errors.DetachedHead, errors.GitRefused, errors.NotTrusted, errors.TargetGone, OSError):
         return None
     old, new = tips.get(target), tips.get(integration)
     commits = git.commits(repository, old, new) if old and new and old != new else None

@@ -9,6 +9,7 @@ from fleet.model.branches import task_ref
 from fleet.model.results.merge import Tried
 from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
+from fleet.verbs.merge.merge import finish_dead_merges
 from fleet.verbs.merge.tree.turn import merge_turn
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def rehearse(context: Context, project: str, slug: str) -> Tried:
     Waits while a merge of the project runs.
     """
     with merge_turn(context, project, [slug]):
+        finish_dead_merges(context, project)
         repository = context.project(project).path
         integration, base = integration_branch(context, project, repository)
         tip = context.world.git.resolve(repository, task_ref(slug))

@@ -31,7 +31,8 @@ def in_the_way(context: Context, project: str) -> InTheWay:
     context.project(project)
     rows = _dispatches(context, project)
     seat = context.store.read(lambda snapshot: seats.seat(snapshot, project))
-    working = [row.id for row in rows if row.slug is not None and row.ended_at is None]
+    unfinished = [row for row in rows if row.slug is not None and row.ended_at is None]
+    working = [row.id for row in unfinished if row.kind != "finisher"]  # a merge is no agent; its task is named
     return InTheWay(
         project=project,
         coordinator=seat.holder,
@@ -71,11 +72,23 @@ def remove_files(context: Context, project: str) -> None:
             files.unlink(name)
     locks = paths.lock_folders(project)
     for name in [f"{folder}/{name}" for folder in locks for name in files.names(folder)]:
-        if FileLock(f"{home}/{name}", create=False).is_free():
-            files.unlink(name)
+        _remove_lock(context, name)
     folders = [paths.project_folder(project, name) for name in paths.FOLDERS_OF_PROJECT]
     for folder in (*locks, *folders, f"{paths.PROJECTS}/{project}"):
         _remove_empty(context, f"{home}/{folder}")
+
+
+def _remove_lock(context: Context, name: str) -> None:
+    """Remove a lock file while holding it, so that nobody takes it in between; a held one stays."""
+    lock = FileLock(f"{context.world.home}/{name}", create=False)
+    try:
+        lock.take(0)
+    except OSError:  # it is held, gone, or no file that can be locked
+        return
+    try:
+        context.world.files.unlink(name)
+    finally:
+        lock.give()
 
 
 def _remove_empty(context: Context, path: str) -> None:

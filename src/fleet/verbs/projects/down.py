@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model.identity import Identity
 from fleet.model.results.projects import Down
+from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.verbs.coord import seat
 from fleet.verbs.dispatch.end import end
 
 if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch
     from fleet.verbs.context import Context
 
 _MOST_JOBS = 1_000
@@ -32,15 +35,20 @@ def down(context: Context, project: str) -> Down:
 
 
 def stop_all(context: Context, project: str, *, reason: str) -> Down:
-    """Stop every agent of a project that works on a task; their work is kept."""
+    """Stop every agent of a project that works on a task; their work is kept.
+
+    A merge or a trial that runs is no agent: it may be a person's own command, and is left. A dead one is settled.
+    """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     stopped, left = [], []
     for row in rows:
         if row.slug is None:
             continue
-        why = _stop(context, row.id, reason)
-        stopped += [] if why else [row.id]
-        left += [f"agent {row.id} of {row.slug}: {why}"] if why else []
+        is_merge = row.kind == "finisher"
+        why = _running_merge(context, row) if is_merge else ""
+        why = why or _stop(context, row.id, reason)
+        stopped += [] if why or is_merge else [row.id]
+        left += [f"{'merge' if is_merge else 'agent'} {row.id} of {row.slug}: {why}"] if why else []
     return Down(project=project, coordinator=None, stopped=stopped, left=left)
 
 
@@ -59,6 +67,22 @@ def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[
     except errors.OtherHost as error:
         return None, [error.spoken]
     return (ended.id, []) if ended.stopped else (None, [f"coordinator {ended.id}: {ended.why}"])
+
+
+def _running_merge(context: Context, row: Dispatch) -> str:
+    """Return why a merge is left; empty when its process is dead."""
+    process = Identity.parse(row.process or "")
+    life = context.world.processes.life(process)
+    match life:
+        case "dead":
+            return ""
+        case "alive":
+            where = f" in process {process.pid}" if process else ""
+            return f"it runs{where}; let it end, or interrupt it there"
+        case "unknown":
+            return "nobody can tell whether it runs"
+        case _:
+            return assert_never(life)
 
 
 def _stop(context: Context, ident: str, reason: str) -> str:

@@ -16,6 +16,7 @@ from fleet.store import queries as q
 from fleet.world.git import refs
 from fleet.world.home import paths
 
+_MOST_RESCUES = 50
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +119,8 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
     if branch == "gone" and not facts.has_bundle:
         branch = "unknown"  # no agent has begun yet
     head = refs.head_of(worktree)
-    tree = _tree(worktree, head, name)
+    # Without the branches no command can be named that would bring the worktree back.
+    tree: Tree = "unknown" if tips is None else _tree(worktree, head, name)
     is_ahead = False
     if tips and branch == "there" and tree in {"other branch", "no branch"}:
         tip = refs.head_commit(worktree)
@@ -130,15 +132,27 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
         branch=branch,
         tree=tree,
         is_ahead=is_ahead,
+        rescue=_free_name(project, f"rescued/{facts.slug}") if tree == "no branch" else "",
     )
 
 
+def _free_name(project: Project, wanted: str) -> str:
+    """Return a name that no branch has: the wanted one, or that with a number."""
+    names = (wanted, *(f"{wanted}-{number}" for number in range(2, _MOST_RESCUES)))
+    taken = refs.branches(refs.git_dir(project.path), names) or {}
+    return next((name for name in names if name not in taken), wanted)
+
+
 def _tree(worktree: str, head: str | None, branch: str) -> Tree:
-    """Return where a worktree is. `head` is what its HEAD says; None when it cannot be read."""
+    """Return where a worktree is. `head` is what its HEAD says; None when it cannot be read.
+
+    In the middle of a rebase it counts as on the branch that the rebase returns to: git would refuse to check out
+    anything, and the next agent goes on there.
+    """
     if head is None:
         return "unknown" if os.path.lexists(worktree) else "gone"
     if not head.startswith("ref:"):
-        return "no branch"
+        return "there" if refs.rebased_branch(worktree) == branch else "no branch"
     return "there" if head.removeprefix("ref:").strip() == head_ref(branch) else "other branch"
 
 

@@ -24,6 +24,8 @@ STATUS_LIMIT = 60.0
 _STATUS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status")
 _ALL = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
 _SIGKILL = 9
+# What git leaves in a worktree's own directory while a rebase waits there.
+_REBASES = ("rebase-merge", "rebase-apply")
 _LENGTHS = frozenset((40, 64))
 _HEX = frozenset("0123456789abcdef")
 
@@ -79,6 +81,16 @@ def head_of(worktree: str) -> str | None:
         return None if own is None else (_text(f"{own}/HEAD") or "").strip() or None
     except (OSError, ValueError):
         return None
+
+
+def rebased_branch(worktree: str) -> str:
+    """Return the branch that a linked worktree returns to after the rebase in progress there; empty when there is none."""
+    try:
+        own = _entry(worktree)
+        told = [_text(f"{own}/{name}/head-name") for name in _REBASES] if own else []
+    except (OSError, ValueError):
+        return ""
+    return branch_in(next(filter(None, told), "").strip())
 
 
 def head_commit(worktree: str) -> str | None:

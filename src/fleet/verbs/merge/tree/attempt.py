@@ -72,10 +72,18 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
 
 
 def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Merge, prepare and verify in the project's warm tree. A tree that git cannot reset is made anew first."""
+    """Merge, prepare and verify in the project's warm tree. A tree that git cannot reset or merge in is made anew first.
+
+    A file that an earlier setup made is kept by the reset: git refuses to merge the work that commits this file.
+    """
     if warm.used and not _is_reset(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
-    made = _merge(context, attempt, warm.claim)
+    try:
+        made = _merge(context, attempt, warm.claim)
+    except errors.GitRefused:
+        if not warm.used:
+            raise
+        return _merge_in_new(context, attempt, warm)
     check_out_submodules(context, attempt.first, warm.claim.name)
     if attempt.wanted is not None:
         wanted = replace(attempt.wanted, path=warm.claim.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -12,7 +13,8 @@ from fleet.resources.worktree.prepare import (
     copy_files,
     files_to_include,
     is_copy,
-    prepare,
+    is_place_for_file,
+    run_setup,
 )
 from fleet.store import bundles
 from fleet.verbs.merge.tree.warm import note
@@ -20,6 +22,8 @@ from fleet.world.git.ignored import digest
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fleet.resources.kind import Order
     from fleet.verbs.context import Context
     from fleet.verbs.merge.tree.warm import Warm
@@ -60,8 +64,21 @@ def _setup_command(context: Context, order: Order) -> str | None:
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
     """Prepare a tree that nobody has used. NotVerified when the merged work broke the setup command."""
+    tracked = context.world.proofs.files_at(order.repository, commit)
+    wanted = _without_tracked(wanted, tracked)
+    copy_files(context.world, wanted.repository, wanted.path, wanted.copies)
+    _run_setup(context, order, wanted, commit)
+
+
+def _without_tracked(wanted: Preparation, tracked: Mapping[str, str]) -> Preparation:
+    """Leave out the copies of files that the merged work tracks: verify has to see the merged ones."""
+    return replace(wanted, copies=tuple(name for name in wanted.copies if name not in tracked))
+
+
+def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
+    """Run the setup command, and end what it leaves running. NotVerified when the merged work broke it."""
     try:
-        prepare(context.world, wanted)
+        run_setup(context.world, wanted)
     except errors.SetupFailed as error:
         _blame_changed_setup(context, order, wanted, commit, error)
         raise
@@ -74,42 +91,44 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
 
     NotVerified or SetupFailed when the command fails.
     """
+    tracked = context.world.proofs.files_at(order.repository, commit)
+    wanted = _without_tracked(wanted, tracked)
     copied = list(wanted.copies)
-    _sync_copies(context, warm, wanted)
-    needed = _fingerprint_at(context, order, wanted, commit)
+    _sync_copies(context, warm, wanted, tracked)
+    needed = _fingerprint(context, order, wanted, tracked)
     if warm.prepared == needed and warm.claim.data.get("copied") == copied:
         return warm
     # Until it is prepared to the end it counts as not prepared: a killed setup is repeated.
     before = list(warm.claim.data.get("made", []))
     warm = note(context, warm, prepared="", copied=copied, made=before)
-    prepare_bare(context, order, wanted, commit)
+    _run_setup(context, order, wanted, commit)
     made = [name for name in untracked(context.world, wanted.path) if name not in wanted.copies]
     return note(context, warm, prepared=needed, copied=copied, made=made)
 
 
-def _sync_copies(context: Context, warm: Warm, wanted: Preparation) -> None:
+def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Mapping[str, str]) -> None:
     """Copy again what differs from the user's checkout; remove copies of files that it does not have any more."""
     differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
     copy_files(context.world, wanted.repository, wanted.path, differ)
-    for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies):
+    for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies) - set(tracked):
         path = f"{wanted.path}/{name}"
-        if os.path.lexists(path):
+        if os.path.lexists(path) and is_place_for_file(wanted.path, name):
             context.world.funnel.through("remove copy", lambda: os.unlink(path))  # noqa: B023 - called at once
 
 
-def _fingerprint_at(context: Context, order: Order, wanted: Preparation, commit: str) -> str:
+def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: Mapping[str, str]) -> str:
     """Return the fingerprint of a setup at a commit: its command, and the files that it depends on."""
     patterns = list(context.setting("worktree.setup_files", order.project))
-    files = context.world.proofs.files_at(order.repository, commit)
     copies = {name: digest(f"{order.repository}/{name}") for name in wanted.copies}
-    return fingerprint(wanted.setup, files | copies, patterns)
+    return fingerprint(wanted.setup, {**copies, **tracked}, patterns)
 
 
 def _blame_changed_setup(
     context: Context, order: Order, wanted: Preparation, commit: str, error: errors.SetupFailed
 ) -> None:
     """Raise NotVerified when the merged work changed what setup depends on; otherwise it is not the work's fault."""
-    before, after = (_fingerprint_at(context, order, wanted, each) for each in (order.base or commit, commit))
+    trees = [context.world.proofs.files_at(order.repository, each) for each in (order.base or commit, commit)]
+    before, after = (_fingerprint(context, order, wanted, tracked) for tracked in trees)
     if before != after:
         advice = f"`fleet task retry {order.slug}` lets an agent fix it"
         raise errors.NotVerified(

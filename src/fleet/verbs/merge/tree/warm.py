@@ -126,7 +126,11 @@ def _is_usable(context: Context, claim: Claim) -> bool:
 
 
 def _may_be_in_use(context: Context, project: str) -> bool:
-    """Whether a finisher of the project may still work in the tree: nobody can tell whether its process lives."""
+    """Whether the verify command of another finisher may still run in the tree.
+
+    The caller holds the merge gate, so that the finishers that live are its own. One that is dead and not settled may
+    have left its command running; so may one of which nobody can tell whether it lives.
+    """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     finishers = [row for row in rows if row.kind == "finisher" and is_own(context, row)]
-    return any(context.world.processes.life(Identity.parse(row.process or "")) == "unknown" for row in finishers)
+    return any(context.world.processes.life(Identity.parse(row.process or "")) != "alive" for row in finishers)
