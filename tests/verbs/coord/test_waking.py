@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.errors.contested import TickInProgress
 from fleet.errors.refused import NotAllowed
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
@@ -89,6 +90,34 @@ def test_an_idle_coordinator_is_woken_for_a_new_task_once(scene):
     scene.clock.wait(9 * MINUTE / SECOND)
     assert watched(scene, ident) == []
     assert len(scene.pane(ident).typed) == 1
+
+
+def test_a_wake_that_came_to_nothing_is_repeated_after_a_time(scene):
+    ident = seated(scene)
+    add(scene, "parser")
+    watched(scene, ident)
+    scene.clock.wait(10 * MINUTE / SECOND)
+    assert watched(scene, ident) == [f"woke {ident}: task parser is ready"]
+
+
+def test_a_tick_waits_for_a_look_of_the_watch(scene, monkeypatch):
+    ident = seated(scene)
+    gate = scene.fleet.world.project_gate(PROJECT, "coordinator")
+    gate.take()
+    wait = scene.clock.wait
+
+    def look_ends(seconds: float) -> None:
+        gate.give()
+        wait(seconds)
+
+    monkeypatch.setattr(scene.clock, "wait", look_ends)
+    assert ticked(scene, ident) == []
+
+
+def test_a_tick_that_waited_in_vain_says_so(scene):
+    ident = seated(scene)
+    with scene.fleet.world.project_gate(PROJECT, "coordinator"), pytest.raises(TickInProgress):
+        ticked(scene, ident)
 
 
 def test_what_its_own_tick_told_it_does_not_wake_it(scene):

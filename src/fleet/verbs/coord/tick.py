@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
+# How many seconds a tick waits for the gate: the watch holds it while it looks, which does not do a tick's work.
+_GATE_WAIT = 5.0
+
+
 @dataclass(slots=True)
 class Steps:
     """The results of a tick's steps, as lines: what was done, and what failed."""
@@ -60,7 +64,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     gate = context.world.project_gate(project, "coordinator")
     try:
-        gate.take()
+        gate.take(wait=_GATE_WAIT)
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
