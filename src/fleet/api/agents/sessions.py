@@ -47,6 +47,6 @@ class Sessions(Part):
         """Start fleet's own coordinator again when this was the loop in a seat, and it has died."""
         projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
         if projects:
-            from fleet.verbs.coord.seat import restart_if_dead_loop
+            from fleet.verbs.coord.restart import restart_if_dead_loop
 
             restart_if_dead_loop(self._by.context, projects[0].project)

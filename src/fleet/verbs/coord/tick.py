@@ -21,7 +21,7 @@ from fleet.verbs.coord.briefing import briefing, hand_out_messages
 from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
-from fleet.verbs.coord.seat import restart_dead_loops
+from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
