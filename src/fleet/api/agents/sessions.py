@@ -41,6 +41,7 @@ class Sessions(Part):
             self._by.clock.wait(_BETWEEN_LOOKS)
         if ended.settled:
             self._restart_coordinator(ident)
+            self._start_missing_watch(ident)
         return ended
 
     def _restart_coordinator(self, ident: str) -> None:
@@ -50,3 +51,10 @@ class Sessions(Part):
             from fleet.verbs.coord.restart import restart_if_dead_loop
 
             restart_if_dead_loop(self._by.context, projects[0].project)
+
+    def _start_missing_watch(self, ident: str) -> None:
+        """Start the process that wakes the coordinator of the agent's project if it has died: it would tell of this end."""
+        from fleet.verbs.coord.wake import start_watch
+        from fleet.verbs.dispatch.find import journal
+
+        start_watch(self._by.context, journal(self._by.context, ident).project)

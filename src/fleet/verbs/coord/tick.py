@@ -112,6 +112,7 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
     steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
+    steps.run("other watches", lambda: wake.start_missing_watches(context, besides=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 
