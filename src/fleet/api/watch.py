@@ -28,42 +28,64 @@ _GONE = (errors.StoreReplaced, errors.StoreGone, errors.HomeMoved, errors.HomeCo
 class Watch:
     """The watch of one project's coordinator."""
 
-    def __init__(self, project: str, say: Callable[[str], None]) -> None:
+    def __init__(self, project: str, say: Callable[[str], None], clock: Clock | None = None) -> None:
         self._project = project
         self._say = say
-        self._clock = Clock()
+        self._clock = clock or Clock()
         self._seen = -1
         self._next = 0.0
+        self._trouble: str | None = None
+        self._gate: Gate | None = None
+        self._is_over = False
 
     def run(self) -> None:
         """Wake the coordinator until nobody has to be woken. Return at once while another watch of the project runs."""
-        while self._is_needed():
-            with Fleet.open(actor=ACTOR) as fleet:
-                gate = wake.watch_gate(fleet.context, self._project)
-            if not self._watch_at_gate(gate):
-                return
+        while not self._is_over and self._persist(self._begin):
+            try:
+                while self._persist(self._look_if_due):
+                    self._clock.wait(_POLL)
+            finally:
+                self._end()
 
-    def _is_needed(self) -> bool:
-        """Whether an agent coordinates. Asked again after the gate was given: a new one may have found it held."""
+    def _persist(self, act: Callable[[], bool]) -> bool:
+        """Do something, again and again while it fails, and return its answer. False when nothing is left to watch."""
+        while True:
+            try:
+                return act()
+            except _GONE as error:
+                self._say(f"{error}; this process ends")
+                self._is_over = True
+                return False
+            except Exception as error:  # noqa: BLE001 - the next try may succeed
+                self._meet(f"{type(error).__name__}: {error}")
+
+    def _meet(self, trouble: str) -> None:
+        """Print a trouble, once, and wait. It is recorded before the next look: it may be the store that fails."""
+        if trouble != self._trouble:
+            self._say(f"the coordinator cannot be woken: {trouble}")
+        self._trouble, self._seen = trouble, -1
+        self._clock.wait(_AFTER_TROUBLE)
+
+    def _begin(self) -> bool:
+        """Take the gate. False when another watch holds it, or when no agent coordinates.
+
+        Asked again after the gate was given: a new coordinator may have found it held.
+        """
         with Fleet.open(actor=ACTOR) as fleet:
-            return bool(wake.watched_coordinators(fleet.context, self._project))
-
-    def _watch_at_gate(self, gate: Gate) -> bool:
-        """Watch while holding the gate. Return False when another watch holds it, or when the home or project is gone."""
+            if not wake.watched_coordinators(fleet.context, self._project):
+                return False
+            gate = wake.watch_gate(fleet.context, self._project)
         try:
             gate.take(wait=_GATE_WAIT)
         except errors.GateHeld as error:
             self._say(f"{error}: it wakes the coordinator of {self._project}")
             return False
-        try:
-            while self._look_if_due():
-                self._clock.wait(_POLL)
-        except _GONE as error:
-            self._say(f"{error}; this process ends")
-            return False
-        finally:
-            gate.give()
+        self._gate = gate
         return True
+
+    def _end(self) -> None:
+        if self._gate is not None:
+            self._gate.give()
 
     def _look_if_due(self) -> bool:
         """Look if something changed or the interval has passed. Return False when there is nobody to wake."""
@@ -71,24 +93,20 @@ class Watch:
             newest = fleet.operations.newest()
             if newest == self._seen and self._clock.ticks() < self._next:
                 return True
+            self._next = self._clock.ticks() + duration(fleet.context.setting("tick_every")) / SECOND
             self._seen = newest
             return self._look(fleet)
 
     def _look(self, fleet: Fleet) -> bool:
-        """Look once. Print and record what failed: the next look tries again. Return False when there is nobody to wake."""
+        """Look once, and record what failed since the last look that succeeded. Return False when there is nobody to wake."""
+        if self._trouble is not None:
+            wake.note_trouble(fleet.context, self._project, self._trouble)
         try:
-            self._next = self._clock.ticks() + duration(fleet.context.setting("tick_every")) / SECOND
             lines = fleet.coord.watch(self._project)
-            wake.note_trouble(fleet.context, self._project, None)
-        except _GONE:
-            raise
         except errors.NotSeated:
             return True  # the seat has changed hands in this moment: the next look sees who has it
-        except Exception as error:  # noqa: BLE001 - the next look may succeed
-            self._say(f"the coordinator cannot be woken: {type(error).__name__}: {error}")
-            wake.note_trouble(fleet.context, self._project, f"{type(error).__name__}: {error}")
-            self._next = self._clock.ticks() + _AFTER_TROUBLE
-            return True
+        wake.note_trouble(fleet.context, self._project, None)
+        self._trouble = None
         for line in lines or ():
             self._say(line)
         return lines is not None

@@ -36,10 +36,10 @@ class ReplaceInProgress(Contested):
 
 
 class TickInProgress(Contested):
-    """Another process is running a tick of the project."""
+    """Another process is running a tick of the project, or its watch looks for longer than a tick waits."""
 
-    says = "another tick of project {project!r} is in progress ({holder}); nothing was changed"
-    hint = "it does the same work; tick again when it is over"
+    says = "another tick or watch of project {project!r} is at work ({holder}); nothing was changed"
+    hint = "tick again when it is over"
 
 
 class ResumeInProgress(Contested):

@@ -144,7 +144,7 @@ class NotWoken(Refused):
     """The agent that coordinates the project cannot be woken when there is something to do."""
 
     says = "its coordinator {holder} cannot be woken: {why}"
-    hint = "`fleet attach {holder}` joins it; `fleet up` in the repository tries to wake it again"
+    hint = "`fleet attach {holder}` joins it; `fleet up` in the repository starts what wakes it"
 
 
 class EngineMissing(Refused):

@@ -60,6 +60,30 @@ def test_a_tick_is_due_after_its_time_while_agents_are_at_work():
     assert news(situation(since=10_000), []) == []
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ready": ["t"]},
+        {"to_merge": ["t"]},
+        {"to_mend": ["t"]},
+        {"to_review": ["t"]},
+        {"handoffs": ["0a1b2c3d"]},
+        {"reported": {"0a1b2c3d": "done"}},
+    ],
+)
+def test_what_waits_for_a_tick_is_said_again_after_its_time_although_no_agent_works(given):
+    told = list(things_to_do(situation(**given)))
+    assert news(situation(since=599, **given), told) == []
+    assert len(news(situation(since=600, **given), told)) == 1
+
+
+def test_what_waits_for_a_person_is_not_said_again():
+    found = situation(
+        since=600, trouble=[Trouble(task="t", status="failed", reason="no")], to_review=["u"], agent_reviews=False
+    )
+    assert news(found, list(things_to_do(found))) == []
+
+
 def test_the_message_names_the_command_and_stays_short():
     text = wake_text([f"task t{n} is ready" for n in range(20)])
     assert "`fleet coord tick`" in text

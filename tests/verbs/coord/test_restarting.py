@@ -4,12 +4,14 @@ import shutil
 
 import pytest
 
-from fleet.model.dispatch.seat_steps import may_restart
+from fleet.errors.refused import NotProven
+from fleet.errors.superseded import NotSeated
+from fleet.model.dispatch.seat_steps import is_own_loop, may_restart
 from fleet.model.text.times import MINUTE
 from fleet.store import queries as q
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
-from fleet.verbs.coord.seat import restart_dead_loops
+from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.dispatch.plan import Wanted
 
 AGAIN = ("coord", "start", "-p", PROJECT)
@@ -32,7 +34,7 @@ def other_project(scene: SimulatedScene) -> None:
 
 
 def restarts(scene: SimulatedScene) -> int:
-    return scene.machine.started.count(AGAIN)
+    return sum(words[: len(AGAIN)] == AGAIN for words in scene.machine.started)
 
 
 def test_a_tick_of_another_project_starts_a_dead_loop_again(scene):
@@ -86,21 +88,78 @@ def test_a_reboot_is_noticed_by_whoever_looks_first(scene):
     assert restart_dead_loops(scene.fleet.context, besides=PROJECT) == []
 
 
+def test_one_that_died_at_its_start_is_not_started_again_however_late_anybody_looks(scene):
+    ident = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")).id
+    scene.launch(ident)
+    scene.exit(ident, 1)
+    assert scene.fleet.sessions.settle_soon(ident).settled
+    scene.clock.wait(3600)
+    assert restart_dead_loops(scene.fleet.context) == []
+    assert restarts(scene) == 0
+    (said,) = scene.fleet.views.status().in_the_way
+    assert said.kind == "Uncoordinated"
+
+
+def test_starts_that_come_to_nothing_are_counted_and_end(scene):
+    ident = seated(scene)
+    scene.exit(ident, 1)
+    for _ in range(10):
+        restart_dead_loops(scene.fleet.context)
+        assert restart_dead_loops(scene.fleet.context) == [], "one is under way"
+        scene.clock.wait(61)
+    assert restarts(scene) == scene.fleet.context.setting("limits.failed_spawns")
+    assert scene.machine.started[-1] == (*AGAIN, "--after", ident)
+    assert [each.kind for each in scene.fleet.views.status().in_the_way] == ["Uncoordinated"]
+    with pytest.raises(NotProven):
+        scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet"))
+    assert len(restart_dead_loops(scene.fleet.context)) == 1, "a person has tried it since"
+
+
+def test_nothing_is_started_while_somebody_starts_a_coordinator(scene):
+    scene.exit(seated(scene), 1)
+    with scene.fleet.world.project_gate(PROJECT, "coord-spawn"):
+        assert restart_dead_loops(scene.fleet.context) == []
+    assert len(restart_dead_loops(scene.fleet.context)) == 1
+
+
+def test_a_start_after_one_that_was_stopped_meanwhile_starts_nothing(scene):
+    ident = seated(scene)
+    scene.exit(ident, 1)
+    assert len(restart_dead_loops(scene.fleet.context)) == 1
+    scene.fleet.coord.stop(PROJECT, "enough")
+    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
+    with pytest.raises(NotSeated):
+        scene.fleet.coord.start(wanted, after=ident)
+    assert scene.fleet.coord.show(PROJECT).holder is None
+    assert scene.fleet.coord.show(PROJECT).candidate is None
+
+
 @pytest.mark.parametrize(
-    ("engine", "asked_for", "ran", "again"),
+    ("engine", "asked_for", "own"),
+    [("fleet", None, True), ("fleet", "stop", False), ("claude", None, False), (None, None, False)],
+)
+def test_who_is_started_again(engine, asked_for, own):
+    seat = q.Seat(project=PROJECT, holder="0a1b2c3d", epoch=1, candidate=None, deadline=None)
+    assert is_own_loop(seat, engine=engine, asked_for=asked_for) is own
+    followed = seat.replaced(candidate="99999999")
+    assert is_own_loop(followed, engine=engine, asked_for=asked_for) is False
+
+
+@pytest.mark.parametrize(
+    ("last", "ran", "again"),
     [
-        ("fleet", None, MINUTE, True),
-        ("fleet", None, MINUTE - 1, False),
-        ("fleet", "stop", MINUTE, False),
-        ("claude", None, MINUTE, False),
-        (None, None, MINUTE, False),
+        (None, MINUTE, True),
+        (None, MINUTE - 1, False),
+        (("0a1b2c3d", 1, 50), MINUTE, False),
+        (("0a1b2c3d", 2, 0), MINUTE, True),
+        (("0a1b2c3d", 3, 0), 60 * MINUTE, False),
+        (("99999999", 3, 0), 9 * MINUTE, False),
+        (("99999999", 3, 0), 10 * MINUTE, True),
     ],
 )
-def test_who_is_started_again(engine, asked_for, ran, again):
-    seat = q.Seat(project=PROJECT, holder="0a1b2c3d", epoch=1, candidate=None, deadline=None)
-    assert may_restart(seat, engine=engine, asked_for=asked_for, ran=ran) is again
-    followed = seat.replaced(candidate="99999999")
-    assert may_restart(followed, engine=engine, asked_for=asked_for, ran=ran) is False
+def test_how_often_it_is_started_again(last, ran, again):
+    row = last and q.Restarts(project=PROJECT, holder=last[0], tries=last[1], at=last[2])
+    assert may_restart(row, holder="0a1b2c3d", ran=ran, now=MINUTE, most=3) is again
 
 
 def test_a_stopped_coordinator_is_said_while_work_is_ready(scene):

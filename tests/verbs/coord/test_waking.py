@@ -1,16 +1,23 @@
 """An agent that coordinates is woken for news, once for each thing, and never while a turn of it runs."""
 
+import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from fleet.api import watch as api_watch
+from fleet.api.fleet import Fleet
+from fleet.errors.contested import TickInProgress
 from fleet.errors.refused import NotAllowed
+from fleet.errors.store import StoreGone, StoreUnreachable
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.context import Context
 from fleet.verbs.coord import wake
 from fleet.verbs.dispatch.plan import Wanted
 
@@ -89,6 +96,34 @@ def test_an_idle_coordinator_is_woken_for_a_new_task_once(scene):
     scene.clock.wait(9 * MINUTE / SECOND)
     assert watched(scene, ident) == []
     assert len(scene.pane(ident).typed) == 1
+
+
+def test_a_wake_that_came_to_nothing_is_repeated_after_a_time(scene):
+    ident = seated(scene)
+    add(scene, "parser")
+    watched(scene, ident)
+    scene.clock.wait(10 * MINUTE / SECOND)
+    assert watched(scene, ident) == [f"woke {ident}: task parser is ready"]
+
+
+def test_a_tick_waits_for_a_look_of_the_watch(scene, monkeypatch):
+    ident = seated(scene)
+    gate = scene.fleet.world.project_gate(PROJECT, "coordinator")
+    gate.take()
+    wait = scene.clock.wait
+
+    def look_ends(seconds: float) -> None:
+        gate.give()
+        wait(seconds)
+
+    monkeypatch.setattr(scene.clock, "wait", look_ends)
+    assert ticked(scene, ident) == []
+
+
+def test_a_tick_that_waited_in_vain_says_so(scene):
+    ident = seated(scene)
+    with scene.fleet.world.project_gate(PROJECT, "coordinator"), pytest.raises(TickInProgress):
+        ticked(scene, ident)
 
 
 def test_what_its_own_tick_told_it_does_not_wake_it(scene):
@@ -228,3 +263,111 @@ def test_a_trouble_of_the_watch_is_shown_where_a_person_looks(scene):
     assert scene.fleet.coord.show(PROJECT).wake_trouble == "no tmux"
     (obstacle,) = scene.fleet.views.status().in_the_way
     assert f"its coordinator {ident} cannot be woken: no tmux" in obstacle.text
+
+
+class Opened:
+    """What opens the home for a watch: the scene's fleet, after the errors that it is to meet first."""
+
+    def __init__(self, scene: SimulatedScene, *errors: Exception) -> None:
+        self.scene = scene
+        self.errors = list(errors)
+
+    @contextmanager
+    def open(self, actor: str) -> Iterator[Fleet]:
+        assert actor == api_watch.ACTOR
+        if self.errors:
+            raise self.errors.pop(0)
+        yield self.scene.fleet
+
+
+def run_watch(scene: SimulatedScene, monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> list[str]:
+    """Run a watch that meets these errors until its coordinator has ended. Return what it printed."""
+    said: list[str] = []
+    opened = Opened(scene, *errors)
+    monkeypatch.setattr(api_watch, "Fleet", opened)
+    api_watch.Watch(PROJECT, said.append, scene.clock).run()
+    assert opened.errors == []
+    return said
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_the_watch_outlives_a_store_that_fails_for_a_while_and_records_that(scene, monkeypatch, after):
+    ident = seated(scene)
+    add(scene, "parser")
+    troubles: list[str | None] = []
+    note, looked = wake.note_trouble, wake.watch
+
+    def noted(context: Context, project: str, trouble: str | None) -> None:
+        troubles.append(trouble)
+        note(context, project, trouble)
+
+    def look(context: Context, project: str) -> list[str] | None:
+        lines = looked(context, project)
+        if lines:
+            scene.exit(ident)
+        return lines
+
+    monkeypatch.setattr(wake, "note_trouble", noted)
+    monkeypatch.setattr(wake, "watch", look)
+    failing = [StoreUnreachable(url="db", why="no route"), StoreUnreachable(url="db", why="no route"), OSError("disk")]
+    said = run_watch(scene, monkeypatch, *failing[after:])
+    assert [line for line in said if line.startswith("woke")] == [f"woke {ident}: task parser is ready"]
+    assert len([line for line in said if "cannot be woken" in line]) == len({str(each) for each in failing[after:]})
+    assert troubles[:2] == ["OSError: disk", None]
+    assert wake.watch_gate(scene.fleet.context, PROJECT).is_free()
+
+
+def test_the_watch_ends_when_the_store_is_gone(scene, monkeypatch):
+    seated(scene)
+    (line,) = run_watch(scene, monkeypatch, StoreGone(home="h", database="d", store="s"))
+    assert line.endswith("this process ends")
+
+
+def test_a_missing_watch_is_started_by_the_tick_of_another_project_and_by_the_end_of_an_agent(scene):
+    watching = ("coord", "watch", "-p", PROJECT)
+    seated(scene)
+    worker = scene.work("a")
+    shutil.copytree(scene.repository, f"{scene.root}/other")
+    scene.fleet.projects.register(f"{scene.root}/other", "other")
+    wanted = Wanted(project="other", slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+    neighbour = scene.fleet.coord.start(wanted).id
+    scene.launch(neighbour)
+    before = scene.machine.started.count(watching)
+    with wake.watch_gate(scene.fleet.context, PROJECT), scene.speaking(neighbour) as fleet:
+        assert fleet.coord.tick("other").done == []
+    with scene.speaking(neighbour) as fleet:
+        assert fleet.coord.tick("other").done == [f"started the process that wakes the coordinator of {PROJECT}"]
+    scene.exit(worker)
+    assert scene.fleet.sessions.settle_soon(worker).settled
+    assert scene.machine.started.count(watching) == before + 2
+
+
+def test_that_no_watch_runs_is_said_once_it_had_time_to_start(scene):
+    ident = seated(scene)
+    assert scene.fleet.views.status().in_the_way == []
+    scene.clock.wait(20)
+    with wake.watch_gate(scene.fleet.context, PROJECT):
+        assert scene.fleet.views.status().in_the_way == []
+    (obstacle,) = scene.fleet.views.status().in_the_way
+    assert (obstacle.kind, ident in obstacle.text) == ("NotWoken", True)
+    assert "the process that wakes it does not run" in obstacle.text
+    assert "`fleet up` in the repository starts what wakes it" in obstacle.text
+
+
+@pytest.mark.parametrize("engine", ["talks", "hooked"])
+def test_a_coordinator_at_rest_needs_nobody_while_it_can_be_woken(scene, engine):
+    ident = seated(scene, engine)
+    if engine == "hooked":
+        hears(scene, ident, "idle")
+    scene.clock.wait(20)
+    with wake.watch_gate(scene.fleet.context, PROJECT):
+        page = scene.fleet.views.status()
+        assert [each.state for each in page.working] == ["idle"]
+        assert page.needs_you == []
+    assert [each.dispatch for each in scene.fleet.views.status().needs_you] == [ident], "nobody wakes it"
+
+
+def test_a_coordinator_that_asks_something_still_needs_somebody(scene):
+    ident = seated(scene, "hooked")
+    hears(scene, ident, "asks")
+    assert [(each.dispatch, each.kind) for each in scene.fleet.views.status().needs_you] == [(ident, "asks")]

@@ -33,10 +33,13 @@ class Coord(Part):
         """Return who has the coordinator's seat of a project."""
         return seat_status(self._by.view, project)
 
-    def start(self, wanted: Wanted) -> Seated:
-        """Start a project's coordinator; CoordinatorLives when one is running or cannot be proven dead."""
+    def start(self, wanted: Wanted, *, after: str | None = None) -> Seated:
+        """Start a project's coordinator; CoordinatorLives when one is running or cannot be proven dead.
+
+        With `after`, NotSeated when that dead coordinator is not in the seat any more.
+        """
         self._by.may("coord.start")
-        return seat.coord_spawn(self._by.context, wanted)
+        return seat.coord_spawn(self._by.context, wanted, after=after)
 
     def stop(self, project: str, reason: str) -> Unseated:
         """End the coordinator of a project and empty its seat."""

@@ -41,12 +41,20 @@ class Sessions(Part):
             self._by.clock.wait(_BETWEEN_LOOKS)
         if ended.settled:
             self._restart_coordinator(ident)
+            self._start_missing_watch(ident)
         return ended
 
     def _restart_coordinator(self, ident: str) -> None:
         """Start fleet's own coordinator again when this was the loop in a seat, and it has died."""
         projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
         if projects:
-            from fleet.verbs.coord.seat import restart_if_dead_loop
+            from fleet.verbs.coord.restart import restart_if_dead_loop
 
             restart_if_dead_loop(self._by.context, projects[0].project)
+
+    def _start_missing_watch(self, ident: str) -> None:
+        """Start the process that wakes the coordinator of the agent's project if it has died: it would tell of this end."""
+        from fleet.verbs.coord.wake import start_watch
+        from fleet.verbs.dispatch.find import journal
+
+        start_watch(self._by.context, journal(self._by.context, ident).project)

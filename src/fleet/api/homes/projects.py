@@ -17,7 +17,7 @@ from fleet.model.results.value import Value
 from fleet.model.settings.engine_choices import engine_choices, setting_of
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
-from fleet.verbs.coord import seat, wake
+from fleet.verbs.coord import restart, wake
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
@@ -195,7 +195,7 @@ class Projects(Part):
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []
         warnings += [refusal.spoken for refusal in obstacles.start_refusals(context, agent)]
         ident, started, more = self._seat_coordinator(project)
-        seat.restart_dead_loops(context, besides=project)
+        restart.restart_dead_loops(context, besides=project)
         return Begun(
             project=project,
             path=context.project(project).path,

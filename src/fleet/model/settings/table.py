@@ -320,7 +320,7 @@ SETTINGS = (
         file=HOME_FILE,
         default="10m",
         kind=duration_like('"10m"'),
-        help="how often a coordinator that is an agent is woken while agents are at work and nothing changes",
+        help="how often a coordinator that is an agent is woken while nothing changes but agents are at work, or work waits for its tick",
     ),
     Setting(
         name="environment.file",

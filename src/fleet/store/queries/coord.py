@@ -279,6 +279,27 @@ class Wake(Row):
         self.trouble = trouble
 
 
+class Restarts(Row):
+    __slots__ = (
+        'project',
+        'holder',
+        'tries',
+        'at',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        holder: str,
+        tries: int,
+        at: int,
+    ) -> None:
+        self.project = project
+        self.holder = holder
+        self.tries = tries
+        self.at = at
+
+
 ADD_NONCE = Query(
     'add_nonce',
     'INSERT INTO nonces (dispatch, project, hash, minted_at) VALUES (:dispatch, :project, :hash, :at) ON CONFLICT DO NOTHING',
@@ -800,3 +821,41 @@ REMOVE_WAKE = Query(
 
 def remove_wake(tx: Tx, /, *, project: str) -> int:
     return tx.write(REMOVE_WAKE, {'project': project})
+
+
+RESTARTS_OF = Query(
+    'restarts_of',
+    'SELECT * FROM restarts WHERE project = :project',
+    'SELECT * FROM restarts WHERE project = %(project)s',
+    Restarts,
+)
+
+
+def restarts_of(rows: Rows, /, *, project: str) -> Restarts | None:
+    """How often fleet has started the own coordinator of a project again."""
+    return rows.select_one(RESTARTS_OF, Restarts, {'project': project})
+
+
+COUNT_RESTART = Query(
+    'count_restart',
+    'INSERT INTO restarts (project, holder, tries, at) VALUES (:project, :holder, :tries, :at) ON CONFLICT (project) DO UPDATE SET holder = excluded.holder, tries = excluded.tries, at = excluded.at WHERE restarts.at = :before',
+    'INSERT INTO restarts (project, holder, tries, at) VALUES (%(project)s, %(holder)s, %(tries)s, %(at)s) ON CONFLICT (project) DO UPDATE SET holder = excluded.holder, tries = excluded.tries, at = excluded.at WHERE restarts.at = %(before)s',
+    None,
+)
+
+
+def count_restart(tx: Tx, /, *, project: str, holder: str, tries: int, at: int, before: int) -> int:
+    """Compare and set by the time of the one before: of two who start it again at the same time, one does."""
+    return tx.write(COUNT_RESTART, {'project': project, 'holder': holder, 'tries': tries, 'at': at, 'before': before})
+
+
+REMOVE_RESTARTS = Query(
+    'remove_restarts',
+    'DELETE FROM restarts WHERE project = :project',
+    'DELETE FROM restarts WHERE project = %(project)s',
+    None,
+)
+
+
+def remove_restarts(tx: Tx, /, *, project: str) -> int:
+    return tx.write(REMOVE_RESTARTS, {'project': project})

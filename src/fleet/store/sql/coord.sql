@@ -199,3 +199,17 @@ ON CONFLICT (project) DO UPDATE SET trouble = excluded.trouble, dispatch = exclu
 
 -- name: remove_wake
 DELETE FROM wakes WHERE project = :project;
+
+-- name: restarts_of
+-- How often fleet has started the own coordinator of a project again.
+-- returns: Restarts?
+SELECT * FROM restarts WHERE project = :project;
+
+-- name: count_restart
+-- Compare and set by the time of the one before: of two who start it again at the same time, one does.
+INSERT INTO restarts (project, holder, tries, at) VALUES (:project, :holder, :tries, :at)
+ON CONFLICT (project) DO UPDATE SET holder = excluded.holder, tries = excluded.tries, at = excluded.at
+WHERE restarts.at = :before;
+
+-- name: remove_restarts
+DELETE FROM restarts WHERE project = :project;

@@ -34,14 +34,17 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.1
 
 
-def replace(context: Context, wanted: Wanted) -> Seated:
+def replace(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
     """Replace a project's coordinator and wait for the new one's proof. Raise NotProven when no proof comes."""
-    candidate = start_candidate(context, wanted)
+    candidate = start_candidate(context, wanted, after=after)
     return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
-def start_candidate(context: Context, wanted: Wanted) -> Seated:
-    """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already."""
+def start_candidate(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
+    """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already.
+
+    With `after`, raise NotSeated when that coordinator is not in the seat any more.
+    """
     project = wanted.project
     # Held only while the candidate is dispatched: after that, the row of the seat decides.
     gate = context.world.project_gate(project, "swap")
@@ -54,7 +57,7 @@ def start_candidate(context: Context, wanted: Wanted) -> Seated:
         warnings = remote_control.turn_up_if_unset(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
-            candidate = dispatch(context, changed(wanted, predecessor=seat.holder, proof=limit))
+            candidate = dispatch(context, changed(wanted, predecessor=after or seat.holder, proof=limit))
         except (errors.FleetError, OSError):
             withdraw_hopeless(context, project)
             raise

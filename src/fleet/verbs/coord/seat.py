@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.remedies import Leave, remedy_for
-from fleet.model.dispatch.seat_steps import may_restart
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.coord import Seated, Unseated
@@ -14,32 +13,39 @@ from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
+from fleet.verbs.coord.restart import SPAWN_GATE, forget_restarts
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
-from fleet.verbs.dispatch.find import archived
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch, Seat
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.world.files.gates import Gate
 
 
-def coord_spawn(context: Context, wanted: Wanted) -> Seated:
-    """Start a project's coordinator, or replace a dead one. Raise CoordinatorLives when its death is not proven."""
+def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
+    """Start a project's coordinator, or replace a dead one. Raise CoordinatorLives when its death is not proven.
+
+    `after` is the dead holder for which fleet itself starts another: NotSeated when it has left the seat meanwhile.
+    """
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
     gate = take_spawn_gate(context, wanted.project)
     try:
         context.project(wanted.project)
+        if after is None:
+            forget_restarts(context, wanted.project)
+        else:
+            _refuse_left_seat(context, wanted.project, after)
         withdraw_hopeless(context, wanted.project)
         if _settle_dead_holder(context, wanted.project):
-            return replace(context, wanted)
+            return replace(context, wanted, after=after)
         warnings = remote_control.turn_up_if_unset(context, wanted.project)
         return Seated.made_of(dispatch(context, wanted), warnings=warnings)
     finally:
@@ -48,7 +54,7 @@ def coord_spawn(context: Context, wanted: Wanted) -> Seated:
 
 def take_spawn_gate(context: Context, project: str) -> Gate:
     """Take and return the project's coord-spawn gate. Raise CoordSpawnInProgress when another process holds it."""
-    gate = context.world.project_gate(project, "coord-spawn")
+    gate = context.world.project_gate(project, SPAWN_GATE)
     try:
         gate.take()
     except errors.GateHeld:
@@ -57,6 +63,13 @@ def take_spawn_gate(context: Context, project: str) -> Gate:
             project=project, holder=f"pid={holder.pid}" if holder else "unknown process"
         ) from None
     return gate
+
+
+def _refuse_left_seat(context: Context, project: str, ident: str) -> None:
+    """Raise NotSeated unless the coordinator is still in the seat."""
+    holder = context.store.read(lambda rows: seats.seat(rows, project)).holder
+    if holder != ident:
+        raise errors.NotSeated(project=project, dispatch=ident, holder=holder or "nobody")
 
 
 def _settle_dead_holder(context: Context, project: str) -> bool:
@@ -96,33 +109,6 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
     """Return the journal of the coordinator in the seat; None when the seat is empty or the journal is archived."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
-
-
-def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project whose loop has died. Return one line for each."""
-    dead = [seat.project for seat in context.store.read(q.all_seats) if _is_dead_loop(context, seat)]
-    again = [project for project in dead if project != besides]
-    for project in again:
-        context.world.start_fleet("coord", "start", "-p", project)
-    return [f"started the coordinator of {project} again: it had died" for project in again]
-
-
-def restart_if_dead_loop(context: Context, project: str) -> None:
-    """Start fleet's own coordinator of a project again if it was a loop that has died."""
-    if _is_dead_loop(context, context.store.read(lambda rows: seats.seat(rows, project))):
-        context.world.start_fleet("coord", "start", "-p", project)
-
-
-def _is_dead_loop(context: Context, seat: Seat) -> bool:
-    """Whether the seat's holder is a loop of this home that is proven dead and may be started again."""
-    ident = seat.holder or ""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
-    if row is None or not is_own(context, row):
-        return False
-    ran = context.world.clock.now() - row.launched_at if row.launched_at is not None else 0
-    if not may_restart(seat, engine=row.engine, asked_for=row.asked_for, ran=ran):
-        return False
-    return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
 
 
 def stop(context: Context, project: str, reason: str) -> Unseated:

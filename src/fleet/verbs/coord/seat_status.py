@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.dispatch.steps import is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.coord import SeatView, StaleProof
@@ -11,8 +12,10 @@ from fleet.store import seats
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.transaction import Rows
+    from fleet.store.queries import Seat
     from fleet.verbs.context import Context
+
+_UNWATCHED = "the process that wakes it does not run"
 
 
 def seat_status(context: Context, project: str) -> SeatView:
@@ -25,7 +28,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         holder=seat.holder,
         epoch=seat.epoch,
         state=_holder_state(context, seat.holder),
-        wake_trouble=context.store.read(lambda rows: _wake_trouble(rows, project)),
+        wake_trouble=_wake_trouble(context, seat),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
         retiring=[row.id for row in context.store.read(lambda rows: q.other_coordinators(rows, project=project))],
@@ -37,10 +40,17 @@ def seat_status(context: Context, project: str) -> SeatView:
     )
 
 
-def _wake_trouble(rows: Rows, project: str) -> str | None:
+def _wake_trouble(context: Context, seat: Seat) -> str | None:
     """Return why the seat's holder cannot be woken; None when nothing is known to be wrong."""
-    wake = q.wake_of(rows, project=project)
-    return wake.trouble if wake is not None and seats.is_holder(rows, project, wake.dispatch) else None
+    wake = context.store.read(lambda rows: q.wake_of(rows, project=seat.project))
+    if wake is not None and wake.dispatch == seat.holder and wake.trouble:
+        return wake.trouble
+    holder = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
+    if holder is None or holder.engine == OWN_LOOP or not is_unfinished(holder):
+        return None
+    from fleet.verbs.coord.wake import is_unwatched
+
+    return _UNWATCHED if is_unwatched(context, seat.project) else None
 
 
 def _holder_state(context: Context, ident: str | None) -> str:

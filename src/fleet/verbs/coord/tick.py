@@ -21,7 +21,7 @@ from fleet.verbs.coord.briefing import briefing, hand_out_messages
 from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
-from fleet.verbs.coord.seat import restart_dead_loops
+from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
 from fleet.verbs.coord.tend import tend_dispatches
 from fleet.verbs.merge import pull_requests
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.verbs.context import Context
+
+
+# How many seconds a tick waits for the gate: the watch holds it while it looks, which does not do a tick's work.
+_GATE_WAIT = 5.0
 
 
 @dataclass(slots=True)
@@ -60,7 +64,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     gate = context.world.project_gate(project, "coordinator")
     try:
-        gate.take()
+        gate.take(wait=_GATE_WAIT)
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
@@ -108,6 +112,7 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
     steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
+    steps.run("other watches", lambda: wake.start_missing_watches(context, besides=project))
     steps.run("coord-state.json", lambda: _write_coord_state(context))
     return steps
 

@@ -1,8 +1,8 @@
 """Wake an agent that coordinates when there is something to do.
 
 `fleet coord watch` does this beside the seat: one process a project, which holds the gate `coord-watch`, starts with the
-coordinator and ends with it. A watch that has died is started again by the next tick or `fleet up`. It wakes by a message,
-which is delivered like any other, and only while no turn runs.
+coordinator and ends with it. A watch that has died is started again by the next tick of any project, by the end of an agent of
+its project, or by `fleet up`. It wakes by a message, which is delivered like any other, and only while no turn runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
-from fleet.model.text.times import duration
+from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fleet.world.files.gates import Gate
 
 _WATCH_GATE = "coord-watch"
+# How long after the launch of a coordinator its watch may still be starting.
+_STARTING = 15 * SECOND
 
 
 def watch_gate(context: Context, project: str) -> Gate:
@@ -44,14 +46,26 @@ def start_watch(context: Context, project: str) -> bool:
     """Start the watch of a project in the background if an agent coordinates and no watch runs. Return whether it was."""
     if not watched_coordinators(context, project):
         return False
-    gate = watch_gate(context, project)
-    try:
-        gate.take()
-    except errors.GateHeld:
+    if not watch_gate(context, project).is_free():
         return False
-    gate.give()
     context.world.start_fleet("coord", "watch", "-p", project)
     return True
+
+
+def start_missing_watches(context: Context, *, besides: str) -> list[str]:
+    """Start the watch of each project that should have one and has none. Return one line for each."""
+    others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != besides]
+    return [
+        f"started the process that wakes the coordinator of {each}" for each in others if start_watch(context, each)
+    ]
+
+
+def is_unwatched(context: Context, project: str) -> bool:
+    """Whether an agent coordinates, for longer than a watch takes to start, and no watch runs that would wake it."""
+    launches = [row.launched_at for row in watched_coordinators(context, project) if row.launched_at is not None]
+    if not launches or context.world.clock.now() - min(launches) < _STARTING:
+        return False
+    return watch_gate(context, project).is_free()
 
 
 def watched_coordinators(context: Context, project: str) -> list[Dispatch]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _REMOVALS = (
     q.remove_wake,
+    q.remove_restarts,
     q.remove_log,
     q.remove_artifacts,
     q.remove_tags,

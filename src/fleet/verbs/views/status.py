@@ -9,6 +9,7 @@ from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedV
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.agents.cost.spending import cost_of_day
+from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
@@ -36,6 +37,8 @@ _STUCK_STATES = frozenset({"silent", "stopped"})
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 _FAILED = "failed_turn"
+# Of these, the states in which a coordinator waits to be woken.
+_RESTING_STATES = frozenset({"idle"})
 
 
 def status(context: Context, project: str | None = None) -> Overview:
@@ -44,8 +47,10 @@ def status(context: Context, project: str | None = None) -> Overview:
     Of one project without the leftovers: those belong to the home.
     """
     agents = agents_at_work(context, project)
+    resting = {agent.id for agent in agents if _rests_in_seat(context, agent)}
     most = MOST if project is None else _ALL
     page = context.store.read(lambda rows: _read_page(rows, context.world, agents, most))
+    page = page.replaced(needs_you=[each for each in page.needs_you if each.question or each.dispatch not in resting])
     steps = steps_of_stopped(context, project) if page.failed or page.parked else {}
     if project is not None:
         page = _only_project(page, project)
@@ -61,6 +66,14 @@ def status(context: Context, project: str | None = None) -> Overview:
     if project is not None:
         return whole
     return whole.replaced(reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)])
+
+
+def _rests_in_seat(context: Context, agent: AgentView) -> bool:
+    """Whether a coordinator waits at its prompt to be woken, which is its normal state, and can be woken."""
+    if agent.kind != "coord" or agent.state not in _RESTING_STATES:
+        return False
+    seat = seat_status(context, agent.project)
+    return seat.holder == agent.id and seat.wake_trouble is None
 
 
 def _only_project(page: Overview, project: str) -> Overview:

@@ -83,6 +83,10 @@ class Gate:
             os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 
+    def is_free(self) -> bool:
+        """Whether nobody holds the gate now."""
+        return self._lock.is_free()
+
     def holder(self) -> Holder | None:
         """Return who holds the gate, as its file says; None when the file does not say."""
         try:

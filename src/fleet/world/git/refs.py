@@ -115,7 +115,9 @@ def head_moved_at(worktree: str) -> int | None:
     try:
         entry = _text(f"{worktree}/.git") or ""
         own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
-        return os.stat(os.path.join(own, "logs", "HEAD")).st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
+        return (
+            os.stat(os.path.join(own, "logs", "HEAD")).st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
+        )
     except (OSError, ValueError):
         return None
 

@@ -1,8 +1,8 @@
 """Decide when an agent that coordinates is woken, and for what.
 
 fleet's own coordinator ticks at every change. An agent ticks in its turns, and when its turn has ended somebody has to wake
-it. Each thing to do has a key. The coordinator is woken for things whose key it was not told, by its last tick or by being
-woken before; so it is woken once for each thing.
+it. Each thing to do has a key. The coordinator is woken at once for things whose key it was not told, by its last tick or by
+being woken before. A wake may come to nothing: for what its tick does it is woken again, after some time, while that waits.
 """
 
 from __future__ import annotations
@@ -32,20 +32,28 @@ class Situation(Value):
     questions: dict[str, str]  # open questions, with the agent that asks
     over: list[str]  # engines whose limit or failed login is over
     since: int  # milliseconds since the coordinator was told something
-    every: int  # milliseconds after which a tick is due while agents are at work
+    every: int  # milliseconds after which a tick is due while agents are at work or work waits for a tick
+
+
+def _work_of_a_tick(found: Situation) -> dict[str, str]:
+    """Return what a tick carries on, by key: it stays undone for as long as the coordinator does not tick."""
+    now = found.next
+    return {
+        **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
+        **{f"merge {slug}": f"the work on {slug} waits to be merged" for slug in now.to_merge},
+        **{f"mend {slug}": f"task {slug} waits to be mended" for slug in found.to_mend},
+        **{f"review {slug}": f"the work on {slug} waits for a review" for slug in now.to_review if found.agent_reviews},
+        **{f"handoff {ident}": f"agent {ident} waits to be handed off" for ident in now.handoffs},
+        **{f"report {ident}": f"agent {ident} has reported {report}" for ident, report in found.reported.items()},
+    }
 
 
 def things_to_do(found: Situation) -> dict[str, str]:
     """Return what there is to do: a key for each thing, and a sentence about it."""
     now = found.next
     things = {
-        **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
-        **{f"merge {slug}": f"the work on {slug} waits to be merged" for slug in now.to_merge},
-        **{f"mend {slug}": f"task {slug} waits to be mended" for slug in found.to_mend},
-        **{f"review {slug}": f"the work on {slug} waits for a review" for slug in now.to_review if found.agent_reviews},
+        **_work_of_a_tick(found),
         **{f"{each.status} {each.task} {each.reason}": f"task {each.task} is {each.status}" for each in now.trouble},
-        **{f"handoff {ident}": f"agent {ident} waits to be handed off" for ident in now.handoffs},
-        **{f"report {ident}": f"agent {ident} has reported {report}" for ident, report in found.reported.items()},
         **{f"overdue {ident}": f"agent {ident} has not exited yet" for ident in found.overdue},
         **{f"question {key}": f"agent {ident} asks its person something" for key, ident in found.questions.items()},
         **{f"over {engine}": f"{engine} can be tried again" for engine in found.over},
@@ -57,13 +65,17 @@ def things_to_do(found: Situation) -> dict[str, str]:
 
 
 def news(found: Situation, told: Collection[str]) -> list[str]:
-    """Return a sentence for each thing that the coordinator was not told; one about the tick when only that is due."""
+    """Return a sentence for each thing that the coordinator was not told.
+
+    When there is none and a tick is due: what still waits for one; else that agents are at work.
+    """
     new_things = {key: text for key, text in things_to_do(found).items() if key not in told}
     has_ready = any(key.startswith(_READY) for key in new_things)
     new = [text for key, text in new_things.items() if not (has_ready and key.startswith(_ROOM))]
-    if not new and found.next.working and found.since >= found.every:
-        return ["agents are at work, and a tick is due"]
-    return new
+    if new or found.since < found.every:
+        return new
+    at_work = ["agents are at work, and a tick is due"] if found.next.working else []
+    return list(_work_of_a_tick(found).values()) or at_work
 
 
 def wake_text(sentences: list[str]) -> str:

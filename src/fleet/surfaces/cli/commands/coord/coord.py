@@ -51,9 +51,10 @@ def coord() -> None:
 
 
 @coord.command("start")
+@click.option("--after", metavar="ID", hidden=True, help="only if this dead coordinator is still in the seat")
 @_start_options
 @acting
-def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]) -> None:
+def start(after: str | None, engine: str, autonomy: str | None, model: str | None, **given: Unpack[Acting]) -> None:
     """Start the project's coordinator. Refused while another coordinator is alive or may be; a dead one is replaced.
 
     \b
@@ -64,8 +65,13 @@ def start(engine: str, autonomy: str | None, model: str | None, **given: Unpack[
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         wanted = Wanted(project=project, slug=None, kind="coord", engine=engine, autonomy=autonomy, model=model)
-        with waiting("the coordinator starts"):
-            seated = fleet.coord.start(wanted)
+        try:
+            with waiting("the coordinator starts"):
+                seated = fleet.coord.start(wanted, after=after)
+        except errors.NotSeated:
+            if after is None:
+                raise
+            return  # it was stopped or replaced since fleet decided to start it again
     _say_started(seated, as_json=given["json"])
 
 

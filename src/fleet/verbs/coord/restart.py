@@ -1,0 +1,97 @@
+"""Start fleet's own coordinator again when it has died: at most a few times in a row, and never one that was stopped.
+
+Whoever notices the death decides, counts the attempt in the store, and only then starts `fleet coord start --after` in the
+background. That does nothing when the dead coordinator is not in the seat any more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.dispatch.seat_steps import is_own_loop, may_restart, restarts_so_far
+from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.identity import Identity
+from fleet.store import queries as q
+from fleet.store import seats
+from fleet.store.transaction import Change
+from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.settle import settle
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.store.queries import Dispatch, Restarts, Seat
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+
+SPAWN_GATE = "coord-spawn"
+
+
+def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
+    """Start fleet's own coordinator again in each project whose loop has died. Return one line for each."""
+    others = [seat for seat in context.store.read(q.all_seats) if seat.project != besides]
+    again = [seat.project for seat in others if _restart(context, seat)]
+    return [f"started the coordinator of {project} again: it had died" for project in again]
+
+
+def restart_if_dead_loop(context: Context, project: str) -> None:
+    """Start fleet's own coordinator of a project again if it was a loop that has died."""
+    _restart(context, context.store.read(lambda rows: seats.seat(rows, project)))
+
+
+def forget_restarts(context: Context, project: str) -> None:
+    """Forget how often the coordinator was started again: a person starts one, and has seen why."""
+    if context.store.read(lambda rows: q.restarts_of(rows, project=project)) is None:
+        return
+
+    def work(tx: Tx) -> None:
+        tx.about(project)
+        q.remove_restarts(tx, project=project)
+
+    context.commit(Change(f"forget how often the coordinator of {project} was started again", work))
+
+
+def _restart(context: Context, seat: Seat) -> bool:
+    """Start the loop of a seat again if that is due. Return whether it was."""
+    row = _dead_loop(context, seat)
+    if row is None or row.launched_at is None or row.ended_at is None:
+        return False
+    ran, now, most = row.ended_at - row.launched_at, context.world.clock.now(), context.setting("limits.failed_spawns")
+    last = context.store.read(lambda rows: q.restarts_of(rows, project=seat.project))
+    if not may_restart(last, holder=row.id, ran=ran, now=now, most=most):
+        return False
+    if not context.world.project_gate(seat.project, SPAWN_GATE).is_free():
+        return False
+    if not context.commit(_count_restart(seat.project, row.id, last, restarts_so_far(last, row.id, ran) + 1)):
+        return False
+    context.world.start_fleet("coord", "start", "-p", seat.project, "--after", row.id)
+    return True
+
+
+def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
+    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if need be."""
+    row = _journal(context, seat.holder)
+    if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
+        return None
+    if not is_unfinished(row):
+        return row
+    if context.world.processes.life(Identity.parse(row.process or "")) != "dead" or not settle(context, row.id).settled:
+        return None
+    return _journal(context, seat.holder)
+
+
+def _journal(context: Context, ident: str | None) -> Dispatch | None:
+    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or "")) or archived(context, ident or "")
+
+
+def _count_restart(project: str, ident: str, last: Restarts | None, tries: int) -> Change[bool]:
+    """Return the change that counts a restart; its work returns False when another process has just done so."""
+
+    def work(tx: Tx) -> bool:
+        tx.about(project)
+        if not seats.is_holder(tx, project, ident):
+            return False
+        tx.note(holder=ident, tries=tries)
+        before = last.at if last is not None else -1
+        return q.count_restart(tx, project=project, holder=ident, tries=tries, at=tx.at, before=before) == 1
+
+    return Change(f"start the coordinator of {project} again after {ident}", work)
