@@ -100,3 +100,11 @@ def test_a_repository_frees_nothing_more_before_a_person_trusts_it_and_takes_awa
     assert in_force(["make"], []) == []
     assert in_force(["make", "npm test"], ["make"]) == ["make"]
     assert in_force(["make"], ["make", "npm test"]) == ["make"]
+
+
+@pytest.mark.parametrize(
+    "command", ["/bin/bash", "./sh x", "CI=1", "FOO=1 bash", "timeout 5", "busybox sh", "command x"]
+)
+def test_a_program_that_runs_any_other_is_no_rule_under_another_name(command):
+    assert not is_rule(command)
+    assert is_rule("npm run ci=1")

@@ -75,3 +75,24 @@ def test_a_long_text_is_kept_whole():
     content = "line\n" * 10_000
     asked = question("Write", {"file_path": "a", "content": content}, "Ask")
     assert str(change_of(asked.command, lambda _path: "")).count("\n+line") == 10_000
+
+
+SUBSTITUTING = '{"file_path": "README.md", "content": "$(touch X)"}'
+
+
+def test_a_shell_command_that_looks_like_the_input_of_a_write_is_shown_as_it_is():
+    asked = question("Bash", {"command": SUBSTITUTING}, "Ask", "Bash")
+    assert (asked.runs, change_of(asked.command, lambda _path: "")) == (SUBSTITUTING, None)
+    assert SUBSTITUTING in asked.command
+
+
+def test_a_tool_that_does_more_than_write_a_file_is_shown_as_it_is():
+    assert change_of('{"path": "README.md", "content": "x", "repo": "other"}', lambda _path: "") is None
+
+
+def test_what_goes_beside_a_command_is_shown_and_the_command_alone_is_not_what_runs():
+    asked = question("Bash", {"command": "npm test", "dangerouslyDisableSandbox": True}, "Ask", "Bash")
+    assert asked.runs is None
+    assert asked.command == 'npm test\nwith {"dangerouslyDisableSandbox": true}'
+    plain = question("Bash", {"command": "npm test", "timeout": 9, "description": "run"}, "Ask", "Bash")
+    assert (plain.runs, plain.command) == ("npm test", "npm test")

@@ -8,6 +8,7 @@ import pytest
 
 from fleet.api.hooking import Hooking
 from fleet.errors.families import BadInput
+from fleet.errors.given import BadSetting
 from fleet.errors.superseded import AnsweredBefore
 from fleet.model.agents.dialect import Dialect
 from fleet.model.agents.roles import REVIEWER, WORKER
@@ -108,3 +109,15 @@ def test_a_rule_written_by_hand_that_is_no_simple_command_does_not_count(scene):
     file = Path(scene.home, paths.allowed(PROJECT))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"prefixes": ["a), Bash(rm", "npm test", 3]}))
     assert scene.fleet.settings.approved(PROJECT).prefixes == ("npm test",)
+
+
+def test_rules_that_cannot_be_read_are_not_written_over(scene):
+    asked = ask(scene, scene.work("a"), "make docs").question
+    file = Path(scene.home, paths.allowed(PROJECT))
+    file.parent.mkdir(exist_ok=True)
+    file.write_text('{"exact": ["npm test",]}')
+    with pytest.raises(BadSetting, match="cannot be read"):
+        scene.fleet.messages.approve(asked, always=True)
+    assert "npm test" in file.read_text()
+    assert [each.id for each in scene.fleet.messages.questions()] == [asked], "nothing is permitted"
+    assert ask(scene, scene.work("b"), "npm test").question, "until then agents ask"

@@ -111,10 +111,13 @@ class Messages(Part):
         """Permit what an agent asks. With `always`, or a `prefix` of the command, agents of its project ask no more.
 
         The permission is given first: a rule that could not be kept means another question, never a hidden permission.
+        BadSetting when the rules that are kept already cannot be read; then nothing is permitted.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)
         rule = new_rule(asked.runs, prefix) if always or prefix is not None else None
+        if rule is not None and asked.project is not None:
+            allow.refuse_unreadable(self._by.context, asked.project)
         answered = self.answer(asked.id, [ALLOW], kind="permission")
         if rule is not None:
             allow.remember(self._by.context, answered.project, rule)

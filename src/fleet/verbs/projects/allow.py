@@ -21,6 +21,11 @@ def approved(context: Context, project: str) -> Allowed:
     return allowed.read(context.home, project, context.project(project).added_at)
 
 
+def refuse_unreadable(context: Context, project: str) -> None:
+    """Raise BadSetting when the rules of a project cannot be read: a new one could not be kept beside them."""
+    allowed.read_strictly(context.home, project, context.project(project).added_at)
+
+
 def remember(context: Context, project: str, rule: Allowed) -> None:
     """Keep a rule for a project, beside those that are kept already. BadSetting when those cannot be read."""
     added_at = context.project(project).added_at
