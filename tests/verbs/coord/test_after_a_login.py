@@ -1,15 +1,19 @@
 """A person says that an engine works again: what its hold stopped continues, one agent first, then the others."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 
 from fleet.api import hooking
 from fleet.errors.refused import EngineHeld
 from fleet.model.agents.dialect import Dialect
 from fleet.model.names import DispatchId
 from fleet.store import queries as q
+from fleet.surfaces.cli.commands.agents import hooks as hooks_command
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
@@ -125,3 +129,36 @@ def test_without_a_stopped_agent_the_next_dispatch_is_the_trial(scene):
 def test_lifting_what_is_not_held_changes_nothing(scene):
     lifted = scene.fleet.engines.lift("hooked")
     assert (lifted.lifted, lifted.continued, lifted.waiting) == (False, [], [])
+
+
+@pytest.mark.req("LIMIT-1")
+def test_where_nobody_coordinates_the_others_continue_at_the_second_lift(scene):
+    first, second = failed(scene, "a", "b")
+    lifted = scene.fleet.engines.lift("hooked")
+    assert (lifted.continued, lifted.waiting, lifted.unattended) == ([first], [second], [second])
+    hears(scene, first, "Prompt")
+    hears(scene, first, "Worked")
+    again = scene.fleet.engines.lift("hooked")
+    assert (again.continued, again.unattended) == ([second], [])
+    assert len(told(scene, second)) == 1
+
+
+@pytest.mark.req("LIMIT-1")
+def test_where_somebody_coordinates_nobody_has_to_lift_it_again_until_the_coordinator_is_dead(scene):
+    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+    coordinator = scene.fleet.coord.start(wanted).id
+    scene.launch(coordinator)
+    _first, second = failed(scene, "a", "b")
+    lifted = scene.fleet.engines.lift("hooked")
+    assert (lifted.waiting, lifted.unattended) == ([second], [])
+    scene.exit(coordinator)
+    assert scene.fleet.engines.lift("hooked").unattended == [second]
+
+
+def test_the_command_says_how_those_continue_that_nobody_coordinates(scene):
+    _first, second = failed(scene, "a", "b")
+    with patch.object(hooks_command.Fleet, "open", lambda **_given: nullcontext(scene.fleet)):
+        said = CliRunner().invoke(hooks_command.lift, ["hooked"], catch_exceptions=False).output
+    assert f"nobody coordinates their project: {second}" in said
+    assert "run `fleet limits lift hooked` again" in said
+    assert "next tick" not in said

@@ -87,6 +87,11 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
     return None
 
 
+def has_coordinator(state: str) -> bool:
+    """Whether somebody may coordinate a project, by the state of its seat: alive, starting, or not known to be dead."""
+    return state not in _DEAD and state != "none"
+
+
 def why_asleep(holder: str | None, trouble: str | None) -> errors.NotWoken | None:
     """Return why an agent in the seat is not woken when there is something to do; None when nothing is wrong."""
     return errors.NotWoken(holder=holder, why=trouble) if trouble else None

@@ -57,6 +57,7 @@ class Lifted(Value):
     lifted: bool  # false when the engine was not held
     continued: list[str]  # agents that it had stopped and that were told to continue
     waiting: list[str]  # agents that continue when the model of the first has answered
+    unattended: list[str]  # those of them that no coordinator continues: their project has none that lives
 
 
 class Allowed(Value):

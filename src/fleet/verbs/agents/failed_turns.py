@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.agents.activity.hook_events import HELD, is_continued
-from fleet.model.dispatch.may_start import why_held, why_used_up
+from fleet.model.dispatch.may_start import has_coordinator, why_held, why_used_up
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
 from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
@@ -18,6 +18,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
+from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -131,7 +132,8 @@ def lift(engine: str) -> Change[None]:
 def try_again(context: Context, engine: str) -> Lifted:
     """Try a held engine because a person says that it works again, and continue what its hold has stopped.
 
-    One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered.
+    One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered; where
+    nobody coordinates, they follow when a person tries again.
     """
     lifted = context.commit(_end_hold_now(engine))
     stopped = stopped_by_hold(context, engine)
@@ -139,8 +141,17 @@ def try_again(context: Context, engine: str) -> Lifted:
         tend(context, project)
     held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))
     first = [agent.dispatch for agent in stopped if held is None or held.trial == agent.dispatch]
-    others = [agent.dispatch for agent in stopped if agent.dispatch not in first]
-    return Lifted(engine=engine, lifted=lifted, continued=first, waiting=others)
+    others = [agent for agent in stopped if agent.dispatch not in first]
+    alone = {
+        name for name in {agent.project for agent in others} if not has_coordinator(seat_status(context, name).state)
+    }
+    return Lifted(
+        engine=engine,
+        lifted=lifted,
+        continued=first,
+        waiting=[agent.dispatch for agent in others],
+        unattended=[agent.dispatch for agent in others if agent.project in alone],
+    )
 
 
 def _end_hold_now(engine: str) -> Change[bool]:

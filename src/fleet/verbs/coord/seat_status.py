@@ -13,6 +13,7 @@ from fleet.store import seats
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Seat
+    from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
 _UNWATCHED = "the process that wakes it does not run"
@@ -42,15 +43,21 @@ def seat_status(context: Context, project: str) -> SeatView:
 
 def _wake_trouble(context: Context, seat: Seat) -> str | None:
     """Return why the seat's holder cannot be woken; None when nothing is known to be wrong."""
-    wake = context.store.read(lambda rows: q.wake_of(rows, project=seat.project))
-    if wake is not None and wake.dispatch == seat.holder and wake.trouble:
-        return wake.trouble
+    trouble = context.store.read(lambda rows: _recorded_trouble(rows, seat.project))
+    if trouble is not None:
+        return trouble
     holder = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
     if holder is None or holder.engine == OWN_LOOP or not is_unfinished(holder):
         return None
     from fleet.verbs.coord.wake import is_unwatched
 
     return _UNWATCHED if is_unwatched(context, seat.project) else None
+
+
+def _recorded_trouble(rows: Rows, project: str) -> str | None:
+    """Return what the watch could not do for the seat's holder; None when all is well."""
+    wake = q.wake_of(rows, project=project)
+    return wake.trouble if wake is not None and seats.is_holder(rows, project, wake.dispatch) else None
 
 
 def _holder_state(context: Context, ident: str | None) -> str:

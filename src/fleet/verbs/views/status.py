@@ -8,6 +8,7 @@ from fleet.model.agents.activity.silence import ways_on, ways_out
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
+from fleet.store import seats
 from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.projects.remote_control import controlled_projects
@@ -72,8 +73,8 @@ def _rests_in_seat(context: Context, agent: AgentView) -> bool:
     """Whether a coordinator waits at its prompt to be woken, which is its normal state, and can be woken."""
     if agent.kind != "coord" or agent.state not in _RESTING_STATES:
         return False
-    seat = seat_status(context, agent.project)
-    return seat.holder == agent.id and seat.wake_trouble is None
+    seated = context.store.read(lambda rows: seats.is_holder(rows, agent.project, agent.id))
+    return seated and seat_status(context, agent.project).wake_trouble is None
 
 
 def _only_project(page: Overview, project: str) -> Overview:

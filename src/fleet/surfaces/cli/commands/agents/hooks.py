@@ -161,10 +161,12 @@ def lift(engine: str, **given: Unpack[Unkeyed]) -> None:
     )
     if lifted.continued:
         terminal.say(f"  told to continue: {', '.join(lifted.continued)}")
-    if lifted.waiting:
-        terminal.say(
-            f"  follow when its model has answered, at the coordinator's next tick: {', '.join(lifted.waiting)}"
-        )
+    attended = [ident for ident in lifted.waiting if ident not in lifted.unattended]
+    if attended:
+        terminal.say(f"  follow when its model has answered, at the coordinator's next tick: {', '.join(attended)}")
+    if lifted.unattended:
+        terminal.say(f"  wait, because nobody coordinates their project: {', '.join(lifted.unattended)}")
+        terminal.say(f"  run `fleet limits lift {engine}` again when {engine} has answered: they continue then")
 
 
 @limits.command("allow")
