@@ -60,7 +60,7 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
 
 def is_rebasing(claim: Claim, branch: str | None) -> bool:
     """Whether a worktree is on no branch because a rebase of the task's own branch waits there, for the next agent."""
-    return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data["branch"]
+    return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 
 
 def _keep_rebase(claim: Claim) -> Keep | None:
