@@ -4,7 +4,7 @@ import json
 import threading
 
 import pytest
-from real_agents.staging.stage import until
+from real_agents.staging.stage import Model, until
 from staging.stage import raw
 
 from fleet.api.fleet import Fleet
@@ -13,6 +13,7 @@ from fleet.testing.scene import PROJECT
 
 SAY = {"say": "Done."}
 REPORT = {"run": "fleet done"}
+COMMIT = {"run": 'git add out.txt && git commit --quiet --message "Add out"'}
 
 
 def reset_rest(fleet: Fleet, ident: str) -> None:
@@ -56,19 +57,49 @@ def test_a_model_call_that_hangs_is_silent_though_the_screen_is_animated(stage):
 @pytest.mark.req("ASK-1", "HOOK-1")
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 def test_a_permission_is_answered_from_outside(stage, heard, verdict):
-    stage.play(stage.writes("t"), REPORT, SAY)
+    stage.play(stage.writes("t"), COMMIT, REPORT, SAY)
     stage.prefer({"permissions": {"allow": ["Bash(fleet:*)"]}})
     ident = stage.full_screen("t", "ask")
     found = stage.until_state(ident, "asks")
     assert (found["source"], "out.txt" in found["detail"]) == ("hook", True)
     (asked,) = stage.program("questions", "--json").ok().json
     assert json.loads(asked["command"])["content"] == "hello\n"
+    assert "\n+hello\n" in asked["change"], "what would be written, as a diff"
     more = ["--reason", "not this file"] if verdict == "deny" else []
     assert stage.program(verdict, asked["id"], *more, "--json").ok().json["taken"] is True
     stage.until_state(ident, "reported done")
     assert (stage.worktree("t") / "out.txt").exists() == (verdict == "approve")
     assert ("not this file" in heard[-1]) == (verdict == "deny")
     assert stage.program("approve", asked["id"]).code == 13
+
+
+@pytest.mark.req("AGENT-5")
+def test_a_forgotten_commit_is_named_to_it_and_it_commits_and_reports(stage, heard):
+    stage.play(stage.writes("t"), REPORT, COMMIT, REPORT, SAY)
+    ident = stage.full_screen("t", "full")
+    stage.until_state(ident, "reported done")
+    assert "t is not reported as done: its worktree has uncommitted changes: out.txt" in heard[2]
+    assert stage.scene.git("log", "--format=%s", "fleet/main..worker/t") == "Add out"
+
+
+@pytest.mark.req("ENG-2")
+def test_a_model_of_the_task_is_the_one_that_answers(stage, monkeypatch):
+    asked: list[str] = []
+    answer = Model.answer
+
+    def listening(self, body, turn):
+        asked.extend([body["model"]] if body.get("tools") else [])
+        return answer(self, body, turn)
+
+    monkeypatch.setattr(Model, "answer", listening)
+    stage.play(REPORT, SAY)
+    stage.add("t")
+    stage.program("task", "edit", "t", "-p", PROJECT, "--model", "claude-haiku-4-5").ok()
+    words = ("-p", PROJECT, "--json", "--engine", "claude", "--autonomy", "full")
+    ident = stage.program("dispatch", "t", *words).ok().json["id"]
+    stage.until_state(ident, "reported done")
+    assert set(asked) == {"claude-haiku-4-5"}
+    assert stage.agent(ident)["model"] == "claude-haiku-4-5"
 
 
 @pytest.mark.req("ASK-1", "ENG-5")
