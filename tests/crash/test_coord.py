@@ -3,7 +3,7 @@
 import pytest
 from crash import deaths
 
-EVERY = {"sqlite": 9, "postgres": 17}
+EVERY = {"sqlite": 15, "postgres": 29}
 
 
 @pytest.mark.timeout(deaths.TIME)

@@ -3,11 +3,11 @@
 import pytest
 from crash import deaths
 
-EVERY = {"sqlite": 9, "postgres": 23}
+EVERY = {"sqlite": 15, "postgres": 37}
 # Merging together has the effects of a merge twice, and needs two agents.
 EVERY_OF_A_BATCH = {"sqlite": 41, "postgres": 97}
 # A job's runner has hundreds of effects, and a death costs a whole job.
-EVERY_OF_A_JOB = 97
+EVERY_OF_A_JOB = 151
 
 
 @pytest.mark.timeout(deaths.TIME)

@@ -42,6 +42,11 @@ class Recorder:
         if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == "passed"):
             seen["outcome"] = report.outcome
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Count a file that cannot be collected as a failed test: what it would have shown is not shown."""
+        if report.failed:
+            self.tests[report.nodeid] = {"rows": [], "store": "any", "outcome": "failed"}
+
     def pytest_sessionfinish(self) -> None:
         self.path.parent.mkdir(exist_ok=True)
         tests = [{"test": nodeid, **seen} for nodeid, seen in sorted(self.tests.items())]

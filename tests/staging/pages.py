@@ -12,7 +12,7 @@ BLOCK = re.compile(
     r"(?:<!-- (?P<mark>[^>]*) -->\n)?```(?P<kind>console|sh)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
 PLAYED = re.compile(r"played(?:, after: (?P<before>.+))?")
-_NOTPLAYED = re.compile(r"not played: .{8,}")
+NOT_PLAYED = re.compile(r"not played: .{8,}")
 # What differs from day to day and from machine to machine.
 _VARYING = (
     (re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?( UTC|Z)?"), "TIME"),

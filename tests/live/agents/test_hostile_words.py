@@ -17,7 +17,8 @@ from fleet.testing.crash.scenarios import until
 EVIL = "x\x1b[2J\x1b]0;owned\x07\rfleet: all is well\x9b31m\u202egnp.exe\u2066\x7f\x08"
 # ESC, other C0 but tab and newline, DEL, C1, bidirectional overrides and isolates, as bytes of UTF-8.
 OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
-COLOUR = re.compile(rb"\x1b\[(0|1|2|3[1-6])m")
+# Colours, and the line that says what a slow command waits for, which is drawn over itself.
+COLOUR = re.compile(rb"\x1b\[(?:(?:0|1|2|3[1-6])m|1G|K)")
 QUESTION = {"question": f"Which?\n{EVIL}", "options": [{"label": f"One {EVIL}"}, {"label": "Two"}]}
 
 
