@@ -59,9 +59,9 @@ def test_what_a_person_allows_in_the_programs_own_settings_is_not_asked(stage, a
 
 
 @pytest.mark.req("ENG-2", "ENG-5", "ENG-6")
-@pytest.mark.parametrize(("autonomy", "question"), [("ask", "out.txt"), ("edits", "touch asked.txt")])
+@pytest.mark.parametrize(("autonomy", "question"), [("ask", "out.txt"), ("edits", "git tag asked")])
 def test_it_asks_before_what_its_autonomy_does_not_cover(stage, autonomy, question):
-    stage.play(stage.writes("t"), {"run": "touch asked.txt"}, SAY)
+    stage.play(stage.writes("t"), {"run": "git tag asked"}, SAY)
     ident = stage.full_screen("t", autonomy)
     agent = stage.until_state(ident, "asks")
     assert agent["source"] == "hook"

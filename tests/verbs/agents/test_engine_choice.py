@@ -116,6 +116,13 @@ def test_a_tasks_model_belongs_to_its_usual_engine_and_another_engine_uses_its_o
     assert (row.engine, row.model) == ("two", None)
 
 
+def test_where_no_engine_is_set_a_tasks_model_belongs_to_the_engine_that_is_asked_for(two):
+    Path(two.repository, "fleet.toml").unlink()
+    two.fleet.context.forget()
+    two.fleet.tasks.add(project=PROJECT, title="a", slug="a", model="small")
+    assert two.fleet.context.dispatch(start(two, "a", engine="two")).model == "small"
+
+
 def test_a_model_that_would_be_an_option_is_refused(two):
     with pytest.raises(BadName):
         two.fleet.tasks.add(project=PROJECT, title="a", slug="a", model="--yolo")

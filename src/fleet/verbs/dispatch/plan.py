@@ -163,13 +163,13 @@ class Choice(NamedTuple):
 def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
     """Return the engine that is not held back, with its model; the first choice when all are held back.
 
-    The model of the task belongs to the engine that the task would run on first.
+    The model of the task belongs to the engine that the task would run on first, or to any when none is set for it.
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.setting("limits.quota_percent"), context.world.clock.now()
     name, held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now, quota_percent=quota))
     first, *_others = choices
-    own = task.model if task and first == _usual_engine(context, wanted.project, task) else None
+    own = task.model if task and _usual_engine(context, wanted.project, task) in {None, first} else None
     model = model_for(name, first, wanted.model or own)
     engine = read_engine(context.world.home, name)
     if model is not None and not engine.model:
