@@ -75,12 +75,14 @@ class Bare:
         seq = self._begin(key)
         self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
         was = {"was": "in_progress", "was_assignee": ACTOR}
+        self.db.execute(q.ANNOUNCED_MERGE.sqlite, here).fetchone()
         self.db.execute(
             q.END_TASK.sqlite,
             here | was | {"status": "done", "assignee": ACTOR, "reason": None, "work": None, "at": at},
         )
         self.db.execute(q.SHIFT_BLOCKERS.sqlite, here | {"change": -1})
         freed = self.db.execute(q.FREED_BY.sqlite, here | {"most": 50}).fetchall()
+        self.db.execute(q.LEAVE_UNCOMMITTED.sqlite, here | {"reason": None})
         what = f'{{"status": "done", "was": "in_progress", "ready": ["{freed[0][0]}"]}}'
         self._commit(here, seq=seq, key=key, at=at, why=f"done {PROJECT}/{task}", what=what)
 
