@@ -17,6 +17,7 @@ from fleet.resources.worktree.prepare import (
     run_setup,
 )
 from fleet.store import bundles
+from fleet.verbs.merge.tree.verify import trusted_command
 from fleet.verbs.merge.tree.warm import note
 from fleet.world.git.ignored import digest
 from fleet.world.home import paths
@@ -34,7 +35,8 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
     NotMergeable when no person has trusted the setup command.
     """
-    setup, copies = _setup_command(context, order), files_to_include(context.world, order.repository)
+    setup = trusted_command(context, order, "worktree.setup", "setup")
+    copies = files_to_include(context.world, order.repository)
     if not setup and not copies:
         return None
     home, ident = context.world.home, order.dispatch
@@ -48,18 +50,6 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
         # FLEET_DISPATCH_ID marks the command's processes: when the finisher is killed, a sweep finds and ends them.
         env={**os.environ, **ports, "FLEET_HOME": home, "FLEET_DISPATCH_ID": ident},
     )
-
-
-def _setup_command(context: Context, order: Order) -> str | None:
-    try:
-        command: str | None = context.setting("worktree.setup", order.project)
-    except errors.NotTrusted as error:
-        advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
-        why = f"its setup command is not trusted: {error}"
-        raise errors.NotMergeable(
-            project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher"
-        ) from None
-    return command
 
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:

@@ -25,7 +25,7 @@ def verify_command(context: Context, order: Order) -> str | None:
 
     Raise NotMergeable when no person has trusted the project's.
     """
-    return own_verify(context, order) or _project_verify_command(context, order)
+    return own_verify(context, order) or trusted_command(context, order, "verify", "verify")
 
 
 def own_verify(context: Context, order: Order) -> str | None:
@@ -58,13 +58,13 @@ def check_out_submodules(context: Context, order: Order, path: str) -> None:
         ) from None
 
 
-def _project_verify_command(context: Context, order: Order) -> str | None:
-    """Return the project's verify command, None if not set. Raise NotMergeable when no person has trusted it."""
+def trusted_command(context: Context, order: Order, setting: str, called: str) -> str | None:
+    """Return a command from the project's settings, None if not set. Raise NotMergeable when no person has trusted it."""
     try:
-        command: str | None = context.setting("verify", order.project)
+        command: str | None = context.setting(setting, order.project)
     except errors.NotTrusted as error:
         advice = f"look at it with `fleet trust -p {order.project}`, then `fleet task retry {order.slug}`"
-        why = f"its verify command is not trusted: {error}"
+        why = f"its {called} command is not trusted: {error}"
         raise errors.NotMergeable(
             project=order.project, slug=order.slug, why=why, advice=advice, stage="finisher"
         ) from None
