@@ -166,3 +166,17 @@ def test_the_program_is_looked_for_on_the_path_that_the_agent_gets(mine):
     with shell(**{UNATTENDED: "1"}):
         ident = start(mine, "a")
     assert mine.launch(ident).words == (f"{folder}/my-agent", "1000")
+
+
+def test_a_broken_file_of_another_engine_keeps_nobody_from_starting(mine):
+    Path(mine.home, "engines/other.toml").write_text("program = [")
+    up(mine, MY_KEY="kept")
+    with shell(**{UNATTENDED: "1"}):
+        assert mine.launch(start(mine, "a")).environment["MY_KEY"] == "kept"
+
+
+def test_a_file_of_variables_that_cannot_be_read_is_an_error_and_not_an_empty_one(mine):
+    up(mine, MY_KEY="kept")
+    Path(mine.home, paths.KEPT_ENVIRONMENT).write_text("{")
+    with shell(**{UNATTENDED: "1"}), pytest.raises(BadSetting, match="cannot be read"):
+        start(mine, "a")
