@@ -121,6 +121,7 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     assert sum(each.why == "log on p/t" for each in logged) == 120
 
 
+@pytest.mark.req("LOG-2")
 def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
     fleet.tasks.add(project="p", title="T", slug="t")
     for number in range(5):
