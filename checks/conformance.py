@@ -18,6 +18,15 @@ DUE = Path("docs/reference/due.txt")
 STORES = ("sqlite", "postgres", "any")
 LEGEND = "✓ passing   ✗ failing, or due and not passing   + passing before it is due   · not due yet   s: only skipped"
 
+# Why tests of a row that is due on both stores may run on one alone, by their folder.
+ONE_STORE = {
+    "unit": "no store takes part",
+    "live": "tmux, git and processes are tested; the same row has tests on both",
+    "cli": "files of SQLite, or what no store sees",
+    "crash": "a death costs seconds",
+    "verbs": "a scene with settings of its own",
+}
+
 Counts = dict[str, Counter[str]]
 
 
@@ -111,6 +120,24 @@ def print_samples(samples: Samples) -> None:
         print(f"  {what:<32}{parts:<60}{' '.join(rows)}".rstrip())
 
 
+def tests_on_one_store(path: Path, due: dict[str, str]) -> Counter[str]:
+    """Return how many tests of rows that are due on both stores chose their store themselves, by folder. Parameters count once."""
+    names = {
+        test["test"].partition("[")[0]
+        for test in json.loads(path.read_text(encoding="utf-8"))
+        if test["store"] == "any" and any(due.get(row) == "both" for row in test["rows"])
+    }
+    return Counter(name.split("/")[1] for name in names)
+
+
+def print_tests_on_one_store(counts: Counter[str]) -> None:
+    """Print how many tests of rows of both stores run on one, and why."""
+    if counts:
+        print("tests of rows of both stores that run on one:")
+    for folder, count in counts.most_common():
+        print(f"  {count:>4} in tests/{folder}: {ONE_STORE.get(folder, 'nobody said why')}")
+
+
 def why_not_passing(counts: Counts, need: str | None) -> str:
     """Return why a row does not count as passing, in words; empty when it does."""
     if failing := sum(count["failed"] for count in counts.values()):
@@ -191,6 +218,7 @@ def main() -> int:
     samples = read_samples(path) if path.exists() else {}
     print_table(sections, due, outcomes, samples)
     print_samples(samples)
+    print_tests_on_one_store(tests_on_one_store(path, due) if path.exists() else Counter())
     wrong = faults({row for rows in sections.values() for row, _ in rows}, due, outcomes)
     for fault in wrong:
         print(f"✗ {fault}")

@@ -105,13 +105,13 @@ def test_operations_are_told_in_a_line_each(fleet):
 
 
 @pytest.mark.req("LOG-3")
-def test_the_limit_holds_for_archived_operations_too(fleet):
+def test_the_limit_holds_for_archived_operations_too(either):
     for slug in ("a", "b", "c"):
-        fleet.add(slug)
-    fleet("maintenance", "rotate-operations", "--older-than", "0s").ok()
-    everything = fleet("ops", "--json", "--archived").ok().objects
+        either.add(slug)
+    either("maintenance", "rotate-operations", "--older-than", "0s").ok()
+    everything = either("ops", "--json", "--archived").ok().objects
     assert [each["seq"] for each in everything] == list(range(1, len(everything) + 1))
-    assert fleet("ops", "--json", "--archived", "--limit", "2").ok().objects == everything[-2:]
+    assert either("ops", "--json", "--archived", "--limit", "2").ok().objects == everything[-2:]
 
 
 @pytest.mark.req("GRAPH-12")
