@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.remedies import Leave, remedy_for
@@ -128,10 +128,10 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
         why = _end_holder(context, seat.holder, reason)
         if why is not None:
             return Unseated(project=project, id=seat.holder, stopped=False, why=why)
-        emptied = context.commit(_empty_seat(project, seat.holder, reason))
-        if emptied.withdrawn is not None:
-            end_withdrawn(context, emptied.withdrawn, reason)
-        if emptied.is_empty:
+        is_empty, withdrawn = context.commit(_empty_seat(project, seat.holder, reason))
+        if withdrawn is not None:
+            end_withdrawn(context, withdrawn, reason)
+        if is_empty:
             return Unseated(project=project, id=seat.holder, stopped=True, why="")
 
 
@@ -153,29 +153,13 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
-class Emptied(NamedTuple):
-    """What became of a seat whose coordinator was ended."""
-
-    # False when another coordinator has taken the seat meanwhile.
-    is_empty: bool
-    # The candidate that was nominated meanwhile.
-    withdrawn: str | None
-
-
-def _empty_seat(project: str, ident: str, reason: str) -> Change[Emptied]:
+def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str | None]]:
     """Return the change that empties the seat of a coordinator that has ended, and withdraws its candidate."""
 
-    def work(tx: Tx) -> Emptied:
+    def work(tx: Tx) -> tuple[bool, str | None]:
         tx.about(project)
-        now = seats.seat(tx, project)
-        if now.holder not in {None, ident}:
-            tx.note(seat="taken", holder=now.holder, was=ident)
-            return Emptied(is_empty=False, withdrawn=None)
-        withdrawn = now.candidate if now.holder and now.candidate else None
-        if withdrawn is not None:
-            seats.withdraw(tx, project, withdrawn)
-        seats.vacate(tx, project, ident)
-        tx.note(seat="empty", was=ident, withdrawn=withdrawn, reason=reason)
-        return Emptied(is_empty=True, withdrawn=withdrawn)
+        is_empty, withdrawn = seats.empty(tx, project, ident)
+        tx.note(seat="empty" if is_empty else "taken", was=ident, withdrawn=withdrawn, reason=reason)
+        return is_empty, withdrawn
 
     return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)
