@@ -114,7 +114,7 @@ def test_the_limit_holds_for_archived_operations_too(either):
     assert either("ops", "--json", "--archived", "--limit", "2").ok().objects == everything[-2:]
 
 
-@pytest.mark.req("GRAPH-12")
+@pytest.mark.req("GRAPH-12", "LOG-1")
 def test_watch_begins_where_it_is_told_and_ends_after_so_many(busy):
     seen = busy("task", "watch", "--after", "0", "--limit", "4", "--json").ok().objects
     assert [each["seq"] for each in seen] == [1, 2, 3, 4]

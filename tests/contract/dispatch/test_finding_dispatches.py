@@ -48,7 +48,7 @@ def test_the_attempt_at_work_is_meant_before_those_that_ended_and_then_the_newes
     begin(fleet, "00000002", "a", at=AT + 1)
     begin(fleet, "00000003", "b", state="failed", at=AT + 3)
     begin(fleet, "00000004", "b", state="failed", at=AT + 2)
-    assert (found("a"), found("b")) == ("00000002", "00000003")
+    assert (found("a"), found("b"), found("000000")) == ("00000002", "00000003", "00000002")
 
 
 def test_a_slug_that_looks_like_a_prefix_is_a_slug(fleet, found):
