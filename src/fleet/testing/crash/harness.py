@@ -152,16 +152,16 @@ def recorded(scene: Scene, act: Callable[[], object]) -> Played:
     if child == 0:
         watcher = Recorder()
         code = _watched(scene, act, watcher)
-        _write_all(write, json.dumps({"effects": watcher.effects, "performed": watcher.programs()}).encode())
+        _write_all(write, json.dumps([watcher.effects, watcher.programs()]).encode())
         os._exit(code)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        report = json.loads(pipe.read() or b"{}")
+        effects, performed = json.loads(pipe.read() or b"[[], []]")
     _pid, status = os.waitpid(child, 0)
     if status != 0:
         msg = f"the act failed, and nobody had killed it: status {status}"
         raise RuntimeError(msg)
-    return Played(effects=report["effects"], performed=set(report["performed"]))
+    return Played(effects=effects, performed=set(performed))
 
 
 def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
