@@ -47,6 +47,8 @@ class Case:
     scenario: str
     effect: str
     number: int
+    # How many effects the scenario has.
+    of: int
     way: str
     died: bool
     faults: list[str] = field(default_factory=list)
@@ -121,6 +123,7 @@ def run_case(scenario: Scenario, store: str, played: Played, death: Death) -> Ca
             scenario=scenario.name,
             effect=played.effects[death.number],
             number=death.number,
+            of=len(played.effects),
             way=death.way,
             died=killed.died,
             faults=killed.faults + faults,
