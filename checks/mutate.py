@@ -12,6 +12,7 @@ too, is named as unsound.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import queue
 import sys
@@ -140,12 +141,25 @@ def main() -> int:
     """Check or try; return the exit code."""
     arguments = parsed()
     mutants, unreadable = catalogue.read(ROOT)
-    if arguments.check or check(mutants, unreadable):
-        return check(mutants, unreadable) if arguments.check else 1
+    if check(mutants, unreadable):
+        return 1
+    if arguments.check:
+        return 0
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("mutants: another run uses the copies; wait for it")
+            return 1
+        return try_mutants(mutants, arguments)
+
+
+def try_mutants(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
+    """Try the mutants that were asked for, and print what was seen; return the exit code."""
     if arguments.only:
         names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
         mutants = [mutant for mutant in mutants if mutant.name in names]
-    BUILD.mkdir(parents=True, exist_ok=True)
     rows = {mutant.row for mutant in mutants}
     tests = read_tests(arguments.outcomes) if arguments.outcomes else tests_of_rows(ROOT, BUILD, rows)
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
