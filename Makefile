@@ -50,9 +50,9 @@ conformance: ready
 	$(BIN)/python checks/conformance.py $(OUTCOMES) || status=$$?; \
 	exit $$status
 
-# The same tests, and which lines they reach.
+# The same tests, or TESTS, and which lines they reach, in child processes too. An hour.
 coverage: ready
-	@$(BIN)/pytest --quiet --cov --cov-report=term
+	@$(BIN)/python checks/covering $(TESTS)
 
 # Every death of every verb on both stores, of which the tests take a part. An hour.
 deaths: ready
