@@ -29,6 +29,7 @@ disable_warnings = no-data-collected, module-not-imported, module-not-measured, 
 
 [report]
 skip_empty = true
+ignore_errors = true
 sort = cover
 exclude_also =
     if TYPE_CHECKING:
