@@ -1,6 +1,5 @@
 """The archive: written and synced before the rows go; the journal reads the same, live or archived."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -53,8 +52,10 @@ def test_a_live_journal_shows_its_bundle_and_a_fresh_look_at_each_claim(scene):
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         scene.launched(fleet, ident)
     claims = {claim["kind"]: claim for claim in shown(scene, ident)["claims"]}
-    assert {"worktree", "worker_dir", "coord_prompt_inbox", "tmux_session", "agent_record"} <= set(claims)
-    assert "ours" in json.dumps(claims["tmux_session"]), "inspected anew"
+    looks = {kind: (claim["state"], claim["look"]) for kind, claim in claims.items() if kind != "cgroup"}
+    held = dict.fromkeys(("worktree", "worker_dir", "coord_prompt_inbox", "tmux_session"), ("live", "ours"))
+    environment = {"agent_environment": ("released", "absent")}  # the agent took it at its launch
+    assert {**environment, **looks} == {**held, **environment, "agent_record": ("live", "live")}, "inspected anew"
 
 
 @pytest.mark.req("AUD-2")

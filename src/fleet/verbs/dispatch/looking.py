@@ -15,7 +15,7 @@ from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.homes.ownership import disown_hint, is_own, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Condition, Kind, Place, Report
@@ -187,7 +187,8 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
     """Return the advice for a process of another machine, about which nothing can be proven here; else empty."""
     if process is None or process.host == context.world.host.machine:
         return ""
-    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {disown_hint(row.id)}"
+    there, here = host_named(context, process.host), host_named(context, context.world.host.machine)
+    return f": it is of {there}, and this is {here}; {disown_hint(row.id)}"
 
 
 def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
