@@ -134,9 +134,9 @@ class JournalClaim(Value):
     state: str  # for an agent's record: live, archived or missing; for a seat: live, other or missing
     data: dict[str, Any]
     created_at: Said[Time] = None  # when the claim was recorded
-    # only for a live dispatch, checked just now: ours, absent, foreign or unknown; for an agent's record live, archived or
-    # missing; for a seat self, other or missing
-    look: str | None = None
+    look: str | None = (
+        None  # what is there, checked just now: ours, absent, foreign, unknown; of rows as claims.md says
+    )
     age: Said[int] = None  # only for a live dispatch: seconds since the claim was recorded
 
 

@@ -394,7 +394,7 @@ def _refuse_other_home(context: Context, ident: str, *, host: str | None = None,
         refuse_foreign(context, f"dispatch {ident}", row)
     world = context.world
     if host and host not in {world.host.id, world.host.name}:
-        made, here = host_named(context, host), host_named(context, world.host.id)
+        made, here = host_named(context, host), f"{world.host.name} (host {world.host.id})"
         raise errors.OtherHost(what=f"dispatch {ident}", made=made, here=here, dispatch=ident)
     if socket and socket != world.tmux.socket:
         made, here = f"tmux socket {socket}", f"tmux socket {world.tmux.socket} of {this_home(context)}"

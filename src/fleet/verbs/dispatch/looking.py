@@ -83,10 +83,12 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     if left.ours:
         why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
-    if left.strangers:
-        who = remaining.describe_processes(context, left.strangers)
-        way = remaining.way_out(row.id, left.strangers)
-        why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
+    unknown = [*left.strangers, *left.bearers]
+    if unknown:
+        who = remaining.describe_processes(context, unknown)
+        way = remaining.way_out(row.id, unknown)
+        does = "works in its worktree" if left.strangers else "carries its FLEET_DISPATCH_ID, but not this home"
+        why = f"{who} {does}, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
     server = Identity.parse(row.server or "")
     listing = listing or context.world.tmux.listing()

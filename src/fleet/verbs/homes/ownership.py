@@ -52,9 +52,8 @@ def owner_of(context: Context, row: Value | Claim) -> str:
 
 def host_named(context: Context, ident: str) -> str:
     """Describe a host or machine by its name and id; only by what was given when no home is known there."""
-    world = context.world
-    if ident in {world.host.id, world.host.machine}:
-        return f"{world.host.name} (host {ident})"
+    if ident == context.world.host.machine:
+        return f"{context.world.host.name} (host {ident})"
     known = context.store.read(lambda rows: q.home_on_host(rows, host=ident))
     return f"{known.name} (host {ident})" if known is not None else f"host {ident}"
 
