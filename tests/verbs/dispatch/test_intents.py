@@ -62,7 +62,7 @@ def test_a_thing_is_intended_by_its_maker_before_it_is_made_and_a_fact_after(eac
     assert states(reader) == dict.fromkeys(MADE.values(), "live")
 
 
-@pytest.mark.req("STORE-7")
+@pytest.mark.req("STORE-7", "STORE-8")
 def test_a_removal_is_intended_by_its_remover_before_the_thing_goes_and_a_fact_after(each_store):
     reader, ident = each_store.open(), each_store.work("a")
     remover = each_store.open()
