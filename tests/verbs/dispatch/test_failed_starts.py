@@ -33,40 +33,40 @@ def refuse(*_words, **_how):
 
 
 @pytest.mark.req("GRAPH-8")
-def test_only_the_failures_of_the_last_hour_count(each_store):
-    each_store.fleet.tasks.add(project=PROJECT, title="A", slug="a")
-    assert fail_to_start(each_store)[0] == "open"
-    each_store.clock.wait(30 * MINUTE)
-    assert fail_to_start(each_store)[0] == "open"
-    each_store.clock.wait(30 * MINUTE)
-    status, reason = fail_to_start(each_store)
+def test_only_the_failures_of_the_last_hour_count(scene):
+    scene.fleet.tasks.add(project=PROJECT, title="A", slug="a")
+    assert fail_to_start(scene)[0] == "open"
+    scene.clock.wait(30 * MINUTE)
+    assert fail_to_start(scene)[0] == "open"
+    scene.clock.wait(30 * MINUTE)
+    status, reason = fail_to_start(scene)
     assert (status, reason.startswith("the last start failed: ")) == ("open", True), "the first is an hour old"
-    each_store.clock.wait(30 * MINUTE - 1)
-    status, reason = fail_to_start(each_store)
+    scene.clock.wait(30 * MINUTE - 1)
+    status, reason = fail_to_start(scene)
     assert (status, reason.startswith("3 failed starts within an hour, the last: ")) == ("blocked", True)
-    assert each_store.fleet.tasks.show(project=PROJECT, slug="a").attempts == 4
+    assert scene.fleet.tasks.show(project=PROJECT, slug="a").attempts == 4
 
 
 @pytest.mark.req("GRAPH-8")
-def test_a_task_rests_after_a_failed_start_and_how_many_may_fail_is_a_setting(each_store):
+def test_a_task_rests_after_a_failed_start_and_how_many_may_fail_is_a_setting(scene):
     assert next(each.default for each in SETTINGS if each.name == "limits.failed_spawns") == 3
-    config = Path(each_store.home, "config.toml")
+    config = Path(scene.home, "config.toml")
     config.write_text(config.read_text().replace('spawn_cooldown = "0s"\n', "") + "[limits]\nfailed_spawns = 2\n")
-    fleet = each_store.open()
+    fleet = scene.open()
     fleet.tasks.add(project=PROJECT, title="A", slug="a")
-    assert fail_to_start(each_store, fleet)[0] == "open"
+    assert fail_to_start(scene, fleet)[0] == "open"
     resting = fleet.tasks.show(project=PROJECT, slug="a")
     assert (resting.assignee, resting.attempts) == (None, 1)
-    each_store.clock.wait(9)
+    scene.clock.wait(9)
     assert fleet.tasks.ready(project=PROJECT) == []
-    each_store.clock.wait(1)
+    scene.clock.wait(1)
     assert [task.slug for task in fleet.tasks.ready(project=PROJECT)] == ["a"]
-    assert fail_to_start(each_store, fleet)[0] == "blocked"
+    assert fail_to_start(scene, fleet)[0] == "blocked"
 
 
 @pytest.mark.req("STORE-10")
-def test_a_prompt_that_cannot_be_written_is_an_error_and_no_agent_is_started(each_store, monkeypatch):
-    fleet, rename = each_store.fleet, os.rename
+def test_a_prompt_that_cannot_be_written_is_an_error_and_no_agent_is_started(scene, monkeypatch):
+    fleet, rename = scene.fleet, os.rename
 
     def refusing(source, target, **how):
         if "/inbox/" in target:
@@ -78,8 +78,8 @@ def test_a_prompt_that_cannot_be_written_is_an_error_and_no_agent_is_started(eac
         patch.setattr(os, "rename", refusing)
         with pytest.raises(WriteFailed, match="no space left on device"):
             fleet.dispatches.start(WANTED)
-    assert [pane for server in each_store.machine.servers.values() for pane in server.panes] == []
+    assert [pane for server in scene.machine.servers.values() for pane in server.panes] == []
     assert (fleet.files.names("inbox"), fleet.files.names("environments")) == ([], [])
     assert fleet.tasks.show(project=PROJECT, slug="a").status == "open"
     assert [each.exec_state for each in fleet.dispatches.list()] == ["failed"]
-    assert each_store.work("a")
+    assert scene.work("a")

@@ -53,11 +53,11 @@ class Watched:
 
 
 @pytest.mark.req("DEL-1", "DEL-3")
-def test_a_prompt_is_synced_before_it_has_its_name_and_its_folder_after(each_store, monkeypatch):
+def test_a_prompt_is_synced_before_it_has_its_name_and_its_folder_after(scene, monkeypatch):
     long = "x" * 100_000
-    path = Path(each_store.home, "inbox", f"{A}.md")
+    path = Path(scene.home, "inbox", f"{A}.md")
     first = Watched(monkeypatch, path)
-    assert acquire(each_store, A, "a", long) == path
+    assert acquire(scene, A, "a", long) == path
     made, folder = path.stat(), path.parent.stat().st_ino
     assert [call[:2] for call in first.calls if call[1] in {made.st_ino, folder}] == [
         ("sync", made.st_ino),
@@ -69,9 +69,9 @@ def test_a_prompt_is_synced_before_it_has_its_name_and_its_folder_after(each_sto
     )
     assert (first.read, made.st_mode & 0o777, made.st_nlink) == ({None, long}, 0o600, 1)
 
-    acquire(each_store, B, "b", "another\n")
+    acquire(scene, B, "b", "another\n")
     again = Watched(monkeypatch, path)
-    each_store.fleet.claims.rewrite_prompt(B, A, "new\n")
+    scene.fleet.claims.rewrite_prompt(B, A, "new\n")
     new = path.stat().st_ino
     assert new != made.st_ino, "not written in its place"
     assert [call[:2] for call in again.calls if call[1] in {new, folder}] == [
@@ -84,24 +84,24 @@ def test_a_prompt_is_synced_before_it_has_its_name_and_its_folder_after(each_sto
 
 
 @pytest.mark.req("DEL-2")
-def test_a_released_prompt_goes_or_is_kept_in_the_archive_as_its_claim_says(each_store):
-    gone, kept = acquire(each_store, A, "a", "gone\n"), acquire(each_store, B, "b", "kept\n", preserve=True)
+def test_a_released_prompt_goes_or_is_kept_in_the_archive_as_its_claim_says(scene):
+    gone, kept = acquire(scene, A, "a", "gone\n"), acquire(scene, B, "b", "kept\n", preserve=True)
     for ident in (A, B):
-        assert each_store.fleet.claims.release_prompt(ident, KIND).outcome == "released"
-        assert inbox(each_store, ident).state == "released"
-    archive = Path(each_store.home, "inbox", "archive")
+        assert scene.fleet.claims.release_prompt(ident, KIND).outcome == "released"
+        assert inbox(scene, ident).state == "released"
+    archive = Path(scene.home, "inbox", "archive")
     assert (gone.exists(), kept.exists(), os.listdir(archive)) == (False, False, [kept.name])
     assert (archive / kept.name).read_text() == "kept\n"
 
 
 @pytest.mark.req("DEL-3")
-def test_a_rewrite_that_somebody_else_has_finished_and_handed_on_is_not_written_again(each_store):
-    path = acquire(each_store, A, "a", "first\n")
-    acquire(each_store, B, "b", "-")
-    acquire(each_store, C, "c", "-")
-    fleet = each_store.fleet
-    fleet.context.commit(prompts._hand_over_inbox(inbox(each_store, A), B, "second\n"))
-    remembered = next(claim for claim in claims_of(each_store, B) if "rewrite" in claim.data)
+def test_a_rewrite_that_somebody_else_has_finished_and_handed_on_is_not_written_again(scene):
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    acquire(scene, C, "c", "-")
+    fleet = scene.fleet
+    fleet.context.commit(prompts._hand_over_inbox(inbox(scene, A), B, "second\n"))
+    remembered = next(claim for claim in claims_of(scene, B) if "rewrite" in claim.data)
     assert path.read_text() == "first\n"
     prompts.finish_rewrite(fleet.context, remembered)
     assert path.read_text() == "second\n"
@@ -111,13 +111,13 @@ def test_a_rewrite_that_somebody_else_has_finished_and_handed_on_is_not_written_
 
 
 @pytest.mark.req("DEL-3")
-def test_an_inbox_that_is_handed_on_while_its_file_is_written_keeps_the_content_of_its_new_owner(each_store):
-    path = acquire(each_store, A, "a", "first\n")
-    acquire(each_store, B, "b", "-")
-    acquire(each_store, C, "c", "-")
-    fleet, other = each_store.fleet, each_store.open()
-    fleet.context.commit(prompts._hand_over_inbox(inbox(each_store, A), B, "second\n"))
-    slow = next(claim for claim in claims_of(each_store, B) if "rewrite" in claim.data)
+def test_an_inbox_that_is_handed_on_while_its_file_is_written_keeps_the_content_of_its_new_owner(scene):
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    acquire(scene, C, "c", "-")
+    fleet, other = scene.fleet, scene.open()
+    fleet.context.commit(prompts._hand_over_inbox(inbox(scene, A), B, "second\n"))
+    slow = next(claim for claim in claims_of(scene, B) if "rewrite" in claim.data)
 
     class HandOn:
         def before(self, effect: str) -> None:
@@ -133,19 +133,19 @@ def test_an_inbox_that_is_handed_on_while_its_file_is_written_keeps_the_content_
 
     fleet.funnel.watcher = HandOn()
     prompts.finish_rewrite(fleet.context, slow)
-    handed = next(claim for claim in claims_of(each_store, C) if claim.id == slow.id)
+    handed = next(claim for claim in claims_of(scene, C) if claim.id == slow.id)
     assert (handed.data["rewrite"], handed.data["rewritten_from"]) == ("third\n", B), "it is still to be written"
     other.sweep.run(kill=True, phases=frozenset({"orphans"}))
     assert path.read_text() == "third\n"
-    assert "rewrite" not in json.loads(next(claim for claim in raw_claims(each_store, C) if claim.id == slow.id).data)
+    assert "rewrite" not in json.loads(next(claim for claim in raw_claims(scene, C) if claim.id == slow.id).data)
 
 
 @pytest.mark.req("DEL-3")
-def test_only_the_owner_s_live_inbox_is_handed_over(each_store):
-    acquire(each_store, A, "a", "first\n")
-    acquire(each_store, B, "b", "-")
-    acquire(each_store, C, "c", "-")
-    mine, fleet = inbox(each_store, A), each_store.fleet
+def test_only_the_owner_s_live_inbox_is_handed_over(scene):
+    acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    acquire(scene, C, "c", "-")
+    mine, fleet = inbox(scene, A), scene.fleet
 
     def take(tx, ident):
         return {"taken": prompts.take_over(tx, mine, ident, "new\n") is not None}
@@ -153,7 +153,7 @@ def test_only_the_owner_s_live_inbox_is_handed_over(each_store):
     assert fleet.store.transact("first", lambda tx: take(tx, B), fleet.caller())["taken"]
     assert not fleet.store.transact("second", lambda tx: take(tx, C), fleet.caller())["taken"], "it is B's by now"
     fleet.claims.release_prompt(C, KIND)
-    released = inbox(each_store, C)
+    released = inbox(scene, C)
     answer = fleet.store.transact(
         "third", lambda tx: {"taken": prompts.take_over(tx, released, B, "new\n") is not None}, fleet.caller()
     )
@@ -161,10 +161,10 @@ def test_only_the_owner_s_live_inbox_is_handed_over(each_store):
 
 
 @pytest.mark.req("DEL-4", "DEL-2")
-def test_a_file_is_managed_when_a_claim_names_it_whatever_its_name_says(each_store):
-    fleet = each_store.fleet
-    path = acquire(each_store, A, "a", "first\n")
-    acquire(each_store, B, "b", "-")
+def test_a_file_is_managed_when_a_claim_names_it_whatever_its_name_says(scene):
+    fleet = scene.fleet
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
     fleet.claims.rewrite_prompt(B, A, "new\n")
     stray = path.with_name("0123abcd.md")
     stray.write_text("a person's\n")
@@ -202,32 +202,32 @@ class DieAt:
 
 
 @pytest.mark.req("DEL-5", "DEL-3")
-def test_a_kill_around_the_file_of_a_prompt_or_of_its_rewrite_is_repaired_by_the_next_sweep(each_store):
-    fleet = each_store.fleet
-    acquire(each_store, C, "c", "-")
+def test_a_kill_around_the_file_of_a_prompt_or_of_its_rewrite_is_repaired_by_the_next_sweep(scene):
+    fleet = scene.fleet
+    acquire(scene, C, "c", "-")
     for number, when in enumerate(("before", "after")):
-        doomed, slug = each_store.open(), f"t{number}"
+        doomed, slug = scene.open(), f"t{number}"
         fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
         doomed.funnel.watcher = DieAt(when)
         with pytest.raises(Killed):
-            each_store.dispatch(slug, doomed)
+            scene.dispatch(slug, doomed)
         (ident,) = (each.id for each in fleet.dispatches.list(ended=False) if each.slug == slug)
-        assert inbox(each_store, ident).state == "allocating"
+        assert inbox(scene, ident).state == "allocating"
         fleet.sweep.run(kill=True)
-        assert inbox(each_store, ident).state == "allocating", "its maker lives"
-        each_store.machine.table.exit(each_store.process_of(doomed))
+        assert inbox(scene, ident).state == "allocating", "its maker lives"
+        scene.machine.table.exit(scene.process_of(doomed))
         fleet.sweep.run(kill=True)
         assert f"{ident}.md" not in fleet.files.names("inbox")
         assert fleet.tasks.show(project=PROJECT, slug=slug).status == "open"
 
-        path, rewriter = acquire(each_store, f"{number}aaaaaaa", f"a{number}", "old\n"), each_store.open()
+        path, rewriter = acquire(scene, f"{number}aaaaaaa", f"a{number}", "old\n"), scene.open()
         rewriter.funnel.watcher = DieAt(when)
         with pytest.raises(Killed):
             rewriter.claims.rewrite_prompt(C, f"{number}aaaaaaa", "new\n")
         assert path.read_text() == ("old\n" if when == "before" else "new\n")
         fleet.sweep.run(kill=True)
         assert path.read_text() == "new\n", "the store has what it was to say"
-        assert not any("rewrite" in claim.data for claim in claims_of(each_store, C))
+        assert not any("rewrite" in claim.data for claim in claims_of(scene, C))
 
 
 def raw_claims(scene: SimulatedScene, ident: str) -> list:

@@ -52,8 +52,8 @@ def states(fleet) -> dict[str, str]:
 
 
 @pytest.mark.req("STORE-7")
-def test_a_thing_is_intended_by_its_maker_before_it_is_made_and_a_fact_after(each_store):
-    reader, fleet = each_store.open(), each_store.fleet
+def test_a_thing_is_intended_by_its_maker_before_it_is_made_and_a_fact_after(scene):
+    reader, fleet = scene.open(), scene.fleet
     fleet.tasks.add(project=PROJECT, title="A", slug="a")
     fleet.funnel.watcher = onlooker = Onlooker(reader, MADE)
     fleet.dispatches.start(WANTED)
@@ -63,9 +63,9 @@ def test_a_thing_is_intended_by_its_maker_before_it_is_made_and_a_fact_after(eac
 
 
 @pytest.mark.req("STORE-7", "STORE-8")
-def test_a_removal_is_intended_by_its_remover_before_the_thing_goes_and_a_fact_after(each_store):
-    reader, ident = each_store.open(), each_store.work("a")
-    remover = each_store.open()
+def test_a_removal_is_intended_by_its_remover_before_the_thing_goes_and_a_fact_after(scene):
+    reader, ident = scene.open(), scene.work("a")
+    remover = scene.open()
     remover.funnel.watcher = onlooker = Onlooker(reader, REMOVED)
     remover.dispatches.kill(ident, "a test")
     assert states(reader) == {"worktree": "live", "worker_dir": "live"}
@@ -79,8 +79,8 @@ def test_a_removal_is_intended_by_its_remover_before_the_thing_goes_and_a_fact_a
 
 
 @pytest.mark.req("STORE-7")
-def test_what_could_not_be_made_is_a_failed_claim_of_nobody_and_what_was_made_is_live(each_store, monkeypatch):
-    reader, fleet = each_store.open(), each_store.fleet
+def test_what_could_not_be_made_is_a_failed_claim_of_nobody_and_what_was_made_is_live(scene, monkeypatch):
+    reader, fleet = scene.open(), scene.fleet
     fleet.tasks.add(project=PROJECT, title="A", slug="a")
     seen = []
 

@@ -37,13 +37,13 @@ def as_printed(scene: SimulatedScene, ident: str) -> dict:
 
 
 @pytest.mark.req("OBS-1", "STORE-3", "AUD-2")
-def test_an_archived_journal_has_the_values_that_the_live_one_had(each_store):
-    begun, base = each_store.clock.now(), each_store.git("rev-parse", "HEAD")
-    ident, live, old = merged(each_store)
+def test_an_archived_journal_has_the_values_that_the_live_one_had(scene):
+    begun, base = scene.clock.now(), scene.git("rev-parse", "HEAD")
+    ident, live, old = merged(scene)
     assert {name: value for name, value in old.items() if name not in CHANGED} == {
         name: value for name, value in live.items() if name not in CHANGED
     }
-    world = each_store.fleet.world
+    world = scene.fleet.world
     known = {
         "id": ident,
         "kind": "worker",
@@ -73,7 +73,7 @@ def test_an_archived_journal_has_the_values_that_the_live_one_had(each_store):
     assert (live["recl_state"], old["recl_state"], old["archived"]) == ("pending", "complete", True)
     assert live["updated_at"] == iso(begun + 120_000) < old["updated_at"]
 
-    compare_claims(each_store, ident, live, old)
+    compare_claims(scene, ident, live, old)
 
 
 def compare_claims(scene: SimulatedScene, ident: str, live: dict, old: dict) -> None:
@@ -102,11 +102,11 @@ def compare_claims(scene: SimulatedScene, ident: str, live: dict, old: dict) -> 
 
 
 @pytest.mark.req("OBS-1", "OBS-2")
-def test_a_list_has_the_states_ages_and_how_many_claims_are_held(each_store):
-    begun, fleet = each_store.clock.now(), each_store.fleet
-    first = each_store.work("a")
-    each_store.clock.wait(60)
-    second = each_store.dispatch("b")
+def test_a_list_has_the_states_ages_and_how_many_claims_are_held(scene):
+    begun, fleet = scene.clock.now(), scene.fleet
+    first = scene.work("a")
+    scene.clock.wait(60)
+    second = scene.dispatch("b")
     fleet.dispatches.kill(first, "a test")
     shown = {each.id: each for each in fleet.dispatches.list()}
     assert list(shown) == [first, second], "oldest first"
@@ -131,7 +131,7 @@ def test_a_list_has_the_states_ages_and_how_many_claims_are_held(each_store):
     assert len(claims) == 8
     assert {each.kind for each in fleet.claims.list("exclusive")} == {"tmux_session", "agent_record"}
     assert [each.name for each in fleet.claims.list("adoptable", "worktree")] == [
-        f"{each_store.home}/projects/{PROJECT}/worktrees/{slug}" for slug in ("a", "b")
+        f"{scene.home}/projects/{PROJECT}/worktrees/{slug}" for slug in ("a", "b")
     ]
 
 

@@ -9,15 +9,15 @@ from fleet.verbs.views.operations import Which
 
 
 @pytest.mark.req("GRAPH-13")
-def test_done_leads_to_the_review_then_to_the_merge_and_only_the_merge_ends_the_task(each_store):
-    Path(each_store.repository, "fleet.toml").write_text('review = "person"\n')
-    fleet, here = each_store.open(), {"project": PROJECT, "slug": "a"}
-    ident = each_store.work("a")
+def test_done_leads_to_the_review_then_to_the_merge_and_only_the_merge_ends_the_task(scene):
+    Path(scene.repository, "fleet.toml").write_text('review = "person"\n')
+    fleet, here = scene.open(), {"project": PROJECT, "slug": "a"}
+    ident = scene.work("a")
     fleet.tasks.add(project=PROJECT, title="B", slug="b", after=("a",))
-    each_store.commit("a")
-    each_store.report(ident, "a")
+    scene.commit("a")
+    scene.report(ident, "a")
     assert fleet.tasks.show(**here).status == "in_progress", "the agent still lives"
-    each_store.exit(ident)
+    scene.exit(ident)
     fleet.sessions.settle(ident)
 
     def place() -> tuple[str, str, list[str]]:
@@ -29,12 +29,12 @@ def test_done_leads_to_the_review_then_to_the_merge_and_only_the_merge_ends_the_
     assert place() == ("in_progress", "finisher", [])
     merged = fleet.merge.task(**here)
     assert place() == ("done", "finisher", ["b"])
-    assert merged.commit == each_store.git("rev-parse", "fleet/main")
+    assert merged.commit == scene.git("rev-parse", "fleet/main")
 
 
 @pytest.mark.req("GRAPH-13")
-def test_a_persons_done_overrides_and_the_operation_says_whom(each_store):
-    ident, fleet = each_store.work("a"), each_store.fleet
+def test_a_persons_done_overrides_and_the_operation_says_whom(scene):
+    ident, fleet = scene.work("a"), scene.fleet
     fleet.tasks.add(project=PROJECT, title="B", slug="b", after=("a",))
     fleet.tasks.done(project=PROJECT, slug="a", override=True)
     task = fleet.tasks.show(project=PROJECT, slug="a")

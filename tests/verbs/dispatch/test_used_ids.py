@@ -25,9 +25,9 @@ def forgotten(scene: SimulatedScene) -> str:
 
 
 @pytest.mark.req("STORE-1")
-def test_nothing_is_begun_under_an_id_that_was_used_before(each_store, monkeypatch):
+def test_nothing_is_begun_under_an_id_that_was_used_before(scene, monkeypatch):
     """Neither a dispatch, a prompt of a program, a job nor a merge."""
-    fleet, used = each_store.fleet, forgotten(each_store)
+    fleet, used = scene.fleet, forgotten(scene)
     fleet.tasks.add(project=PROJECT, title="B", slug="b")
     again = f"the id {used} was given out before"
     with monkeypatch.context() as patch:
@@ -40,10 +40,10 @@ def test_nothing_is_begun_under_an_id_that_was_used_before(each_store, monkeypat
     job = records.NewJob(id=used, project=PROJECT, name="j", source="s", folder="f", parameters={}, home="h")
     with pytest.raises(Contested, match=again):
         fleet.commit(records.create(job, []))
-    worker = each_store.work("b")
-    each_store.commit("b")
-    each_store.report(worker, "b")
-    each_store.exit(worker)
+    worker = scene.work("b")
+    scene.commit("b")
+    scene.report(worker, "b")
+    scene.exit(worker)
     fleet.sessions.settle(worker)
     monkeypatch.setattr(fleet.world.ids, "dispatch", lambda: used)
     with pytest.raises(Contested, match=again):

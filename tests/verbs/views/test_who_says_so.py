@@ -10,11 +10,11 @@ COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", c
 
 
 @pytest.mark.req("OBS-7", "OBS-8")
-def test_every_list_has_coordinators_and_says_who_knows_it_and_since_when(each_store):
-    fleet, begun = each_store.fleet, each_store.clock.now()
+def test_every_list_has_coordinators_and_says_who_knows_it_and_since_when(scene):
+    fleet, begun = scene.fleet, scene.clock.now()
     coordinator = str(fleet.coord.start(COORDINATOR).id)
-    each_store.launch(coordinator)
-    ident, starting = each_store.work("a"), each_store.dispatch("b")
+    scene.launch(coordinator)
+    ident, starting = scene.work("a"), scene.dispatch("b")
 
     def shown() -> dict[str, tuple[str, str, str | None]]:
         return {each.id: (each.state, each.source, each.state_at) for each in fleet.agents.list()}
@@ -28,37 +28,37 @@ def test_every_list_has_coordinators_and_says_who_knows_it_and_since_when(each_s
     assert {each.who for each in fleet.views.status().working} >= {coordinator, ident}
     assert shown()[starting] == ("starting", "store", iso(begun))
     assert shown()[ident][:2] == ("running", "process")
-    each_store.agent(ident).is_hidden = True
+    scene.agent(ident).is_hidden = True
     assert shown()[ident][:2] == ("unknown", "process"), "unknown is not called running"
-    each_store.agent(ident).is_hidden = False
-    each_store.clock.wait(60)
-    each_store.report(ident, "a")
-    each_store.clock.wait(60)
+    scene.agent(ident).is_hidden = False
+    scene.clock.wait(60)
+    scene.report(ident, "a")
+    scene.clock.wait(60)
     assert shown()[ident] == ("reported done", "report", iso(begun + 60_000))
-    each_store.exit(ident)
+    scene.exit(ident)
     assert shown()[ident][:2] == ("exited", "process")
 
 
 @pytest.mark.req("OBS-9")
-def test_a_recap_has_what_happened_since_a_time_and_nothing_from_before(each_store):
-    fleet = each_store.fleet
-    bad, early = each_store.work("bad"), each_store.clock.now()
+def test_a_recap_has_what_happened_since_a_time_and_nothing_from_before(scene):
+    fleet = scene.fleet
+    bad, early = scene.work("bad"), scene.clock.now()
     fleet.dispatches.kill(bad, "a test")
-    each_store.clock.wait(2 * 3600)
-    late, good = each_store.clock.now(), each_store.work("good")
-    each_store.commit("good")
-    each_store.report(good, "good")
-    each_store.exit(good)
+    scene.clock.wait(2 * 3600)
+    late, good = scene.clock.now(), scene.work("good")
+    scene.commit("good")
+    scene.report(good, "good")
+    scene.exit(good)
     fleet.sessions.settle(good)
     commit = fleet.merge.task(project=PROJECT, slug="good").commit
-    lost = each_store.work("lost")
-    each_store.reboot()
-    fleet = each_store.fleet
+    lost = scene.work("lost")
+    scene.reboot()
+    fleet = scene.fleet
     fleet.sessions.settle(lost)
 
     def seen(since: int) -> dict[str, list]:
         found = fleet.views.recap(since=since)
-        assert (found.since, found.until) == (iso(since), iso(each_store.clock.now()))
+        assert (found.since, found.until) == (iso(since), iso(scene.clock.now()))
         return {
             "merged": [(each.slug, each.merged, each.merged_at) for each in found.merged],
             "failed": [(each.slug, each.reason, each.at) for each in found.failed],
