@@ -8,10 +8,12 @@ import pytest
 
 from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
+from fleet.store.row import Query
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.prompts import WantedPrompt
+from fleet.verbs.dispatch.acquire import release
 
 A, B, C = "aaaaaaaa", "bbbbbbbb", "cccccccc"
 KIND = "coord_prompt_inbox"
@@ -228,6 +230,24 @@ def test_a_kill_around_the_file_of_a_prompt_or_of_its_rewrite_is_repaired_by_the
         fleet.sweep.run(kill=True)
         assert path.read_text() == "new\n", "the store has what it was to say"
         assert not any("rewrite" in claim.data for claim in claims_of(scene, C))
+
+
+@pytest.mark.req("DEL-6")
+def test_a_claim_of_an_unknown_kind_is_shown_and_nobody_releases_it(scene):
+    ident, fleet = scene.work("a"), scene.fleet
+    host, home = fleet.world.host.id, fleet.world.record.id
+    columns = "id, dispatch, host, home, kind, name, state, actor, effect_lock, data, created_at, updated_at"
+    values = f"'x', '{ident}', '{host}', '{home}', 'remote_control_inbox', 'rc/1', 'live', '', 'x', '{{}}', 1, 1"
+    insert = f"INSERT INTO claims ({columns}) VALUES ({values})"
+    fleet.store.transact("a newer fleet", lambda tx: tx.write(Query("raw", insert, insert), {}), fleet.caller())
+    (strange,) = (claim for claim in claims_of(scene, ident) if claim.kind == "remote_control_inbox")
+    assert "unknown kind, left alone" in release(fleet.context, strange)
+    fleet.dispatches.kill(ident, "a test")
+    fleet.tasks.archive(project=PROJECT, slug="a")
+    fleet.sweep.run(kill=True)
+    assert next(claim.state for claim in claims_of(scene, ident) if claim.id == "x") == "live"
+    (shown,) = fleet.claims.list(kind="remote_control_inbox")
+    assert (shown.class_, shown.name, shown.state) == ("unknown", "rc/1", "live")
 
 
 def raw_claims(scene: SimulatedScene, ident: str) -> list:
