@@ -20,7 +20,7 @@ FEWEST = {
     "dispatch": 34,
     "launch": 10,
     "settle": 28,
-    "kill": 34,
+    "kill": 14,  # it ends processes one by one, or a whole control group at once
     "merge": 80,
     "sweep": 28,
     "resume": 40,
@@ -30,7 +30,7 @@ FEWEST = {
     "job-in-place": 160,
     "replace": 12,
     "prove": 10,
-    "drain": 44,
+    "drain": 34,
 }
 
 # Of the running test: how many deaths happened, and how many have to.
