@@ -11,3 +11,10 @@ from fleet.testing.simulated import SimulatedScene
 def scene() -> Iterator[SimulatedScene]:
     with SimulatedScene() as made:
         yield made
+
+
+@pytest.fixture
+def either(store_url: str) -> Iterator[SimulatedScene]:
+    """On each kind of store."""
+    with SimulatedScene(settings=f'store = "{store_url}"\n') as made:
+        yield made
