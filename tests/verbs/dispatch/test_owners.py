@@ -241,17 +241,17 @@ def test_a_session_is_found_by_its_whole_name(scene):
 
 
 @pytest.mark.req("EXC-9", "SWEEP-3")
-def test_a_session_without_our_mark_is_foreign_and_unknown_while_its_claim_is_allocating(scene):
-    ident = scene.dispatch("a")
-    pane = scene.pane(ident)
+def test_a_session_without_our_mark_is_foreign_and_unknown_while_its_claim_is_allocating(either):
+    ident = either.dispatch("a")
+    pane = either.pane(ident)
     pane.home = "somebody"
-    assert look(scene, ident) == "foreign"
+    assert look(either, ident) == "foreign"
     pane.home = pane.dispatch = ""
-    raw(scene.fleet, f"UPDATE claims SET state = 'allocating' WHERE kind = '{SESSION}'")
-    assert look(scene, ident) == "unknown"
-    raw(scene.fleet, f"UPDATE claims SET state = 'failed_alloc' WHERE kind = '{SESSION}'")
-    assert look(scene, ident) == "foreign"
-    found = scene.fleet.sweep.run(kill=True)
+    raw(either.fleet, f"UPDATE claims SET state = 'allocating' WHERE kind = '{SESSION}'")
+    assert look(either, ident) == "unknown"
+    raw(either.fleet, f"UPDATE claims SET state = 'failed_alloc' WHERE kind = '{SESSION}'")
+    assert look(either, ident) == "foreign"
+    found = either.fleet.sweep.run(kill=True)
     assert any("our name but not our mark" in line for line in standing(found))
     assert not [line for line in acted(found) if "session" in line]
-    assert panes(scene) == [f"fleet-{ident}"]
+    assert panes(either) == [f"fleet-{ident}"]
