@@ -10,6 +10,7 @@ from staging.stage import bundle_of, claim_of, raw
 
 from fleet.errors.families import Contested
 from fleet.model.text.times import DAY, HOUR
+from fleet.store import queries as q
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents.prompts import WantedPrompt
 from fleet.verbs.dispatch.acquire import release
@@ -89,6 +90,8 @@ def test_the_next_agent_gets_the_same_tree_and_the_next_generation_though_the_ta
     either.fleet.sweep.run(kill=True)
     assert not tree(either).exists()
     assert not folder.exists()
+    rows = either.fleet.store.read(lambda rows: q.adoptions_of(rows, **TASK))
+    assert [row.released_at is None for row in rows] == [False, False], "the last one ended with its release"
     third = again(either)
     assert (bundle_of(either.fleet, "a").owner, bundle_of(either.fleet, "a").generation) == (third, 3)
     history = either.fleet.dispatches.show(third).adoptions
@@ -105,6 +108,7 @@ def test_an_owner_that_lives_or_may_live_keeps_its_bundle(either):
     for agent.is_hidden in (False, True):
         with pytest.raises(Contested, match=ident):
             either.fleet.dispatches.start(wanted(wait=0))
+        assert not either.fleet.sessions.settle(ident).settled
         assert bundle_of(either.fleet, "a").owner == ident
     agent.is_hidden = False
     either.machine.table.signal(agent, signal.SIGKILL)
