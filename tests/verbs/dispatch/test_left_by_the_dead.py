@@ -104,6 +104,7 @@ def test_what_a_living_process_is_making_is_left_and_what_a_dead_one_never_made_
     assert "still works on it" in release(either.fleet.context, claim_of(either.fleet, SESSION, ident))
     assert swept(either) == []
     assert claim_of(either.fleet, SESSION, ident).state == "allocating"
+    assert either.fleet.context.dispatch(ident).exec_state == "pending"
     either.machine.table.exit(maker)
     assert swept(either) != []
     assert claim_of(either.fleet, SESSION, ident).state == "released"
