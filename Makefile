@@ -64,9 +64,10 @@ mutants-ci: ready
 coverage: ready
 	@$(BIN)/pytest --quiet --cov --cov-report=term
 
-# Every death of every verb on both stores, of which the tests take a part. An hour.
+# Every death of every verb on both stores, every death of its recovery, and failing calls of the system; the figures go into
+# docs/explanation/proof.md. Many hours; a part: make deaths PART="--every 20 --most 2"
 deaths: ready
-	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash
+	@$(BIN)/python checks/deaths.py $(PART)
 
 # Every state of a task and its next step, of which the tests take a few at random. Half an hour.
 states: ready
