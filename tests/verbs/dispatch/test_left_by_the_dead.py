@@ -69,66 +69,66 @@ def slow_git(tmp_path, monkeypatch) -> Iterator[Path]:
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.req("ADO-12", "SWEEP-4", "SWEEP-8")
-def test_while_an_orphaned_git_makes_a_tree_nobody_touches_it_and_then_it_is_completed(either, slow_git):
-    doomed = either.open("doomed")
+def test_while_an_orphaned_git_makes_a_tree_nobody_touches_it_and_then_it_is_completed(scene, slow_git):
+    doomed = scene.open("doomed")
     doomed.funnel.watcher = death = DieDuring("git worktree add")
     with pytest.raises(Death):
-        either.dispatch("a", doomed)
-    either.machine.table.exit(either.process_of(doomed))
-    claim = claim_of(either.fleet, "worktree", slug="a")
-    assert not either.fleet.world.effect_lock(claim.id).is_free(), (
+        scene.dispatch("a", doomed)
+    scene.machine.table.exit(scene.process_of(doomed))
+    claim = claim_of(scene.fleet, "worktree", slug="a")
+    assert not scene.fleet.world.effect_lock(claim.id).is_free(), (
         "the program that performs the effect has inherited it"
     )
-    assert not is_free(either.fleet.context, claim)
-    swept(either)
-    assert swept(either) == []
-    assert claim_of(either.fleet, "worktree", slug="a").state == "allocating"
+    assert not is_free(scene.fleet.context, claim)
+    swept(scene)
+    assert swept(scene) == []
+    assert claim_of(scene.fleet, "worktree", slug="a").state == "allocating"
     with pytest.raises(BundleHeld):
-        either.fleet.dispatches.start(AGAIN)
+        scene.fleet.dispatches.start(AGAIN)
     slow_git.write_text("go\n")
     with contextlib.suppress(ChildProcessError):
         os.waitpid(death.pid, 0)
-    assert is_free(either.fleet.context, claim)
-    either.launch(either.fleet.dispatches.start(AGAIN).id)
-    assert claim_of(either.fleet, "worktree", slug="a").state == "live"
+    assert is_free(scene.fleet.context, claim)
+    scene.launch(scene.fleet.dispatches.start(AGAIN).id)
+    assert claim_of(scene.fleet, "worktree", slug="a").state == "live"
 
 
 @pytest.mark.req("SWEEP-4", "SWEEP-8")
-def test_what_a_living_process_is_making_is_left_and_what_a_dead_one_never_made_is_dropped(either):
-    ident = either.dispatch("a")
-    maker = either.machine.table.spawn(either.machine.shell.pid, ["fleet", "dispatch"])
-    who = either.fleet.world.processes.identify(maker.pid)
-    either.server.close(either.pane(ident))
-    raw(either.fleet, f"UPDATE claims SET state = 'allocating', actor = '{who}' WHERE kind = '{SESSION}'")
-    raw(either.fleet, f"UPDATE dispatches SET spawner = '{who}' WHERE id = '{ident}'")
-    assert "still works on it" in release(either.fleet.context, claim_of(either.fleet, SESSION, ident))
-    assert swept(either) == []
-    assert claim_of(either.fleet, SESSION, ident).state == "allocating"
-    assert either.fleet.context.dispatch(ident).exec_state == "pending"
-    either.machine.table.exit(maker)
-    assert swept(either) != []
-    assert claim_of(either.fleet, SESSION, ident).state == "released"
-    assert either.fleet.tasks.show(**TASK).status == "open"
-    assert swept(either) == [], "the second sweep takes no action"
+def test_what_a_living_process_is_making_is_left_and_what_a_dead_one_never_made_is_dropped(scene):
+    ident = scene.dispatch("a")
+    maker = scene.machine.table.spawn(scene.machine.shell.pid, ["fleet", "dispatch"])
+    who = scene.fleet.world.processes.identify(maker.pid)
+    scene.server.close(scene.pane(ident))
+    raw(scene.fleet, f"UPDATE claims SET state = 'allocating', actor = '{who}' WHERE kind = '{SESSION}'")
+    raw(scene.fleet, f"UPDATE dispatches SET spawner = '{who}' WHERE id = '{ident}'")
+    assert "still works on it" in release(scene.fleet.context, claim_of(scene.fleet, SESSION, ident))
+    assert swept(scene) == []
+    assert claim_of(scene.fleet, SESSION, ident).state == "allocating"
+    assert scene.fleet.context.dispatch(ident).exec_state == "pending"
+    scene.machine.table.exit(maker)
+    assert swept(scene) != []
+    assert claim_of(scene.fleet, SESSION, ident).state == "released"
+    assert scene.fleet.tasks.show(**TASK).status == "open"
+    assert swept(scene) == [], "the second sweep takes no action"
 
 
 @pytest.mark.req("SWEEP-5", "SWEEP-1", "SWEEP-2")
-def test_a_claim_whose_thing_is_gone_is_released_by_a_sweep_that_acts(either):
-    ident = either.work("a")
-    either.fleet.dispatches.kill(ident, "a test")
-    folder = Path(claim_of(either.fleet, "worker_dir", slug="a").name)
+def test_a_claim_whose_thing_is_gone_is_released_by_a_sweep_that_acts(scene):
+    ident = scene.work("a")
+    scene.fleet.dispatches.kill(ident, "a test")
+    folder = Path(claim_of(scene.fleet, "worker_dir", slug="a").name)
     for path in folder.iterdir():
         path.unlink()
     folder.rmdir()
-    before = either.fleet.operations.newest()
-    dry = [each for each in either.fleet.sweep.run(kill=False) if "worker_dir" in each.what]
+    before = scene.fleet.operations.newest()
+    dry = [each for each in scene.fleet.sweep.run(kill=False) if "worker_dir" in each.what]
     assert [(each.why, each.action, each.done) for each in dry] == [("it is gone", "would record that", False)]
-    assert either.fleet.operations.newest() == before
-    either.fleet.sweep.run(kill=True, phases=frozenset({"orphans", "reconcile-derived"}))
-    assert claim_of(either.fleet, "worker_dir", slug="a").state == "live", "releases were not asked for"
-    assert any("record that" in line for line in swept(either))
-    assert [each.kind for each in either.fleet.claims.list("adoptable")] == ["worktree"]
-    assert not [line for line in swept(either) if "worker_dir" in line]
+    assert scene.fleet.operations.newest() == before
+    scene.fleet.sweep.run(kill=True, phases=frozenset({"orphans", "reconcile-derived"}))
+    assert claim_of(scene.fleet, "worker_dir", slug="a").state == "live", "releases were not asked for"
+    assert any("record that" in line for line in swept(scene))
+    assert [each.kind for each in scene.fleet.claims.list("adoptable")] == ["worktree"]
+    assert not [line for line in swept(scene) if "worker_dir" in line]
 
 
 # releases that fail -------------------------------------------------------------------------------------------------------
@@ -161,67 +161,67 @@ def test_the_third_failure_within_an_hour_blocks_a_release_and_no_other(scene, m
 
 # how long -----------------------------------------------------------------------------------------------------------------
 @pytest.mark.req("SWEEP-9")
-def test_ninety_seconds_after_its_report_an_agent_is_asked_then_killed_and_not_before(either):
-    config = Path(either.home, "config.toml")
+def test_ninety_seconds_after_its_report_an_agent_is_asked_then_killed_and_not_before(scene):
+    config = Path(scene.home, "config.toml")
     config.write_text(config.read_text().replace('report_grace = "1s"\n', ""))
-    either.fleet = either.open()
-    ident = either.work("a")
-    agent = either.agent(ident)
+    scene.fleet = scene.open()
+    ident = scene.work("a")
+    agent = scene.agent(ident)
     agent.ignores.add(signal.SIGTERM)
     asked = []
-    agent.handlers[signal.SIGTERM] = lambda: asked.append(either.clock.now())
-    either.report(ident, "a")
+    agent.handlers[signal.SIGTERM] = lambda: asked.append(scene.clock.now())
+    scene.report(ident, "a")
     assert not agent.is_zombie, "a report never ends its own session"
-    either.clock.wait(89)
-    assert swept(either) == []
+    scene.clock.wait(89)
+    assert swept(scene) == []
     assert asked == []
-    either.clock.wait(1)
-    assert any(ident in line for line in swept(either))
+    scene.clock.wait(1)
+    assert any(ident in line for line in swept(scene))
     assert (len(asked), agent.is_zombie) == (1, True)
-    assert either.fleet.tasks.show(**TASK).status == "in_progress"
-    assert either.fleet.files.names("inbox") == []
+    assert scene.fleet.tasks.show(**TASK).status == "in_progress"
+    assert scene.fleet.files.names("inbox") == []
 
 
 @pytest.mark.req("SWEEP-9", "SWEEP-7")
-def test_a_prompt_of_an_ended_dispatch_is_a_backstop_after_168_hours(either):
-    ident = either.work("a")
-    kill(either, ident)
-    assert either.fleet.sessions.settle(ident).settled
-    prompt = Path(either.home, "inbox", f"{ident}.md")
+def test_a_prompt_of_an_ended_dispatch_is_a_backstop_after_168_hours(scene):
+    ident = scene.work("a")
+    kill(scene, ident)
+    assert scene.fleet.sessions.settle(ident).settled
+    prompt = Path(scene.home, "inbox", f"{ident}.md")
     prompt.write_text("left")
-    raw(either.fleet, "UPDATE claims SET state = 'live' WHERE kind = 'coord_prompt_inbox'")
-    raw(either.fleet, f"UPDATE dispatches SET ended_at = {either.clock.now()}")
+    raw(scene.fleet, "UPDATE claims SET state = 'live' WHERE kind = 'coord_prompt_inbox'")
+    raw(scene.fleet, f"UPDATE dispatches SET ended_at = {scene.clock.now()}")
     orphans = frozenset({"orphans"})
-    either.clock.set(either.clock.now() + 168 * HOUR - SECOND)
-    assert acted(either.fleet.sweep.run(kill=True, phases=orphans)) == []
-    either.clock.set(either.clock.now() + SECOND)
-    raw(either.fleet, "UPDATE claims SET home = 'another' WHERE kind = 'coord_prompt_inbox'")
-    assert either.fleet.sweep.run(kill=True, phases=orphans) == []
+    scene.clock.set(scene.clock.now() + 168 * HOUR - SECOND)
+    assert acted(scene.fleet.sweep.run(kill=True, phases=orphans)) == []
+    scene.clock.set(scene.clock.now() + SECOND)
+    raw(scene.fleet, "UPDATE claims SET home = 'another' WHERE kind = 'coord_prompt_inbox'")
+    assert scene.fleet.sweep.run(kill=True, phases=orphans) == []
     assert prompt.exists(), "another home's is never touched"
-    home = json.loads(Path(either.home, "home.json").read_text())["id"]
-    raw(either.fleet, f"UPDATE claims SET home = '{home}' WHERE kind = 'coord_prompt_inbox'")
-    assert len(acted(either.fleet.sweep.run(kill=True, phases=orphans))) == 1
+    home = json.loads(Path(scene.home, "home.json").read_text())["id"]
+    raw(scene.fleet, f"UPDATE claims SET home = '{home}' WHERE kind = 'coord_prompt_inbox'")
+    assert len(acted(scene.fleet.sweep.run(kill=True, phases=orphans))) == 1
     assert not prompt.exists()
 
 
 @pytest.mark.req("SWEEP-12", "SWEEP-3")
-def test_only_processes_of_ended_dispatches_are_ended_and_only_while_they_are_themselves(either):
-    ended, working = either.work("a"), either.work("b")
-    kill(either, ended)
-    assert either.fleet.sessions.settle(ended).settled
-    table, shell = either.machine.table, either.machine.shell.pid
+def test_only_processes_of_ended_dispatches_are_ended_and_only_while_they_are_themselves(scene):
+    ended, working = scene.work("a"), scene.work("b")
+    kill(scene, ended)
+    assert scene.fleet.sessions.settle(ended).settled
+    table, shell = scene.machine.table, scene.machine.shell.pid
 
-    def marked(ident: str, home: str = either.home):
+    def marked(ident: str, home: str = scene.home):
         return table.spawn(shell, ["sleep"], environment={"FLEET_DISPATCH_ID": ident, "FLEET_HOME": home})
 
-    mine, others = marked(ended), [marked("00000000"), marked(ended, "/elsewhere"), either.agent(working)]
-    dry = [each for each in either.fleet.sweep.run(kill=False) if each.what == f"process {mine.pid}"]
+    mine, others = marked(ended), [marked("00000000"), marked(ended, "/elsewhere"), scene.agent(working)]
+    dry = [each for each in scene.fleet.sweep.run(kill=False) if each.what == f"process {mine.pid}"]
     assert [each.action for each in dry] == ["would kill it"]
     assert not mine.is_zombie
-    who = either.fleet.world.processes.identify(mine.pid)
-    swept(either)
+    who = scene.fleet.world.processes.identify(mine.pid)
+    swept(scene)
     assert mine.pid not in table.living
     assert not [each for each in others if each.is_zombie]
     reused = table.spawn(shell, ["vim"], pid=mine.pid)
-    either.fleet.world.processes.kill_all([who])
+    scene.fleet.world.processes.kill_all([who])
     assert not reused.is_zombie, "another process has its number now"

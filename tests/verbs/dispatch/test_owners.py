@@ -54,179 +54,179 @@ def seated(scene) -> str:
 
 
 @pytest.mark.req("EXC-4")
-def test_the_seat_is_listed_as_a_claim_until_its_coordinator_is_stopped(either):
-    assert seats(either) == []
-    ident = seated(either)
+def test_the_seat_is_listed_as_a_claim_until_its_coordinator_is_stopped(scene):
+    assert seats(scene) == []
+    ident = seated(scene)
     held = [(PROJECT, ident, "exclusive", "live")]
-    assert seats(either) == held
-    kill(either, ident)
-    either.fleet.sweep.run(kill=True)
-    assert seats(either) == held, "a dead holder keeps the seat"
-    epoch = either.fleet.coord.show(PROJECT).epoch
-    assert either.fleet.coord.stop(PROJECT, "enough").stopped
-    assert seats(either) == []
-    assert either.fleet.coord.show(PROJECT).epoch == epoch + 1
+    assert seats(scene) == held
+    kill(scene, ident)
+    scene.fleet.sweep.run(kill=True)
+    assert seats(scene) == held, "a dead holder keeps the seat"
+    epoch = scene.fleet.coord.show(PROJECT).epoch
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    assert seats(scene) == []
+    assert scene.fleet.coord.show(PROJECT).epoch == epoch + 1
     with pytest.raises(NoCoordinator):
-        either.fleet.coord.stop(PROJECT, "again")
+        scene.fleet.coord.stop(PROJECT, "again")
 
 
 # owners -------------------------------------------------------------------------------------------------------------------
 @pytest.mark.req("EXC-5", "EXC-10", "SWEEP-7")
-def test_a_session_of_another_socket_is_not_released_from_here_and_both_are_named(either):
-    ident = either.work("a")
-    kill(either, ident)
-    data = json.dumps({**session_of(either, ident).data, "socket": ELSEWHERE})
-    raw(either.fleet, f"UPDATE claims SET home = NULL, data = '{data}' WHERE kind = '{SESSION}'")
+def test_a_session_of_another_socket_is_not_released_from_here_and_both_are_named(scene):
+    ident = scene.work("a")
+    kill(scene, ident)
+    data = json.dumps({**session_of(scene, ident).data, "socket": ELSEWHERE})
+    raw(scene.fleet, f"UPDATE claims SET home = NULL, data = '{data}' WHERE kind = '{SESSION}'")
     with pytest.raises(OtherHost) as caught:
-        release(either.fleet.context, session_of(either, ident))
+        release(scene.fleet.context, session_of(scene, ident))
     assert ELSEWHERE in str(caught.value)
-    assert either.home in str(caught.value)
-    either.fleet.sweep.run(kill=True)
-    assert session_of(either, ident).state == "live"
-    assert panes(either) == [f"fleet-{ident}"]
+    assert scene.home in str(caught.value)
+    scene.fleet.sweep.run(kill=True)
+    assert session_of(scene, ident).state == "live"
+    assert panes(scene) == [f"fleet-{ident}"]
 
 
 @pytest.mark.req("EXC-5", "EXC-10", "SWEEP-7")
-def test_a_claim_of_another_host_is_refused_and_given_up_by_a_person_alone(either):
-    ident = either.work("a")
+def test_a_claim_of_another_host_is_refused_and_given_up_by_a_person_alone(scene):
+    ident = scene.work("a")
     with pytest.raises(Refused, match="of this home"):
-        either.fleet.claims.disown(ident, SESSION, "no reason")
-    raw(either.fleet, f"UPDATE claims SET host = 'moon' WHERE kind = '{SESSION}'")
+        scene.fleet.claims.disown(ident, SESSION, "no reason")
+    raw(scene.fleet, f"UPDATE claims SET host = 'moon' WHERE kind = '{SESSION}'")
     with pytest.raises(OtherHost, match="moon") as caught:
-        release(either.fleet.context, session_of(either, ident))
-    assert either.fleet.world.host.id in str(caught.value)
-    kill(either, ident)
-    either.fleet.sweep.run(kill=True)
-    assert session_of(either, ident).state == "live"
-    assert either.fleet.claims.disown(ident, SESSION, "it sank").count == 1
-    assert session_of(either, ident).state == "released"
-    assert panes(either) == [f"fleet-{ident}"], "what was claimed is not touched"
-    (newest,) = either.fleet.operations.list(Which(), limit=1)
+        release(scene.fleet.context, session_of(scene, ident))
+    assert scene.fleet.world.host.id in str(caught.value)
+    kill(scene, ident)
+    scene.fleet.sweep.run(kill=True)
+    assert session_of(scene, ident).state == "live"
+    assert scene.fleet.claims.disown(ident, SESSION, "it sank").count == 1
+    assert session_of(scene, ident).state == "released"
+    assert panes(scene) == [f"fleet-{ident}"], "what was claimed is not touched"
+    (newest,) = scene.fleet.operations.list(Which(), limit=1)
     assert (newest.why, "it sank" in json.dumps(newest.what)) == (f"disown {SESSION} of {ident}: it sank", True)
 
 
 @pytest.mark.req("EXC-5")
-def test_a_program_does_not_release_the_session_of_an_agent_at_work(either):
-    ident = either.work("a")
+def test_a_program_does_not_release_the_session_of_an_agent_at_work(scene):
+    ident = scene.work("a")
     with pytest.raises(NotOwned, match=ident):
-        either.fleet.claims.release_prompt(ident, SESSION)
-    assert session_of(either, ident).state == "live"
-    assert panes(either) == [f"fleet-{ident}"]
+        scene.fleet.claims.release_prompt(ident, SESSION)
+    assert session_of(scene, ident).state == "live"
+    assert panes(scene) == [f"fleet-{ident}"]
 
 
 @pytest.mark.req("EXC-10")
-def test_a_program_that_means_another_host_or_socket_is_refused(either):
-    world = either.fleet.world
+def test_a_program_that_means_another_host_or_socket_is_refused(scene):
+    world = scene.fleet.world
     for field, mine in (("host_id", world.host.id), ("tmux_socket", world.tmux.socket)):
         wanted = WantedPrompt(owner=f"coord/{PROJECT}", **{field: "moon"})
         with pytest.raises(OtherHost, match="moon") as caught:
-            either.fleet.claims.acquire_prompt("aaaaaaaa", "x", wanted)
+            scene.fleet.claims.acquire_prompt("aaaaaaaa", "x", wanted)
         assert mine in str(caught.value)
-    assert either.fleet.files.names("inbox") == []
+    assert scene.fleet.files.names("inbox") == []
 
 
 @pytest.mark.req("EXC-6")
-def test_releasing_what_is_released_or_gone_succeeds(either):
-    first, second = either.work("a"), either.work("b")
+def test_releasing_what_is_released_or_gone_succeeds(scene):
+    first, second = scene.work("a"), scene.work("b")
     for ident in (first, second):
-        kill(either, ident)
-    remembered = session_of(either, first)
-    assert release(either.fleet.context, remembered) == ""
-    assert panes(either) == [f"fleet-{second}"]
-    for claim in (remembered, session_of(either, first)):
-        assert release(either.fleet.context, claim) == ""
-    either.server.close(either.pane(second))
-    assert release(either.fleet.context, session_of(either, second)) == ""
-    assert {session_of(either, ident).state for ident in (first, second)} == {"released"}
+        kill(scene, ident)
+    remembered = session_of(scene, first)
+    assert release(scene.fleet.context, remembered) == ""
+    assert panes(scene) == [f"fleet-{second}"]
+    for claim in (remembered, session_of(scene, first)):
+        assert release(scene.fleet.context, claim) == ""
+    scene.server.close(scene.pane(second))
+    assert release(scene.fleet.context, session_of(scene, second)) == ""
+    assert {session_of(scene, ident).state for ident in (first, second)} == {"released"}
 
 
 # what is acquired ---------------------------------------------------------------------------------------------------------
 @pytest.mark.req("EXC-1")
-def test_what_a_dispatch_needs_is_live_when_it_returns_and_what_could_not_be_made_is_not(either, monkeypatch):
-    ident = either.dispatch("a")
-    assert session_of(either, ident).state == "live", "before anybody has launched it"
-    assert {each.state for each in either.fleet.claims.list() if each.kind != "agent_record"} == {"live"}
+def test_what_a_dispatch_needs_is_live_when_it_returns_and_what_could_not_be_made_is_not(scene, monkeypatch):
+    ident = scene.dispatch("a")
+    assert session_of(scene, ident).state == "live", "before anybody has launched it"
+    assert {each.state for each in scene.fleet.claims.list() if each.kind != "agent_record"} == {"live"}
 
     def refuse(*_words, **_facts):
-        allocating.extend(each.kind for each in either.fleet.claims.list() if each.state == "allocating")
+        allocating.extend(each.kind for each in scene.fleet.claims.list() if each.state == "allocating")
         raise TmuxRefused(what="make it", why="no")
 
     allocating: list[str] = []
-    monkeypatch.setattr(either.fleet.world.tmux, "create", refuse)
+    monkeypatch.setattr(scene.fleet.world.tmux, "create", refuse)
     monkeypatch.setattr(KINDS[SESSION], "release", refuse)
     with pytest.raises(TmuxRefused):
-        either.dispatch("b")
+        scene.dispatch("b")
     assert SESSION in allocating, "the intent is recorded before anything is made"
-    states = {each.kind: each.state for each in either.fleet.claims.list() if each.dispatch not in {None, ident}}
+    states = {each.kind: each.state for each in scene.fleet.claims.list() if each.dispatch not in {None, ident}}
     assert states.get(SESSION) == "failed_alloc"
 
 
 @pytest.mark.req("EXC-11")
-def test_a_second_launch_and_one_after_the_end_are_superseded(either):
-    ident = either.work("a")
-    agent = either.agent(ident)
+def test_a_second_launch_and_one_after_the_end_are_superseded(scene):
+    ident = scene.work("a")
+    agent = scene.agent(ident)
     for _ in range(2):
         with pytest.raises(Superseded):
-            either.launch(ident)
-    assert either.agent(ident) == agent
-    late = either.dispatch("b")
-    process = either.pane(late).process
-    raw(either.fleet, f"UPDATE dispatches SET exec_state = 'failed', ended_at = 1 WHERE id = '{late}'")
+            scene.launch(ident)
+    assert scene.agent(ident) == agent
+    late = scene.dispatch("b")
+    process = scene.pane(late).process
+    raw(scene.fleet, f"UPDATE dispatches SET exec_state = 'failed', ended_at = 1 WHERE id = '{late}'")
     with pytest.raises(Superseded):
-        either.launch(late)
+        scene.launch(late)
     assert process.words[:1] != ("sleep",)
 
 
 @pytest.mark.req("EXC-3")
-def test_the_record_of_an_agent_is_archived_when_its_dispatch_ends(either):
-    ident = either.work("a")
+def test_the_record_of_an_agent_is_archived_when_its_dispatch_ends(scene):
+    ident = scene.work("a")
 
     def records() -> list[str]:
-        return [each.state for each in either.fleet.dispatches.show(ident).claims if each.kind == "agent_record"]
+        return [each.state for each in scene.fleet.dispatches.show(ident).claims if each.kind == "agent_record"]
 
     assert records() == ["live"]
-    assert [each.name for each in either.fleet.claims.list(kind="agent_record")] == [ident]
-    kill(either, ident)
-    either.fleet.sweep.run(kill=True)
+    assert [each.name for each in scene.fleet.claims.list(kind="agent_record")] == [ident]
+    kill(scene, ident)
+    scene.fleet.sweep.run(kill=True)
     assert records() == ["archived"]
-    assert either.fleet.claims.list(kind="agent_record") == []
+    assert scene.fleet.claims.list(kind="agent_record") == []
 
 
 # what is seen -------------------------------------------------------------------------------------------------------------
 @pytest.mark.req("EXC-2", "EXC-7")
-def test_another_server_on_the_socket_says_nothing_of_the_session(either):
-    ident = either.work("a")
-    first = either.server
+def test_another_server_on_the_socket_says_nothing_of_the_session(scene):
+    ident = scene.work("a")
+    first = scene.server
     os.unlink(first.socket)
-    either.fleet.world.tmux.ensure_server()
-    assert look(either, ident) == "unknown"
-    kill(either, ident)
-    assert "unknown" in release(either.fleet.context, session_of(either, ident))
-    assert session_of(either, ident).state == "live"
+    scene.fleet.world.tmux.ensure_server()
+    assert look(scene, ident) == "unknown"
+    kill(scene, ident)
+    assert "unknown" in release(scene.fleet.context, session_of(scene, ident))
+    assert session_of(scene, ident).state == "live"
     assert len(first.panes) == 1
 
 
 @pytest.mark.req("EXC-2")
-def test_a_dead_server_proves_the_session_gone_only_with_the_panes_process(either):
-    ident = either.work("a")
-    agent = either.agent(ident)
+def test_a_dead_server_proves_the_session_gone_only_with_the_panes_process(scene):
+    ident = scene.work("a")
+    agent = scene.agent(ident)
     agent.ignores.add(signal.SIGHUP)
-    either.machine.table.signal(either.server.process, signal.SIGKILL)
-    assert look(either, ident) == "unknown"
-    either.machine.table.exit(agent)
-    assert look(either, ident) == "absent"
+    scene.machine.table.signal(scene.server.process, signal.SIGKILL)
+    assert look(scene, ident) == "unknown"
+    scene.machine.table.exit(agent)
+    assert look(scene, ident) == "absent"
 
 
 @pytest.mark.req("EXC-2")
-def test_another_boot_proves_a_death_that_nothing_contradicts(either):
-    ident = either.work("a")
-    who = Identity.parse(either.fleet.context.dispatch(ident).process)
-    either.reboot()
-    assert either.fleet.world.processes.life(who) == "dead"
-    assert either.fleet.world.processes.life(None) == "unknown"
-    still = either.machine.table.spawn(1, ["sleep"], pid=who.pid + 5_000)
+def test_another_boot_proves_a_death_that_nothing_contradicts(scene):
+    ident = scene.work("a")
+    who = Identity.parse(scene.fleet.context.dispatch(ident).process)
+    scene.reboot()
+    assert scene.fleet.world.processes.life(who) == "dead"
+    assert scene.fleet.world.processes.life(None) == "unknown"
+    still = scene.machine.table.spawn(1, ["sleep"], pid=who.pid + 5_000)
     seen = Identity(host=who.host, boot=who.boot, pid=still.pid, start=still.start)
-    assert either.fleet.world.processes.life(seen) == "unknown", "the same pid with the same start is there"
+    assert scene.fleet.world.processes.life(seen) == "unknown", "the same pid with the same start is there"
 
 
 @pytest.mark.req("EXC-8")
@@ -241,17 +241,17 @@ def test_a_session_is_found_by_its_whole_name(scene):
 
 
 @pytest.mark.req("EXC-9", "SWEEP-3")
-def test_a_session_without_our_mark_is_foreign_and_unknown_while_its_claim_is_allocating(either):
-    ident = either.dispatch("a")
-    pane = either.pane(ident)
+def test_a_session_without_our_mark_is_foreign_and_unknown_while_its_claim_is_allocating(scene):
+    ident = scene.dispatch("a")
+    pane = scene.pane(ident)
     pane.home = "somebody"
-    assert look(either, ident) == "foreign"
+    assert look(scene, ident) == "foreign"
     pane.home = pane.dispatch = ""
-    raw(either.fleet, f"UPDATE claims SET state = 'allocating' WHERE kind = '{SESSION}'")
-    assert look(either, ident) == "unknown"
-    raw(either.fleet, f"UPDATE claims SET state = 'failed_alloc' WHERE kind = '{SESSION}'")
-    assert look(either, ident) == "foreign"
-    found = either.fleet.sweep.run(kill=True)
+    raw(scene.fleet, f"UPDATE claims SET state = 'allocating' WHERE kind = '{SESSION}'")
+    assert look(scene, ident) == "unknown"
+    raw(scene.fleet, f"UPDATE claims SET state = 'failed_alloc' WHERE kind = '{SESSION}'")
+    assert look(scene, ident) == "foreign"
+    found = scene.fleet.sweep.run(kill=True)
     assert any("our name but not our mark" in line for line in standing(found))
     assert not [line for line in acted(found) if "session" in line]
-    assert panes(either) == [f"fleet-{ident}"]
+    assert panes(scene) == [f"fleet-{ident}"]

@@ -35,18 +35,18 @@ class At:
 
 
 @pytest.mark.req("GATE-1", "GATE-2", "GATE-4")
-def test_the_gate_is_taken_first_without_waiting_and_held_until_the_spawn_returns(either):
-    other = either.open("other")
-    repository = f"{either.root}/other"
-    either.git("clone", "--quiet", either.repository, repository, cwd=either.root)
-    either.fleet.projects.register(repository, "q")
-    gate = either.fleet.world.project_gate(PROJECT, "coord-spawn")
+def test_the_gate_is_taken_first_without_waiting_and_held_until_the_spawn_returns(scene):
+    other = scene.open("other")
+    repository = f"{scene.root}/other"
+    scene.git("clone", "--quiet", scene.repository, repository, cwd=scene.root)
+    scene.fleet.projects.register(repository, "q")
+    gate = scene.fleet.world.project_gate(PROJECT, "coord-spawn")
     gate.take()
-    before = either.clock.ticks()
+    before = scene.clock.ticks()
     for engine in ("shell", "nonsense"):
         with pytest.raises(CoordSpawnInProgress, match=r"lock holder: pid=\d+"):
             other.coord.start(coordinator(engine=engine))
-    assert either.clock.ticks() == before
+    assert scene.clock.ticks() == before
     other.coord.start(coordinator("q"))
     gate.give()
 
@@ -55,65 +55,65 @@ def test_the_gate_is_taken_first_without_waiting_and_held_until_the_spawn_return
             other.coord.start(coordinator())
         return other.world.project_gate(PROJECT, "coord-spawn").is_free(), other.coord.show(PROJECT).holder or ""
 
-    either.fleet.funnel.watcher = watcher = At("tmux new-session", ask)
-    ident = either.fleet.coord.start(coordinator()).id
+    scene.fleet.funnel.watcher = watcher = At("tmux new-session", ask)
+    ident = scene.fleet.coord.start(coordinator()).id
     assert watcher.answers == [(False, ident)], "the pending coordinator is durable inside the gate"
     assert gate.is_free()
 
 
 @pytest.mark.req("GATE-6", "GATE-7", "GATE-12")
-def test_a_coordinator_that_starts_lives_or_is_unknown_vetoes_however_long_it_is_silent(either):
-    ident = either.fleet.coord.start(coordinator()).id
-    world = either.fleet.world
+def test_a_coordinator_that_starts_lives_or_is_unknown_vetoes_however_long_it_is_silent(scene):
+    ident = scene.fleet.coord.start(coordinator()).id
+    world = scene.fleet.world
 
     def vetoed() -> str:
         with pytest.raises(CoordinatorLives) as caught:
-            either.fleet.coord.start(coordinator())
+            scene.fleet.coord.start(coordinator())
         assert caught.value.code == 14
         said = caught.value.spoken
         for word in (ident, world.tmux.socket, world.host.id, f"fleet attach {ident}"):
             assert word in said
-        assert acted(either.fleet.sweep.run(kill=True)) == []
-        assert either.fleet.coord.show(PROJECT).holder == ident
+        assert acted(scene.fleet.sweep.run(kill=True)) == []
+        assert scene.fleet.coord.show(PROJECT).holder == ident
         return str(caught.value)
 
     assert "starting" in vetoed()
-    either.launch(ident)
-    agent = either.agent(ident)
+    scene.launch(ident)
+    agent = scene.agent(ident)
     for agent.is_hidden in (False, True):
-        either.clock.wait(YEAR)
+        scene.clock.wait(YEAR)
         assert ("unknown" if agent.is_hidden else "alive") in vetoed()
         assert not agent.is_zombie
     agent.is_hidden = False
-    either.machine.table.exit(agent)
-    assert either.fleet.sessions.settle(ident).settled
-    assert either.fleet.coord.show(PROJECT).holder == ident
+    scene.machine.table.exit(agent)
+    assert scene.fleet.sessions.settle(ident).settled
+    assert scene.fleet.coord.show(PROJECT).holder == ident
 
 
 @pytest.mark.req("GATE-6")
-def test_a_pending_coordinator_whose_spawner_died_is_followed(either):
-    doomed = either.open("doomed")
+def test_a_pending_coordinator_whose_spawner_died_is_followed(scene):
+    doomed = scene.open("doomed")
     first = doomed.coord.start(coordinator()).id
-    either.machine.table.exit(either.process_of(doomed))
+    scene.machine.table.exit(scene.process_of(doomed))
     with pytest.raises(CoordinatorLives):
-        either.fleet.coord.start(coordinator())
-    either.server.close(either.pane(first))
-    new = either.fleet.coord.start(coordinator()).id
-    assert (either.fleet.coord.show(PROJECT).holder, new != first) == (new, True)
-    assert [each.id for each in either.fleet.agents.list()] == [new]
+        scene.fleet.coord.start(coordinator())
+    scene.server.close(scene.pane(first))
+    new = scene.fleet.coord.start(coordinator()).id
+    assert (scene.fleet.coord.show(PROJECT).holder, new != first) == (new, True)
+    assert [each.id for each in scene.fleet.agents.list()] == [new]
 
 
 @pytest.mark.req("GATE-11", "GATE-13")
-def test_only_the_holder_ticks_and_one_at_a_time(either):
-    ident = either.fleet.coord.start(coordinator()).id
-    either.launch(ident)
+def test_only_the_holder_ticks_and_one_at_a_time(scene):
+    ident = scene.fleet.coord.start(coordinator()).id
+    scene.launch(ident)
     with pytest.raises(Superseded):
-        tick(either.fleet.context, PROJECT, "00000000")
-    before = either.fleet.operations.newest()
-    gate = either.fleet.world.project_gate(PROJECT, "coordinator")
+        tick(scene.fleet.context, PROJECT, "00000000")
+    before = scene.fleet.operations.newest()
+    gate = scene.fleet.world.project_gate(PROJECT, "coordinator")
     with gate, pytest.raises(Exception, match="tick") as caught:
-        tick(either.fleet.context, PROJECT, ident)
+        tick(scene.fleet.context, PROJECT, ident)
     assert getattr(caught.value, "code", None) == 12
-    assert either.fleet.operations.newest() == before
-    assert tick(either.fleet.context, PROJECT, ident).holder == ident
+    assert scene.fleet.operations.newest() == before
+    assert tick(scene.fleet.context, PROJECT, ident).holder == ident
     assert gate.is_free()
