@@ -34,7 +34,7 @@ class At:
         pass
 
 
-@pytest.mark.req("GATE-1", "GATE-2", "GATE-4")
+@pytest.mark.req("GATE-1", "GATE-2", "GATE-4", "GATE-6")
 def test_the_gate_is_taken_first_without_waiting_and_held_until_the_spawn_returns(scene):
     other = scene.open("other")
     repository = f"{scene.root}/other"
