@@ -11,3 +11,16 @@ from fleet.testing.simulated import SimulatedScene
 def scene() -> Iterator[SimulatedScene]:
     with SimulatedScene() as made:
         yield made
+
+
+@pytest.fixture
+def on_store(store_url: str) -> str:
+    """The line of config.toml that names the store."""
+    return f'store = "{store_url}"\n'
+
+
+@pytest.fixture
+def either(on_store: str) -> Iterator[SimulatedScene]:
+    """On each kind of store."""
+    with SimulatedScene(settings=on_store) as made:
+        yield made
