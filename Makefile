@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test quick test-agents check conformance coverage deaths states storm bench fmt sql api lock clean ready
+.PHONY: map demo test quick test-agents check conformance mutants mutants-ci coverage deaths states storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -40,6 +40,7 @@ check: ready
 	$(BIN)/python checks/upcalls.py
 	$(BIN)/python checks/api.py --check
 	$(BIN)/python checks/json_reference.py --check
+	$(BIN)/python checks/mutate.py --check
 
 # The table is printed even when tests fail; the worse of the two decides.
 conformance: ready
@@ -49,6 +50,15 @@ conformance: ready
 	if [ $$status -eq 1 ]; then $(BIN)/python checks/again.py $(AGAIN) && status=0; fi; \
 	$(BIN)/python checks/conformance.py $(OUTCOMES) || status=$$?; \
 	exit $$status
+
+# Break the source in each way of checks/mutants/, and see that the tests of the broken row fail. Those with some words alone:
+# make mutants ONLY="STORE-4 fence"
+mutants: ready
+	@$(BIN)/python checks/mutate.py $(if $(ONLY),--only "$(ONLY)") $(MUTANTS)
+
+# CI's part, right after the tests: the mutants whose source or tests changed, then others in turn, for a fixed time.
+mutants-ci: ready
+	@$(BIN)/python checks/mutate.py --changed --seconds 100 --outcomes $(OUTCOMES) --json .build/mutants.json
 
 # The same tests, and which lines they reach.
 coverage: ready

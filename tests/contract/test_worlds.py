@@ -307,6 +307,18 @@ def test_what_is_typed_is_on_the_screen(stand, sessions):
     stand.becomes(lambda: "two\nlines" in (sessions.capture(pane, history=True) or ""))
 
 
+def test_many_screens_are_read_in_one_call_and_a_pane_that_is_gone_has_none(stand, sessions):
+    shown, gone, other = (stand.session(dispatch=f"0000000{sign}", words=("cat",)) for sign in "abc")
+    assert sessions.paste(shown, "screen of the first")
+    assert sessions.paste(other, "screen of the last")
+    stand.becomes(lambda: "last" in (sessions.capture(other, history=False) or ""))
+    assert sessions.kill(gone)
+    found = sessions.screens([shown, gone, other])
+    assert list(found) == [shown.number, other.number]
+    assert found == {pane.number: sessions.capture(pane, history=False) for pane in (shown, other)}
+    assert sessions.screens([]) == {}
+
+
 # effects --------------------------------------------------------------------------------------------------------------
 def test_nothing_outside_is_touched_while_a_transaction_is_open(stand, sessions, processes):
     pane, who = stand.session(), stand.start()

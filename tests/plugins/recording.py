@@ -34,11 +34,13 @@ class Recorder:
         again = os.environ.get("FLEET_TESTS_AGAIN")
         before = json.loads(self.path.read_text()) if again else []
         self.tests: dict[str, dict[str, object]] = {test.pop("test"): test for test in before}
+        self.seconds: dict[str, float] = {test: seen.pop("seconds", 0.0) for test, seen in self.tests.items()}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup":
             self.tests.pop(report.nodeid, None)
         seen = self.tests.setdefault(report.nodeid, {**dict(report.user_properties), "outcome": "passed"})
+        self.seconds[report.nodeid] = round(self.seconds.get(report.nodeid, 0.0) + report.duration, 2)
         if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == "passed"):
             seen["outcome"] = report.outcome
 
@@ -49,5 +51,8 @@ class Recorder:
 
     def pytest_sessionfinish(self) -> None:
         self.path.parent.mkdir(exist_ok=True)
-        tests = [{"test": nodeid, **seen} for nodeid, seen in sorted(self.tests.items())]
+        tests = [
+            {"test": nodeid, **seen, "seconds": self.seconds.get(nodeid, 0.0)}
+            for nodeid, seen in sorted(self.tests.items())
+        ]
         self.path.write_text(json.dumps(tests, indent=1))

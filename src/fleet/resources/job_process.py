@@ -71,7 +71,7 @@ class JobProcess:
 
 def job_lock(job: str, world: World) -> FileLock:
     """Return the lock of a job. While it is held, the runner or a process that it started is alive."""
-    return FileLock(f"{world.home}/{paths.job_lock(job)}")
+    return FileLock(f"{world.home}/{paths.job_lock(job)}", home=world.home)
 
 
 def runner_of(claim: Claim) -> Identity | None:

@@ -68,6 +68,20 @@ def vacate(tx: Tx, project: str, holder: str) -> bool:
     return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
+def empty(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
+    """Remove an ended holder and its candidate. Returns whether the seat is empty, and the candidate that was removed.
+
+    Nothing is removed when another coordinator has taken the seat.
+    """
+    now = seat(tx, project)
+    if now.holder is None:
+        return True, None
+    if now.holder != holder:
+        return False, None
+    withdrawn = now.candidate if now.candidate and withdraw(tx, project, now.candidate) else None
+    return vacate(tx, project, holder), withdrawn
+
+
 def _may(now: Seat, event: str) -> bool:
     """Whether the table of steps allows this event in the seat's present state."""
     return (seat_state(now), event) in STEPS

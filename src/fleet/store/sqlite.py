@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LOG = "-wal"  # behind the name of the database: its recent changes
 MARK = 0x666C6565  # "flee", in the header of every database of ours
-SCHEMA = 13
+SCHEMA = 14
 _SLICE = 0.1
 _NO_FILE = (-1, -1)
 # Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.

@@ -91,7 +91,7 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
 
 def _dispatch_lock(root: str) -> FileLock:
     """Return the lock that the dispatch holds. A dispatch runs on when the process that started it is killed."""
-    return FileLock(f"{root}/dispatch.lock")
+    return FileLock(f"{root}/dispatch.lock", home=os.path.dirname(root))
 
 
 def _end_agents(fleet: Fleet) -> bool:

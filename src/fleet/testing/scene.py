@@ -26,6 +26,8 @@ from fleet.world.process.programs import Programs
 if TYPE_CHECKING:
     from typing import Self
 
+    from fleet.world.funnel import Watcher
+
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "scene",
     "GIT_AUTHOR_EMAIL": "scene@localhost",
@@ -41,6 +43,7 @@ class Scene:
 
     def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
         self._database = _Database(store) if store.startswith("postgres") else None
+        self.watcher: Watcher | None = None
         self.root = tempfile.mkdtemp(prefix="fleet-scene-", dir="/tmp")
         self.home = f"{self.root}/home"
         self.repository = f"{self.root}/repository"
@@ -54,8 +57,11 @@ class Scene:
             fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
-        """Open the scene's home once more."""
-        return Fleet.open(self.home, actor=actor)
+        """Open the scene's home once more; the scene's watcher, if there is one, is told of its effects."""
+        fleet = Fleet.open(self.home, actor=actor)
+        if self.watcher is not None:
+            fleet.funnel.watcher = self.watcher
+        return fleet
 
     def git(self, *words: str, cwd: str | None = None) -> str:
         """Run git in the repository; return its output."""

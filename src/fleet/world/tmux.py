@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LIMIT = 5.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
+# How many screens are asked for in one call: tmux takes 16 KB of commands.
+_MOST_SCREENS = 100
 _LOOKS = 100
 _BETWEEN_LOOKS = 0.05
 _COLUMNS = (
@@ -231,6 +233,29 @@ class Tmux:
         back = ["-S", "-"] if history else []
         done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"%{pane.number}")
         return _EPITAPH.sub("", done.out) if done.ok else None
+
+    def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
+        """Return the text on the screens of panes, by their numbers, in one call for many. A pane that is gone has none."""
+        found: dict[int, str] = {}
+        left = [pane.number for pane in panes]
+        while left:
+            asked = left[:_MOST_SCREENS]
+            shown = self._shown(asked)
+            if shown is None:
+                break
+            found |= zip(asked, shown, strict=False)
+            # tmux leaves out the commands after one that fails: the pane after the last that it showed is gone.
+            left = left[min(len(shown) + 1, len(asked)) :]
+        return found
+
+    def _shown(self, numbers: Sequence[int]) -> list[str] | None:
+        """Return the screens that tmux shows before the first pane that is gone; None when the server does not answer."""
+        mark = f"screen {secrets.token_hex(8)}"
+        words = ["display-message", "-p", mark]
+        for number in numbers:
+            words += [";", "capture-pane", "-p", "-J", "-t", f"%{number}", ";", "display-message", "-p", mark]
+        parts = self._ask("capture-pane", *words).out.split(f"{mark}\n")
+        return [_EPITAPH.sub("", text) for text in parts[1:-1]] if len(parts) > 1 else None
 
     def paste(self, pane: Pane, text: str) -> bool:
         """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one."""

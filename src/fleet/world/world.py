@@ -161,21 +161,21 @@ class World:
         """A named exclusive lock of this home."""
         from fleet.world.files.gates import Gate
 
-        return Gate(f"{self.home}/{paths.lock(name)}", clock=self.clock, host=self.host)
+        return Gate(f"{self.home}/{paths.lock(name)}", home=self.home, clock=self.clock, host=self.host)
 
     def project_gate(self, project: str, name: str, subject: str = "") -> Gate:
         """A named exclusive lock of one project. Its file says what it is held for, if a subject is given."""
         from fleet.world.files.gates import Gate
 
         path = f"{self.home}/{paths.project_lock(project, name)}"
-        return Gate(path, clock=self.clock, host=self.host, subject=subject)
+        return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject)
 
     def work_gate(self, name: str, subject: str) -> Gate:
         """Return the lock of one piece of work, which whoever starts or resumes it holds. Its file names the holder exactly."""
         from fleet.world.files.gates import Gate
 
         path, me = f"{self.home}/{paths.lock(name)}", self.processes.me()
-        return Gate(path, clock=self.clock, host=self.host, subject=subject, who=me)
+        return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
         """Return the lock that serialises git commands which fail side by side in one repository."""
@@ -187,7 +187,7 @@ class World:
         """Return the lock that the process which performs a claim's effect holds, together with its children."""
         from fleet.world.files.locks import FileLock
 
-        return FileLock(f"{self.home}/{paths.effect_lock(claim)}")
+        return FileLock(f"{self.home}/{paths.effect_lock(claim)}", home=self.home)
 
     def forget_effect_lock(self, claim: str) -> None:
         """Remove the lock file of a claim that is archived."""

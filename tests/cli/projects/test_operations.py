@@ -61,9 +61,13 @@ def test_every_change_has_one_operation_with_sequence_time_actor_why_and_what(bu
         (["--since", "1h", "--limit", "2"], ["done web/a", "fail web/b"]),
         (["--since", "2099-01-01"], []),
         (["--until", "1h"], []),
+        (["--until", "1h", "--task", "a"], []),
+        (["--since", "2099-01-01", "--task", "a"], []),
+        (["--since", "2099-01-01", "--dispatch", "0a1b2c3d"], []),
+        (["--actor", "bob", "--dispatch", "0a1b2c3d"], []),
         (["--limit", "1"], ["fail web/b"]),
     ],
-    ids=lambda value: " ".join(value[:2]),
+    ids=lambda value: " ".join(value[:4]),
 )
 def test_operations_are_filtered(words, found, busy):
     assert whys(busy, *words) == found

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fleet.store import queries as q
+from fleet.verbs.views import next_steps
 
 HOT_QUERIES = (
     (q.TASK_STATE, {"project": "p", "slug": "t1"}),
@@ -20,6 +21,23 @@ HOT_QUERIES = (
     (q.WAITING_MESSAGES, {"dispatch": "0000000a"}),
     (q.READY_TASKS, {"project": "p", "now": 1, "most": 10}),
 )  # fmt: skip
+
+PAGE = {"project": None, "now": 1, "most": 20}
+PAGE_QUERIES = (
+    q.REVIEW_QUEUE,
+    q.FAILED_TASKS,
+    q.BLOCKED_TASKS,
+    q.EARLY_TASKS,
+    q.CLAIMED_TASKS,
+    q.TASKS_TO_MERGE,
+    q.UNMERGED_TASKS,
+    q.TITLES_OF_ATTEMPTS,
+    q.TASKS_PARKED_BY_HANDOFFS,
+    q.PROJECT_COUNTS,
+    q.READY_COUNTS,
+    q.PAGE_COUNTS,
+    q.PROJECTS_TO_MERGE,
+)
 
 
 def fill(fleet, count: int) -> None:
@@ -89,3 +107,57 @@ def test_a_mutation_takes_as_many_steps_among_five_thousand_tasks_as_among_fifty
     fleet.graph.ingest(project="p", lines=lines, name="more")
     many = {name: steps_of(store, act) for name, act in acts(30).items()}
     assert many == few
+
+
+def values_of(query, values: dict) -> dict:
+    return {name: value for name, value in values.items() if f":{name}" in query.sqlite}
+
+
+@pytest.mark.req("GRAPH-10")
+@pytest.mark.parametrize("query", PAGE_QUERIES, ids=[query.name for query in PAGE_QUERIES])
+def test_no_query_of_the_status_page_reads_the_whole_table_of_tasks(fleet, store, store_url_kind, query):
+    fill(fleet, 50)
+    values = values_of(query, PAGE)
+    if store_url_kind == "sqlite":
+        plan = sqlite_plan(store, query, values)
+        assert not [line for line in plan if line.startswith(("SCAN tasks", "SCAN t")) and "INDEX" not in line], plan
+        assert ("USE TEMP B-TREE FOR ORDER BY" in plan) == (query in {q.UNMERGED_TASKS, q.TASKS_PARKED_BY_HANDOFFS})
+    else:
+        plan = postgres_plan(store, query, values)
+        assert not [line for line in plan if "Seq Scan on tasks" in line], plan
+
+
+def import_mixed(fleet, prefix: str, count: int) -> None:
+    """Of a hundred tasks thirty are done, ten each have failed, are blocked and wait for a time, ten are claimed."""
+    statuses = ["done"] * 3 + ["failed", "blocked", "in_progress"] + ["open"] * 4
+    lines = []
+    for number in range(count):
+        status = statuses[number % 10]
+        node = {"slug": f"{prefix}{number}", "title": "T", "status": status}
+        if status == "in_progress":
+            node["assignee"] = "somebody"
+        if number % 10 == 9:
+            node["not_before"] = "2100-01-01T00:00:00Z"
+        lines.append(json.dumps(node).encode())
+    fleet.graph.ingest(project="p", lines=lines, name=prefix)
+
+
+@pytest.mark.req("GRAPH-10", "OBS-3")
+@pytest.mark.parametrize("store_url_kind", ["sqlite"], indirect=True)
+def test_the_status_page_counts_more_tasks_and_does_nothing_else_with_them(fleet, store, monkeypatch):
+    import_mixed(fleet, "a", 400)
+    asked = []
+    monkeypatch.setattr(next_steps.refs, "head_of", asked.append)
+    few = steps_of(store, lambda: fleet.views.status(most=20))
+    looked = len(asked)
+    import_mixed(fleet, "b", 4000)
+    many = steps_of(store, lambda: fleet.views.status(most=20))
+    assert len(asked) == 2 * looked == 80, "the worktrees of tasks that are listed, and no others"
+    assert many - few < 30 * 4000, "what counting in an index takes; a look at each task takes several times as much"
+    page = fleet.views.status(most=20)
+    assert (len(page.failed), len(page.parked)) == (20, 20)
+    assert page.left_out.as_json() == {"review": 0, "failed": 420, "parked": 860, "merging": 0, "working": 420}
+    whole = fleet.views.status("p", most=5000)
+    assert (len(whole.failed), len(whole.parked), len(whole.working)) == (440, 880, 440)
+    assert whole.left_out.as_json() == dict.fromkeys(page.left_out.as_json(), 0)
+    assert [task.as_json() for task in whole.parked[:20]] == [task.as_json() for task in page.parked]

@@ -30,7 +30,7 @@ class KernelLock:
     """What fleet uses."""
 
     def __init__(self, path: str) -> None:
-        self._gate = Gate(path, clock=Clock(), host=Host())
+        self._gate = Gate(path, home=os.path.dirname(path), clock=Clock(), host=Host())
 
     def take(self) -> bool:
         try:

@@ -39,7 +39,7 @@ READS = {
 # What tmux and sessions call, which proves what it does by what is there.
 MACHINERY = {"sessions.launch", "sessions.settle", "sessions.settle_soon"}
 DECISIONS = (
-    "messages.answer", "messages.approve", "messages.approve_all", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin",
+    "messages.answer", "messages.approve", "messages.approve_all", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin", "projects.keep_environment",
     "projects.register", "engines.install_hooks", "jobs.run", "sweep.run",
 )  # fmt: skip
 

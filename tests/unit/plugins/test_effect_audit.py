@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from plugins.auditing import effect_audit
 
-from fleet.testing.crash.harness import SCENARIOS, Recorder
+from fleet.testing.crash.catalogue import SCENARIOS
+from fleet.testing.crash.watchers import Recorder
 from fleet.world.funnel import Funnel
 
 OFFENDER = f"{effect_audit.SOURCE}verbs/offender.py"

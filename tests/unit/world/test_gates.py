@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ import sys, time, os, subprocess
 from fleet.world.clock import Clock
 from fleet.world.files.gates import Gate
 from fleet.world.host import Host
-gate = Gate(sys.argv[1], clock=Clock(), host=Host())
+gate = Gate(sys.argv[1], home=sys.argv[1].rpartition("/locks/")[0], clock=Clock(), host=Host())
 gate.take()
 if sys.argv[2] == "exec":
     child = subprocess.Popen(["sleep", "600"])
@@ -42,7 +43,7 @@ def path(tmp_path) -> str:
 
 
 def gate(path: str) -> Gate:
-    return Gate(path, clock=Clock(), host=Host())
+    return Gate(path, home=str(Path(path).parents[1]), clock=Clock(), host=Host())
 
 
 def held_by_child(path: str, how: str) -> tuple[subprocess.Popen, str]:

@@ -20,7 +20,7 @@ from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
 from fleet.verbs.agents.cost import allow
 from fleet.verbs.agents.cost.at_stop import why_over_budget
-from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step
+from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step, look_for
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.agents.hook_answer import wait_for_messages
 from fleet.verbs.dispatch.plan import Wanted
@@ -175,15 +175,47 @@ def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
         assert cost(scene, "a")[1] == 5.0
 
 
+def keeps_conversations_itself(scene: SimulatedScene) -> None:
+    """Make the engine one that cannot be given a conversation."""
+    engine = Path(scene.home, "engines/one.toml")
+    kept = f'[kept]\nfiles = "{scene.root}/*.jsonl"\nid = ["id"]\ndirectory = ["cwd"]\nbegun = ["at"]\n'
+    given = engine.read_text().replace('session = ["{conversation}"]\n', "").replace('"{session}", ', "")
+    engine.write_text(given + kept)
+
+
+def looks_of(scene: SimulatedScene, ident: str) -> bool:
+    """Whether the store has the time of a look for an agent's conversation."""
+    return scene.fleet.store.read(lambda rows: q.usage_file(rows, path=look_for(ident))) is not None
+
+
+@pytest.mark.parametrize("races", [False, True])
+def test_what_was_kept_of_looks_for_a_conversation_goes_with_the_agent(monkeypatch, races):
+    with made("") as scene:
+        keeps_conversations_itself(scene)
+        ident = work(scene, "a")
+
+        def end_meanwhile(*_, **__) -> None:
+            monkeypatch.setattr(conversations, "only_conversation", lambda *_, **__: None)
+            if races:
+                assert scene.fleet.dispatches.kill(ident, "a test").settled
+
+        monkeypatch.setattr(conversations, "only_conversation", end_meanwhile)
+        count_project(scene.fleet.context, PROJECT)
+        assert looks_of(scene, ident) is not races
+        if not races:
+            scene.fleet.dispatches.kill(ident, "a test")
+        scene.fleet.tasks.abandon(project=PROJECT, slug="a")
+        scene.fleet.tasks.archive(project=PROJECT, slug="a")
+        scene.fleet.sweep.run(kill=True)
+        assert scene.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) is None
+        assert not looks_of(scene, ident)
+
+
 def test_the_conversation_of_an_agent_without_hooks_is_looked_for_once_a_minute_and_then_kept(monkeypatch):
     looks, found = [], [None, "talk"]
     monkeypatch.setattr(conversations, "only_conversation", lambda *_, **__: looks.append(1) or found[len(looks) - 1])
     with made("") as scene:
-        engine = Path(scene.home, "engines/one.toml")
-        kept = f'[kept]\nfiles = "{scene.root}/*.jsonl"\nid = ["id"]\ndirectory = ["cwd"]\nbegun = ["at"]\n'
-        engine.write_text(
-            engine.read_text().replace('session = ["{conversation}"]\n', "").replace('"{session}", ', "") + kept
-        )
+        keeps_conversations_itself(scene)
         Path(scene.root, "talk.jsonl").write_text(json.dumps({"id": "1", "model": "m", "in": DOLLAR, "out": 0}) + "\n")
         ident = work(scene, "a")
         for _ in range(3):

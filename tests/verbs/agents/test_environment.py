@@ -5,19 +5,26 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
+from click.testing import CliRunner
 
+from fleet.api.fleet import Fleet
 from fleet.errors.given import BadSetting
 from fleet.errors.refused import EngineMissing, VariablesMissing
+from fleet.model.results.dispatches import ResumedMany
 from fleet.model.results.projects import Chosen
+from fleet.surfaces.cli.commands.projects.up import up as up_command
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
+from fleet.verbs.jobs import records
+from fleet.verbs.jobs.items.run_step import Where, agent_environment
 from fleet.world.home import paths
-from fleet.world.world import UNATTENDED
+from fleet.world.world import UNATTENDED, World
 
 ENGINE = (
     'summary = "mine"\nprogram = "sleep"\nstart = ["{program}", "1000"]\npass = ["MY_KEY"]\nrequire = ["MY_NEED"]\n'
@@ -180,3 +187,57 @@ def test_a_file_of_variables_that_cannot_be_read_is_an_error_and_not_an_empty_on
     Path(mine.home, paths.KEPT_ENVIRONMENT).write_text("{")
     with shell(**{UNATTENDED: "1"}), pytest.raises(BadSetting, match="cannot be read"):
         start(mine, "a")
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_agent_step_of_a_job_gets_only_what_its_engine_and_the_person_name(mine, own):
+    with open(f"{mine.home}/config.toml", "a") as settings:
+        settings.write('[environment]\npass = ["GH_*"]\n')
+    where = Where(home=mine.home, job="0a0b0c0d", project=PROJECT, item="i", attempt=1, cwd=mine.repository, own=own)
+    given = {"MY_KEY": "key", "GH_TOKEN": "token", "OTHER": "not named", "FLEET_TASK": "of another", "GIT_DIR": "there"}
+    with shell(**given):
+        env = agent_environment(mine.fleet.context, mine.fleet.engines.show("mine"), where)
+    assert (env["MY_KEY"], env["GH_TOKEN"], env["MY_NEED"]) == ("key", "token", "needed")
+    assert not {"OTHER", "FLEET_TASK", "GIT_DIR"} & env.keys()
+    told = {"FLEET_HOME": mine.home, "FLEET_PROJECT": PROJECT, "FLEET_JOB": "0a0b0c0d", "FLEET_ITEM": "i"}
+    assert told.items() <= env.items()
+
+
+@pytest.mark.parametrize("attended", [True, False])
+def test_a_job_that_a_person_resumes_gets_that_persons_variables(mine, attended):
+    home = mine.fleet.world.record.id
+    job = records.NewJob(
+        id="0a0b0c0d", project=PROJECT, name="j", source="name: j\n", folder="/", parameters={}, home=home
+    )
+    mine.fleet.commit(records.create(job, ()))
+    with shell(**({} if attended else {UNATTENDED: "1"})):
+        assert mine.fleet.dispatches.resume_all().jobs == ["0a0b0c0d"]
+    assert mine.machine.started == [("resume", "0a0b0c0d")]
+    assert mine.machine.started_for_person == ([("resume", "0a0b0c0d")] if attended else [])
+
+
+@pytest.mark.parametrize("for_person", [True, False])
+def test_what_fleet_starts_for_a_person_is_not_unattended(mine, monkeypatch, for_person):
+    passed: list[dict[str, str]] = []
+    world = mine.fleet.world
+    monkeypatch.setattr(world.programs, "leave", lambda _effect, _words, *, env, cwd: passed.append(env))  # noqa: ARG005
+    with shell(MY_KEY="of the person", FLEET_DISPATCH_ID="0a0b0c0d"):
+        World.start_fleet(world, "resume", "x", for_person=for_person)
+    (env,) = passed
+    assert (env["MY_KEY"], UNATTENDED in env, "FLEET_DISPATCH_ID" in env) == ("of the person", not for_person, False)
+
+
+def test_up_keeps_the_new_variables_before_it_resumes_anybody(mine, monkeypatch):
+    up(mine, MY_KEY="old")
+    part, kept = type(mine.fleet.dispatches), []
+
+    def resume_all(_part, _project):
+        kept.append("new-key" in Path(mine.home, paths.KEPT_ENVIRONMENT).read_text())
+        return ResumedMany(resumed=[], waiting=[], jobs=[])
+
+    monkeypatch.setattr(part, "resumable", lambda _part, _project: [SimpleNamespace(interrupted=True)])
+    monkeypatch.setattr(part, "resume_all", resume_all)
+    monkeypatch.setattr(Fleet, "open", lambda **_given: contextlib.nullcontext(mine.fleet))
+    with shell(MY_KEY="new-key"):
+        said = CliRunner().invoke(up_command, [mine.repository, "--yes", "--json"], catch_exceptions=False)
+    assert (said.exit_code, kept) == (0, [True]), said.output

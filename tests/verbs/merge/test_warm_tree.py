@@ -85,6 +85,20 @@ def test_verify_finds_what_an_agent_finds_and_the_tree_stays_for_the_next_merge(
     assert os.path.exists(f"{project.tree}/made")
 
 
+@pytest.mark.parametrize("verb", ["merge", "rehearse"])
+def test_setup_and_verify_get_the_ports_of_the_work_that_is_merged(project, verb):
+    seen = Path(project.scene.root, "ports")
+    note = f"echo $FLEET_PORT_BASE:$FLEET_PORT_COUNT >>{seen} && touch made"
+    project.settings(note, setup=note)
+    project.task("a")
+    project.task("b")
+    seen.unlink()
+    fleet = project.scene.open()
+    act = fleet.merge.task if verb == "merge" else fleet.reviews.rehearse
+    act(project=PROJECT, slug="b")
+    assert seen.read_text(encoding="utf-8").split() == ["20020:20", "20020:20"]
+
+
 def test_the_trial_of_a_review_uses_the_same_prepared_tree(project):
     project.task("a")
     tried = project.scene.open().reviews.rehearse(project=PROJECT, slug="a")

@@ -177,6 +177,11 @@ class Projects(Part):
         """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
         return branches.target_choice(self._by.context, project)
 
+    def keep_environment(self) -> None:
+        """Keep what engines name of this person's environment, for agents that no person asks for."""
+        self._by.may("projects.keep_environment")
+        environment.keep(self._by.context)
+
     def begin(self, project: str, chosen: Chosen) -> Begun:
         """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
         self._by.may("projects.begin")
@@ -189,7 +194,7 @@ class Projects(Part):
         trust.trust_written(context, project, settings)
         context.forget()
         target = branches.keep_target(context, project, chosen.target)
-        environment.keep(context)
+        self.keep_environment()
         agent = Wanted(project=project, slug="", engine=engines[0], autonomy=chosen.autonomy)
         waiting = [change.name for change in trust.untrusted_settings(context, project).changes]
         warnings = [str(errors.NotTrusted(project=project, settings=", ".join(waiting)))] if waiting else []

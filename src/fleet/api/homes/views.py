@@ -23,13 +23,16 @@ class Views(Part):
 
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
-    def status(self, project: str | None = None) -> Overview:
-        """Return the status page: running work, and everything that waits for a person, of all projects or of one."""
+    def status(self, project: str | None = None, *, most: int = 200) -> Overview:
+        """Return the status page: running work, and everything that waits for a person, of all projects or of one.
+
+        Lists of tasks have `most` entries at most; `left_out` says how many more there are.
+        """
         from fleet.verbs.views import status
 
         if project is not None:
             self._by.request.project(project)
-        return status.status(self._by.view, project)
+        return status.status(self._by.view, project, most=most)
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
         """Return what happened since a time, in all projects or in one."""

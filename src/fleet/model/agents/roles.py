@@ -108,6 +108,7 @@ ACTS = {
     "projects.down": Act("stop a whole project", _SETS_UP),
     "projects.clear": Act("release all that a project holds", _SETS_UP),
     "projects.begin": Act("set a project up", _SETS_UP),
+    "projects.keep_environment": Act("keep variables for agents", _SETS_UP),
     "settings.trust": Act("trust settings", "only a person trusts what a repository's settings run"),
     "projects.remote_control": Act("let a coordinator be controlled from afar", _SETS_UP),
     "engines.lift": Act("lift a limit", _SETS_UP),

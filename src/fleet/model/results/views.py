@@ -22,19 +22,30 @@ class Overview(Value):
         NeedView
     ]  # questions, oldest first; then agents that wait without a question or are stuck; then tasks that were parked because handoffs brought nothing
     in_the_way: list[Obstacle]  # why no agent starts on the ready tasks of a project
-    review: list[Waiting]  # most urgent first
+    review: list[Waiting]  # most urgent first, 200 at most
     failed: list[Failure]  # newest first, 200 at most
     parked: list[Parked]  # newest first, 200 at most
     holds: list[HoldView]  # engines on which no agent is started
-    merging: list[Merging]
+    merging: list[Merging]  # 200 at most
     to_land: list[ToLand]  # merged work that is not on the target branch yet
-    working: list[Attempt]  # agents, coordinators included, and tasks that a person has claimed
+    working: list[Attempt]  # all agents, coordinators included, and 200 at most of the tasks that a person has claimed
     jobs: list[JobView]  # running, paused and failed ones, newest first
     projects: list[ProjectView]  # by name
     today: Cost  # what all agents have used today
     remote_control: list[str]  # projects whose coordinator is an agent that may be controlled from another device
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
+    left_out: LeftOut  # how many more entries there are than the lists have
+
+
+class LeftOut(Value):
+    """How many entries were left out of the lists of the status page that have a limit."""
+
+    review: int = 0
+    failed: int = 0
+    parked: int = 0
+    merging: int = 0
+    working: int = 0
 
 
 class ToLand(Value):

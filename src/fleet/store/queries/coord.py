@@ -621,8 +621,8 @@ def handoffs_of_task(rows: Rows, /, *, project: str, slug: str) -> Count:
 
 TASKS_PARKED_BY_HANDOFFS = Query(
     'tasks_parked_by_handoffs',
-    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
-    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
+    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h CROSS JOIN tasks t WHERE t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch AND h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
+    "SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h CROSS JOIN tasks t WHERE t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch AND h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id",
     ParkedByHandoffs,
 )
 

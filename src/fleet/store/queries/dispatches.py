@@ -831,6 +831,19 @@ def left_attempts(rows: Rows, /, *, project: str | None) -> list[LeftAttempt]:
     return rows.select_all(LEFT_ATTEMPTS, LeftAttempt, {'project': project})
 
 
+LEFT_ATTEMPT_OF = Query(
+    'left_attempt_of',
+    "SELECT d.*, a.conversation FROM tasks t JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug LEFT JOIN agents a ON a.dispatch = d.id WHERE t.project = :project AND t.slug = :slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher'",
+    "SELECT d.*, a.conversation FROM tasks t JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug LEFT JOIN agents a ON a.dispatch = d.id WHERE t.project = %(project)s AND t.slug = %(slug)s AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher'",
+    LeftAttempt,
+)
+
+
+def left_attempt_of(rows: Rows, /, *, project: str, slug: str) -> LeftAttempt | None:
+    """The ended attempt of a task that is still where it left it: what could be resumed."""
+    return rows.select_one(LEFT_ATTEMPT_OF, LeftAttempt, {'project': project, 'slug': slug})
+
+
 JOB_OF_TASK = Query(
     'job_of_task',
     'SELECT job FROM tasks WHERE project = :project AND slug = :slug AND job IS NOT NULL',

@@ -136,6 +136,19 @@ def move_usage_file(tx: Tx, /, *, position: int, model: str, record: str, input:
     return tx.write(MOVE_USAGE_FILE, {'position': position, 'model': model, 'record': record, 'input': input, 'output': output, 'cache_read': cache_read, 'cache_write': cache_write, 'at': at, 'path': path, 'was': was})
 
 
+FORGET_USAGE_FILE = Query(
+    'forget_usage_file',
+    'DELETE FROM usage_files WHERE path = :path',
+    'DELETE FROM usage_files WHERE path = %(path)s',
+    None,
+)
+
+
+def forget_usage_file(tx: Tx, /, *, path: str) -> int:
+    """What was kept for an agent that is archived, and names no file."""
+    return tx.write(FORGET_USAGE_FILE, {'path': path})
+
+
 ADD_USAGE = Query(
     'add_usage',
     'INSERT INTO usage (dispatch, model, day, project, slug, input, output, cache_read, cache_write, cost, unpriced, at) VALUES (:dispatch, :model, :day, :project, :slug, :input, :output, :cache_read, :cache_write, :cost, :unpriced, :at) ON CONFLICT (dispatch, model, day) DO UPDATE SET input = usage.input + excluded.input, output = usage.output + excluded.output, cache_read = usage.cache_read + excluded.cache_read, cache_write = usage.cache_write + excluded.cache_write, cost = usage.cost + excluded.cost, unpriced = usage.unpriced + excluded.unpriced, at = excluded.at',

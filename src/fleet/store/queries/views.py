@@ -297,7 +297,6 @@ class TaskOnHand(Row):
         'started_at',
         'changed_at',
         'pull_request',
-        'attempted',
     )
 
     def __init__(
@@ -310,7 +309,6 @@ class TaskOnHand(Row):
         started_at: int | None,
         changed_at: int,
         pull_request: str | None,
-        attempted: int,
     ) -> None:
         self.project = project
         self.slug = slug
@@ -320,7 +318,36 @@ class TaskOnHand(Row):
         self.started_at = started_at
         self.changed_at = changed_at
         self.pull_request = pull_request
-        self.attempted = attempted
+
+
+class TaskSlug(Row):
+    __slots__ = (
+        'slug',
+    )
+
+    def __init__(
+        self,
+        slug: str,
+    ) -> None:
+        self.slug = slug
+
+
+class AttemptTitle(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
 
 
 class UnmergedTask(Row):
@@ -345,6 +372,48 @@ class UnmergedTask(Row):
         self.title = title
         self.pull_request = pull_request
         self.changed_at = changed_at
+
+
+class ProjectName(Row):
+    __slots__ = (
+        'name',
+    )
+
+    def __init__(
+        self,
+        name: str,
+    ) -> None:
+        self.name = name
+
+
+class PageCount(Row):
+    __slots__ = (
+        'review',
+        'failed',
+        'blocked',
+        'early',
+        'claimed',
+        'to_merge',
+        'unmerged',
+    )
+
+    def __init__(
+        self,
+        review: int,
+        failed: int,
+        blocked: int,
+        early: int,
+        claimed: int,
+        to_merge: int,
+        unmerged: int,
+    ) -> None:
+        self.review = review
+        self.failed = failed
+        self.blocked = blocked
+        self.early = early
+        self.claimed = claimed
+        self.to_merge = to_merge
+        self.unmerged = unmerged
 
 
 class EngineHold(Row):
@@ -463,15 +532,15 @@ class StepFacts(Row):
 
 REVIEW_QUEUE = Query(
     'review_queue',
-    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
-    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY priority DESC, changed_at, project, slug LIMIT %(most)s",
     QueuedReview,
 )
 
 
-def review_queue(rows: Rows, /) -> list[QueuedReview]:
+def review_queue(rows: Rows, /, *, project: str | None, most: int) -> list[QueuedReview]:
     """Work that waits for a verdict, with nobody at it, most urgent first."""
-    return rows.select_all(REVIEW_QUEUE, QueuedReview, {})
+    return rows.select_all(REVIEW_QUEUE, QueuedReview, {'project': project, 'most': most})
 
 
 ADD_VERDICT = Query(
@@ -630,56 +699,134 @@ def waiting_questions(rows: Rows, /) -> list[WaitingQuestion]:
     return rows.select_all(WAITING_QUESTIONS, WaitingQuestion, {})
 
 
-PARKED_TASKS = Query(
-    'parked_tasks',
-    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now)) ORDER BY changed_at DESC, project, slug LIMIT :most",
-    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > %(now)s)) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+BLOCKED_TASKS = Query(
+    'blocked_tasks',
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee AND h.parked_at IS NOT NULL) ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee AND h.parked_at IS NOT NULL) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
     ParkedTask,
 )
 
 
-def parked_tasks(rows: Rows, /, *, now: int, most: int) -> list[ParkedTask]:
-    """What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them."""
-    return rows.select_all(PARKED_TASKS, ParkedTask, {'now': now, 'most': most})
+def blocked_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[ParkedTask]:
+    """What is blocked, newest first. Not among them is what waits for a person: reviews, and what handoffs brought nothing for."""
+    return rows.select_all(BLOCKED_TASKS, ParkedTask, {'project': project, 'most': most})
+
+
+EARLY_TASKS = Query(
+    'early_tasks',
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE status = 'open' AND job IS NULL AND not_before > :now AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks WHERE status = 'open' AND job IS NULL AND not_before > %(now)s AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+    ParkedTask,
+)
+
+
+def early_tasks(rows: Rows, /, *, now: int, project: str | None, most: int) -> list[ParkedTask]:
+    """What waits for a time, newest first."""
+    return rows.select_all(EARLY_TASKS, ParkedTask, {'now': now, 'project': project, 'most': most})
 
 
 FAILED_TASKS = Query(
     'failed_tasks',
-    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most",
-    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY changed_at DESC, project, slug LIMIT :most",
+    "SELECT project, slug, title, reason, changed_at FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) ORDER BY changed_at DESC, project, slug LIMIT %(most)s",
     FailedTask,
 )
 
 
-def failed_tasks(rows: Rows, /, *, most: int) -> list[FailedTask]:
+def failed_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[FailedTask]:
     """Tasks that failed, newest first."""
-    return rows.select_all(FAILED_TASKS, FailedTask, {'most': most})
+    return rows.select_all(FAILED_TASKS, FailedTask, {'project': project, 'most': most})
 
 
-TASKS_ON_HAND = Query(
-    'tasks_on_hand',
-    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most",
-    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT %(most)s",
+CLAIMED_TASKS = Query(
+    'claimed_tasks',
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher') AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY started_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher') AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY started_at, project, slug LIMIT %(most)s",
     TaskOnHand,
 )
 
 
-def tasks_on_hand(rows: Rows, /, *, most: int) -> list[TaskOnHand]:
-    """Tasks in progress, longest first, and whether an agent is at work on them."""
-    return rows.select_all(TASKS_ON_HAND, TaskOnHand, {'most': most})
+def claimed_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[TaskOnHand]:
+    """Tasks in progress on which no agent is at work and that wait for no review and no merge, longest first."""
+    return rows.select_all(CLAIMED_TASKS, TaskOnHand, {'project': project, 'most': most})
+
+
+TASKS_TO_MERGE = Query(
+    'tasks_to_merge',
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY started_at, project, slug LIMIT :most",
+    "SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) ORDER BY started_at, project, slug LIMIT %(most)s",
+    TaskOnHand,
+)
+
+
+def tasks_to_merge(rows: Rows, /, *, project: str | None, most: int) -> list[TaskOnHand]:
+    """Tasks in progress that only have to be merged, and on which nobody is at work, longest first."""
+    return rows.select_all(TASKS_TO_MERGE, TaskOnHand, {'project': project, 'most': most})
+
+
+SLUGS_IN_PROGRESS = Query(
+    'slugs_in_progress',
+    "SELECT slug FROM tasks WHERE project = :project AND status = 'in_progress' AND job IS NULL",
+    "SELECT slug FROM tasks WHERE project = %(project)s AND status = 'in_progress' AND job IS NULL",
+    TaskSlug,
+)
+
+
+def slugs_in_progress(rows: Rows, /, *, project: str) -> list[TaskSlug]:
+    """The tasks of a project that are in progress."""
+    return rows.select_all(SLUGS_IN_PROGRESS, TaskSlug, {'project': project})
+
+
+TITLES_OF_ATTEMPTS = Query(
+    'titles_of_attempts',
+    "SELECT t.project, t.slug, t.title FROM dispatches d CROSS JOIN tasks t WHERE d.exec_state IN ('pending', 'in_flight') AND t.project = d.project AND t.slug = d.slug",
+    "SELECT t.project, t.slug, t.title FROM dispatches d CROSS JOIN tasks t WHERE d.exec_state IN ('pending', 'in_flight') AND t.project = d.project AND t.slug = d.slug",
+    AttemptTitle,
+)
+
+
+def titles_of_attempts(rows: Rows, /) -> list[AttemptTitle]:
+    """The titles of the tasks that have an unfinished attempt."""
+    return rows.select_all(TITLES_OF_ATTEMPTS, AttemptTitle, {})
 
 
 UNMERGED_TASKS = Query(
     'unmerged_tasks',
-    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT :most",
-    "SELECT project, slug, title, pull_request, changed_at FROM tasks WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug) ORDER BY changed_at, project, slug LIMIT %(most)s",
+    "SELECT t.project, t.slug, t.title, t.pull_request, t.changed_at FROM bundles b CROSS JOIN tasks t WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR b.project = :project) ORDER BY t.changed_at, t.project, t.slug LIMIT :most",
+    "SELECT t.project, t.slug, t.title, t.pull_request, t.changed_at FROM bundles b CROSS JOIN tasks t WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR b.project = %(project)s) ORDER BY t.changed_at, t.project, t.slug LIMIT %(most)s",
     UnmergedTask,
 )
 
 
-def unmerged_tasks(rows: Rows, /, *, most: int) -> list[UnmergedTask]:
+def unmerged_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[UnmergedTask]:
     """Tasks that a person called done and whose work, by an agent, is not merged."""
-    return rows.select_all(UNMERGED_TASKS, UnmergedTask, {'most': most})
+    return rows.select_all(UNMERGED_TASKS, UnmergedTask, {'project': project, 'most': most})
+
+
+PROJECTS_TO_MERGE = Query(
+    'projects_to_merge',
+    "SELECT p.name FROM projects p WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.status = 'in_progress' AND tasks.job IS NULL AND tasks.stage = 'finisher' AND tasks.project = p.name AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) OR EXISTS (SELECT 1 FROM bundles b CROSS JOIN tasks t WHERE b.project = p.name AND t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL)",
+    "SELECT p.name FROM projects p WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.status = 'in_progress' AND tasks.job IS NULL AND tasks.stage = 'finisher' AND tasks.project = p.name AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) OR EXISTS (SELECT 1 FROM bundles b CROSS JOIN tasks t WHERE b.project = p.name AND t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL)",
+    ProjectName,
+)
+
+
+def projects_to_merge(rows: Rows, /) -> list[ProjectName]:
+    """The projects that have something in `tasks_to_merge` or in `unmerged_tasks`."""
+    return rows.select_all(PROJECTS_TO_MERGE, ProjectName, {})
+
+
+PAGE_COUNTS = Query(
+    'page_counts',
+    "SELECT (SELECT COUNT(*) FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS review, (SELECT COUNT(*) FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project)) AS failed, (SELECT COUNT(*) FROM tasks WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee AND h.parked_at IS NOT NULL)) AS blocked, (SELECT COUNT(*) FROM tasks WHERE status = 'open' AND job IS NULL AND not_before > :now AND (CAST(:project AS TEXT) IS NULL OR project = :project)) AS early, (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher') AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS claimed, (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(:project AS TEXT) IS NULL OR project = :project) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS to_merge, (SELECT COUNT(*) FROM bundles b CROSS JOIN tasks t WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR b.project = :project)) AS unmerged",
+    "SELECT (SELECT COUNT(*) FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS review, (SELECT COUNT(*) FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s)) AS failed, (SELECT COUNT(*) FROM tasks WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee AND h.parked_at IS NOT NULL)) AS blocked, (SELECT COUNT(*) FROM tasks WHERE status = 'open' AND job IS NULL AND not_before > %(now)s AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s)) AS early, (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher') AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS claimed, (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(%(project)s AS TEXT) IS NULL OR project = %(project)s) AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight'))) AS to_merge, (SELECT COUNT(*) FROM bundles b CROSS JOIN tasks t WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL AND (CAST(%(project)s AS TEXT) IS NULL OR b.project = %(project)s)) AS unmerged",
+    PageCount,
+)
+
+
+def page_counts(rows: Rows, /, *, project: str | None, now: int) -> PageCount:
+    """How many entries the lists of the status page would have without a limit."""
+    return rows.select_exactly_one(PAGE_COUNTS, PageCount, {'project': project, 'now': now})
 
 
 ALL_HOLDS = Query(
@@ -710,12 +857,12 @@ def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> lis
 
 STEP_FACTS = Query(
     'step_facts',
-    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE (CAST(:project AS TEXT) IS NULL OR t.project = :project) AND (CAST(:slug AS TEXT) IS NULL OR t.slug = :slug) AND (CAST(:slug AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > :now))))",
-    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE (CAST(%(project)s AS TEXT) IS NULL OR t.project = %(project)s) AND (CAST(%(slug)s AS TEXT) IS NULL OR t.slug = %(slug)s) AND (CAST(%(slug)s AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > %(now)s))))",
+    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE t.project = :project AND t.slug = :slug",
+    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE t.project = %(project)s AND t.slug = %(slug)s",
     StepFacts,
 )
 
 
-def step_facts(rows: Rows, /, *, project: str | None, slug: str | None, now: int) -> list[StepFacts]:
-    """What decides the next step: of one task, or of all in sight that are blocked, have failed or wait for a time."""
-    return rows.select_all(STEP_FACTS, StepFacts, {'project': project, 'slug': slug, 'now': now})
+def step_facts(rows: Rows, /, *, project: str, slug: str) -> StepFacts | None:
+    """What decides the next step of a task."""
+    return rows.select_one(STEP_FACTS, StepFacts, {'project': project, 'slug': slug})

@@ -115,9 +115,9 @@ SELECT COUNT(*) AS n FROM handoffs WHERE project = :project AND slug = :slug AND
 -- Tasks that are parked because handoffs have brought nothing, and that nobody has taken up since; newest first.
 -- returns: ParkedByHandoffs*
 -- column: parked_at int
-SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h
-JOIN tasks t ON t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch
-WHERE h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id;
+SELECT t.project, t.slug, t.reason, h.dispatch, h.parked_at FROM handoffs h CROSS JOIN tasks t
+WHERE t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch
+  AND h.parked_at IS NOT NULL AND t.status = 'blocked' AND t.archived = 0 AND t.job IS NULL ORDER BY h.parked_at DESC, h.id;
 
 -- name: end_handoff
 -- Compare and set: an entry is finished once.

@@ -157,6 +157,15 @@ WHERE d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' AND t.statu
   AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)
 ORDER BY d.created_at, d.id;
 
+-- name: left_attempt_of
+-- The ended attempt of a task that is still where it left it: what could be resumed.
+-- returns: LeftAttempt?
+SELECT d.*, a.conversation FROM tasks t
+JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug
+LEFT JOIN agents a ON a.dispatch = d.id
+WHERE t.project = :project AND t.slug = :slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0
+  AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher';
+
 -- name: job_of_task
 -- The job whose item a task is.
 -- returns: JobOfTask?

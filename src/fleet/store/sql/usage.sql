@@ -13,6 +13,10 @@ UPDATE usage_files SET position = :position, model = :model, record = :record, i
                        cache_read = :cache_read, cache_write = :cache_write, at = :at
 WHERE path = :path AND position = :was;
 
+-- name: forget_usage_file
+-- What was kept for an agent that is archived, and names no file.
+DELETE FROM usage_files WHERE path = :path;
+
 -- name: add_usage
 -- The tokens of some records, beside those that were counted before.
 INSERT INTO usage (dispatch, model, day, project, slug, input, output, cache_read, cache_write, cost, unpriced, at)

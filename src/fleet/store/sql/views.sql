@@ -3,9 +3,10 @@
 -- returns: QueuedReview*
 SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks
 WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL
+  AND (CAST(:project AS TEXT) IS NULL OR project = :project)
   AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
                   AND d.exec_state IN ('pending', 'in_flight'))
-ORDER BY priority DESC, changed_at, project, slug;
+ORDER BY priority DESC, changed_at, project, slug LIMIT :most;
 
 -- name: add_verdict
 -- What a reviewer said. It does not count when another verdict came first; then its comments are kept.
@@ -85,35 +86,114 @@ SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slu
 JOIN dispatches d ON d.id = u.dispatch
 WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id;
 
--- name: parked_tasks
--- What is blocked, or waits for a time; newest first. A review that came to nothing waits for a person, and is not among them.
+-- name: blocked_tasks
+-- What is blocked, newest first. Not among them is what waits for a person: reviews, and what handoffs brought nothing for.
 -- returns: ParkedTask*
 SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
-WHERE archived = 0 AND job IS NULL AND ((status = 'blocked' AND stage <> 'review') OR (status = 'open' AND not_before > :now))
+WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee
+                  AND h.parked_at IS NOT NULL)
+ORDER BY changed_at DESC, project, slug LIMIT :most;
+
+-- name: early_tasks
+-- What waits for a time, newest first.
+-- returns: ParkedTask*
+SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
+WHERE status = 'open' AND job IS NULL AND not_before > :now AND (CAST(:project AS TEXT) IS NULL OR project = :project)
 ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: failed_tasks
 -- Tasks that failed, newest first.
 -- returns: FailedTask*
 SELECT project, slug, title, reason, changed_at FROM tasks
-WHERE status = 'failed' AND archived = 0 AND job IS NULL ORDER BY changed_at DESC, project, slug LIMIT :most;
+WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+ORDER BY changed_at DESC, project, slug LIMIT :most;
 
--- name: tasks_on_hand
--- Tasks in progress, longest first, and whether an agent is at work on them.
+-- name: claimed_tasks
+-- Tasks in progress on which no agent is at work and that wait for no review and no merge, longest first.
 -- returns: TaskOnHand*
 -- column: assignee str
-SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request,
-       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
-               AND d.exec_state IN ('pending', 'in_flight')) AS attempted
-FROM tasks WHERE status = 'in_progress' AND job IS NULL ORDER BY started_at, project, slug LIMIT :most;
+SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks
+WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher') AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY started_at, project, slug LIMIT :most;
+
+-- name: tasks_to_merge
+-- Tasks in progress that only have to be merged, and on which nobody is at work, longest first.
+-- returns: TaskOnHand*
+-- column: assignee str
+SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks
+WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+  AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))
+ORDER BY started_at, project, slug LIMIT :most;
+
+-- name: slugs_in_progress
+-- The tasks of a project that are in progress.
+-- returns: TaskSlug*
+SELECT slug FROM tasks WHERE project = :project AND status = 'in_progress' AND job IS NULL;
+
+-- name: titles_of_attempts
+-- The titles of the tasks that have an unfinished attempt.
+-- returns: AttemptTitle*
+SELECT t.project, t.slug, t.title FROM dispatches d CROSS JOIN tasks t
+WHERE d.exec_state IN ('pending', 'in_flight') AND t.project = d.project AND t.slug = d.slug;
 
 -- name: unmerged_tasks
 -- Tasks that a person called done and whose work, by an agent, is not merged.
 -- returns: UnmergedTask*
-SELECT project, slug, title, pull_request, changed_at FROM tasks
-WHERE status = 'done' AND merged IS NULL AND archived = 0 AND job IS NULL
-  AND EXISTS (SELECT 1 FROM bundles b WHERE b.project = tasks.project AND b.slug = tasks.slug)
-ORDER BY changed_at, project, slug LIMIT :most;
+SELECT t.project, t.slug, t.title, t.pull_request, t.changed_at FROM bundles b CROSS JOIN tasks t
+WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0
+  AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR b.project = :project)
+ORDER BY t.changed_at, t.project, t.slug LIMIT :most;
+
+-- name: projects_to_merge
+-- The projects that have something in `tasks_to_merge` or in `unmerged_tasks`.
+-- returns: ProjectName*
+SELECT p.name FROM projects p
+WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.status = 'in_progress' AND tasks.job IS NULL AND tasks.stage = 'finisher'
+              AND tasks.project = p.name
+              AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                              AND d.exec_state IN ('pending', 'in_flight')))
+   OR EXISTS (SELECT 1 FROM bundles b CROSS JOIN tasks t
+              WHERE b.project = p.name AND t.project = b.project AND t.slug = b.slug AND t.status = 'done'
+                AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL);
+
+-- name: page_counts
+-- How many entries the lists of the status page would have without a limit.
+-- returns: PageCount!
+-- column: review int
+-- column: failed int
+-- column: blocked int
+-- column: early int
+-- column: claimed int
+-- column: to_merge int
+-- column: unmerged int
+SELECT
+  (SELECT COUNT(*) FROM tasks WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+     AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))) AS review,
+  (SELECT COUNT(*) FROM tasks WHERE status = 'failed' AND archived = 0 AND job IS NULL
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)) AS failed,
+  (SELECT COUNT(*) FROM tasks WHERE status = 'blocked' AND job IS NULL AND stage <> 'review'
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+     AND NOT EXISTS (SELECT 1 FROM handoffs h WHERE h.project = tasks.project AND h.slug = tasks.slug AND h.dispatch = tasks.assignee
+                  AND h.parked_at IS NOT NULL)) AS blocked,
+  (SELECT COUNT(*) FROM tasks WHERE status = 'open' AND job IS NULL AND not_before > :now
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)) AS early,
+  (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finisher')
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+     AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))) AS claimed,
+  (SELECT COUNT(*) FROM tasks WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher'
+     AND (CAST(:project AS TEXT) IS NULL OR project = :project)
+     AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug
+                  AND d.exec_state IN ('pending', 'in_flight'))) AS to_merge,
+  (SELECT COUNT(*) FROM bundles b CROSS JOIN tasks t
+   WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0 AND t.job IS NULL
+     AND (CAST(:project AS TEXT) IS NULL OR b.project = :project)) AS unmerged;
 
 -- name: all_holds
 -- Engines that are held back for the whole fleet.
@@ -130,8 +210,8 @@ WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.ho
 GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;
 
 -- name: step_facts
--- What decides the next step: of one task, or of all in sight that are blocked, have failed or wait for a time.
--- returns: StepFacts*
+-- What decides the next step of a task.
+-- returns: StepFacts?
 SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work,
        t.merged, t.job, t.pull_request,
        EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug
@@ -139,7 +219,4 @@ SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before,
        EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled,
        EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents,
        EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed
-FROM tasks t
-WHERE (CAST(:project AS TEXT) IS NULL OR t.project = :project) AND (CAST(:slug AS TEXT) IS NULL OR t.slug = :slug)
-  AND (CAST(:slug AS TEXT) IS NOT NULL OR (t.archived = 0 AND t.job IS NULL
-       AND (t.status IN ('blocked', 'failed') OR (t.status = 'open' AND t.not_before > :now))));
+FROM tasks t WHERE t.project = :project AND t.slug = :slug;

@@ -6,14 +6,14 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet.api.fleet import Fleet
-from fleet.testing.crash.scenarios import BYSTANDER, Scenario, add_bystander, until
+from fleet.testing.crash.scenarios import BYSTANDER, Scenario, add_bystander, sweep_home, until
 from fleet.testing.scene import PROJECT
 from fleet.verbs.jobs.begin import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.api.fleet import Fleet
     from fleet.testing.scene import Scene
 
 ITEMS = ("a", "b")
@@ -38,17 +38,13 @@ class JobScenario(Scenario):
 
     def finish(self, scene: Scene) -> list[str]:
         """Cancel the jobs and drop their dead items; then return what is left, which must be nothing."""
-        with _open_fleet(scene) as fleet:
+        with scene.fleet() as fleet:
             for job in fleet.jobs.list():
                 if job.state not in {"done", "cancelled"}:
                     fleet.jobs.cancel(job.id, "the scene is over")
                 if fleet.jobs.dead_items(job.id):
                     fleet.jobs.drop(job.id, (), everything=True)
         return super().finish(scene)
-
-
-def _open_fleet(scene: Scene) -> Fleet:
-    return Fleet.open(scene.home, actor="tester")
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
@@ -84,14 +80,25 @@ def _has_live_pane(fleet: Fleet) -> bool:
     return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)
 
 
+def _recover(scene: Scene) -> None:
+    """Sweep, then resume the job, or run it if it was never recorded."""
+    sweep_home(scene)
+    with scene.fleet() as fleet:
+        _carry_on(fleet)
+
+
+def _carry_on(fleet: Fleet) -> None:
+    before = fleet.jobs.list()
+    if not before:
+        _run(fleet)
+    elif before[0].state != "done":
+        fleet.jobs.resume(before[0].id, lambda _event: None)
+
+
 def _check(scene: Scene) -> list[str]:
     """Resume the job, or run it if it was never recorded; return a fault unless every item is done exactly once."""
-    with _open_fleet(scene) as fleet:
-        before = fleet.jobs.list()
-        if not before:
-            _run(fleet)
-        elif before[0].state != "done":
-            fleet.jobs.resume(before[0].id, lambda _event: None)
+    with scene.fleet() as fleet:
+        _carry_on(fleet)
         (job,) = fleet.jobs.list()
         states = {each.item: each.state for each in fleet.jobs.items(job.id)}
         faults = [] if job.state == "done" else [f"the job is {job.state}: {job.reason}"]
@@ -109,10 +116,17 @@ def _check(scene: Scene) -> list[str]:
 
 JOB_SCENARIOS = {
     name: JobScenario(
-        name=name, prepare=_prepare(isolation, parallel, given), act=_run, after_death=_wait_for_sessions, check=_check
+        name=name,
+        prepare=_prepare(isolation, parallel, given),
+        act=_run,
+        after_death=_wait_for_sessions,
+        check=_check,
+        calm=_wait_for_sessions,
+        recover=_recover,
     )
     for name, isolation, parallel, given in (
         ("job", "worktree", 2, "[a, b]"),
+        ("job-in-turn", "worktree", 1, "[a, b]"),
         ("job-in-place", "none", 1, '{command: "echo a; echo b"}'),
     )
 }

@@ -35,15 +35,26 @@ def _no_faults(_scene: Scene) -> list[str]:
     return []
 
 
+def sweep_home(scene: Scene) -> None:
+    """Sweep once, as the next command of a person or the daemon does."""
+    with scene.fleet("sweeper") as fleet:
+        fleet.sweep.run(kill=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One act that is killed at each of its effects."""
+    """One act that is killed at each of its effects.
+
+    `calm` waits until what outlives a death has come to rest, and `recover` is what a person does then: it is killed too.
+    """
 
     name: str
     act: Callable[[Fleet], object]
     prepare: Callable[[Scene], None] = _prepare_nothing
     check: Callable[[Scene], list[str]] = _no_faults
     after_death: Callable[[Scene], list[str]] = _no_faults
+    calm: Callable[[Scene], object] = _prepare_nothing
+    recover: Callable[[Scene], object] = sweep_home
 
     def scene(self, store: str) -> Scene:
         """Return a new scene."""

@@ -14,7 +14,7 @@ from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, until
+from fleet.testing.crash.scenarios import COMMIT, Scenario, add_bystander, sweep_home, until
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.coord import replace
 from fleet.verbs.dispatch.plan import Wanted
@@ -71,6 +71,12 @@ def _start_again(scene: Scene) -> list[str]:
 
         until(is_over)
     return []
+
+
+def _recover_replace(scene: Scene) -> None:
+    """Call `coord start` until the Replace is over, and sweep."""
+    _start_again(scene)
+    sweep_home(scene)
 
 
 def _check_seat(scene: Scene) -> list[str]:
@@ -192,7 +198,12 @@ SEAT_SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         Scenario(
-            name="replace", prepare=_start_old_coordinator, act=_replace, after_death=_start_again, check=_check_seat
+            name="replace",
+            prepare=_start_old_coordinator,
+            act=_replace,
+            after_death=_start_again,
+            check=_check_seat,
+            recover=_recover_replace,
         ),
         Scenario(name="prove", prepare=_start_candidate, act=_prove, after_death=_tick_again, check=_check_proof),
         Scenario(name="drain", prepare=_queue_handoff, act=_drain, after_death=_drain_again, check=_check_drain),

@@ -55,6 +55,8 @@ class SimulatedMachine:
         self.servers: dict[int, SimulatedServer] = {}
         # The words of each fleet command that would have been started in the background.
         self.started: list[tuple[str, ...]] = []
+        # Those of them that a person has asked for.
+        self.started_for_person: list[tuple[str, ...]] = []
         self._boots = 0
         self.start()
 

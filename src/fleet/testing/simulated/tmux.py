@@ -208,6 +208,11 @@ class SimulatedTmux(Tmux):
         there = self._pane(pane)
         return self._funnel.through("tmux capture-pane", lambda: there.screen if there else None)
 
+    def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
+        """Return what is on the screens of panes, by their numbers. A pane that is gone has none."""
+        there = [each for pane in panes if (each := self._pane(pane))]
+        return self._funnel.through("tmux capture-pane", lambda: {each.number: each.screen for each in there})
+
     def paste(self, pane: Pane, text: str) -> bool:
         """Type a text into a pane, which shows it. False when the pane is gone."""
 

@@ -46,6 +46,8 @@ class SimulatedWorld(World):
         )
         self.tmux = SimulatedTmux(self, machine)
 
-    def start_fleet(self, *words: str, for_person: bool = False) -> None:  # noqa: ARG002
-        """Record the command that fleet would have started in the background."""
+    def start_fleet(self, *words: str, for_person: bool = False) -> None:
+        """Record the command that fleet would have started in the background, and whether a person has asked for it."""
         self.funnel.through(f"start fleet {words[0]}", lambda: self.simulation.started.append(words))
+        if for_person:
+            self.simulation.started_for_person.append(words)

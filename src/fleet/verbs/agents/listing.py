@@ -51,7 +51,7 @@ def agents(context: Context, project: str | None = None) -> list[AgentView]:
     heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     known = {row.dispatch: row for row in heard}
     used = {row.dispatch: cost_view(row) for row in context.store.read(q.used_by_dispatch)}
-    signs = SignsOfLife(context, context.world.tmux.listing())
+    signs = SignsOfLife(context, context.world.tmux.listing(), [row.id for row in rows if not is_pending(row)])
     return [_agent_view(context, row, known.get(row.id), signs).replaced(used=used.get(row.id)) for row in rows]
 
 
@@ -110,23 +110,23 @@ def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> S
 
 def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> State:
     """Return the state of an agent whose process lives: by hook, status file or screen, else only that it runs."""
-    row, engine, listing, hook = agent.row, agent.engine, signs.listing, _state_by_hook(agent.known)
+    row, engine, hook = agent.row, agent.engine, _state_by_hook(agent.known)
     if hook is not None and not signs.is_unheard(agent, hook.name):
-        return (_screen_state_without_hook(context, row, engine, listing) if engine else None) or hook
+        return (_screen_state_without_hook(context, row, engine, signs) if engine else None) or hook
     if engine is not None:
         written = _state_by_file(engine, agent.who)
         # A session that is not working may wait for something or have failed: only its screen tells which.
         busy = written is not None and written.name == "working"
-        seen = written if busy else _state_by_screen(context, row, engine, listing) or written
+        seen = written if busy else _state_by_screen(context, row, engine, signs) or written
         if seen is not None:
             return seen
     return hook or State(name="running", source="process", at=row.launched_at)
 
 
-def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
     """Return the state on the screen if the engine has no hook for that state; else None."""
     states = states_without_hook(engine)
-    seen = _state_by_screen(context, row, engine, listing) if states else None
+    seen = _state_by_screen(context, row, engine, signs) if states else None
     return seen if seen is not None and seen.name in states else None
 
 
@@ -158,11 +158,9 @@ def _state_by_file(engine: Engine, who: Identity) -> State | None:
     return None if state == "unknown" else State(name=state, source="session file", at=at, detail=detail)
 
 
-def _state_by_screen(context: Context, row: Dispatch, engine: Engine, listing: Listing) -> State | None:
+def _state_by_screen(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
     """Return the state that the agent's screen shows; None when the screen is not recognised."""
-    pane = listing.pane_of(row.id)
-    text = context.world.tmux.capture(pane, history=False) if pane else None
-    state, question = state_of(engine, text or "")
+    state, question = state_of(engine, signs.screen(row.id))
     if state == "unknown":
         return None
     return State(name=state, source="screen", at=context.world.clock.now(), detail=question)

@@ -112,21 +112,36 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
 
 
 def stop(context: Context, project: str, reason: str) -> Unseated:
-    """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat."""
+    """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat.
+
+    A candidate that is nominated meanwhile is withdrawn too, and one that has taken the seat meanwhile is ended like the first.
+    """
     context.project(project)
-    _refuse_foreign_seat(context, project)
-    candidate = context.store.read(lambda rows: seats.seat(rows, project)).candidate
-    if candidate is not None and withdraw(context, project, candidate, reason):
-        end_withdrawn(context, candidate, reason)
-    seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat.holder is None:
-        raise errors.NoCoordinator(project=project)
-    ident, row = seat.holder, holder_of(context, project)
-    ended = end(context, ident, asked_for="kill", reason=reason) if row is not None and is_unfinished(row) else None
-    if ended is None or ended.settled:
-        context.commit(_empty_seat(project, ident, reason))
-        return Unseated(project=project, id=ident, stopped=True, why="")
-    return Unseated(project=project, id=ident, stopped=False, why=ended.why or "")
+    while True:
+        _refuse_foreign_seat(context, project)
+        candidate = context.store.read(lambda rows: seats.seat(rows, project)).candidate
+        if candidate is not None and withdraw(context, project, candidate, reason):
+            end_withdrawn(context, candidate, reason)
+        seat = context.store.read(lambda rows: seats.seat(rows, project))
+        if seat.holder is None:
+            raise errors.NoCoordinator(project=project)
+        why = _end_holder(context, seat.holder, reason)
+        if why is not None:
+            return Unseated(project=project, id=seat.holder, stopped=False, why=why)
+        is_empty, withdrawn = context.commit(_empty_seat(project, seat.holder, reason))
+        if withdrawn is not None:
+            end_withdrawn(context, withdrawn, reason)
+        if is_empty:
+            return Unseated(project=project, id=seat.holder, stopped=True, why="")
+
+
+def _end_holder(context: Context, ident: str, reason: str) -> str | None:
+    """End a coordinator unless it has ended. Returns why it is not settled yet; None when it is."""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+    if row is None or not is_unfinished(row):
+        return None
+    ended = end(context, ident, asked_for="kill", reason=reason)
+    return None if ended.settled else ended.why or ""
 
 
 def _refuse_foreign_seat(context: Context, project: str) -> None:
@@ -138,10 +153,13 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
             refuse_foreign(context, f"coordinator {ident} of {project}", row)
 
 
-def _empty_seat(project: str, ident: str, reason: str) -> Change[None]:
-    def work(tx: Tx) -> None:
+def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str | None]]:
+    """Return the change that empties the seat of a coordinator that has ended, and withdraws its candidate."""
+
+    def work(tx: Tx) -> tuple[bool, str | None]:
         tx.about(project)
-        seats.vacate(tx, project, ident)
-        tx.note(seat="empty", was=ident, reason=reason)
+        is_empty, withdrawn = seats.empty(tx, project, ident)
+        tx.note(seat="empty" if is_empty else "taken", was=ident, withdrawn=withdrawn, reason=reason)
+        return is_empty, withdrawn
 
     return Change(f"the coordinator {ident} of {project} is stopped: {reason}", work)

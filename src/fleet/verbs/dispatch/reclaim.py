@@ -24,6 +24,7 @@ from fleet.resources.worktree.verdict import may_go
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.agents.cost.count_tokens import look_for
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.find import shown_times
 from fleet.verbs.homes.ownership import why_foreign
@@ -353,6 +354,7 @@ def _delete_rows(ident: str) -> Change[bool]:
             tx.about(row.project, row.slug)
         q.forget_claims(tx, id=ident)
         q.forget_agent(tx, id=ident)
+        q.forget_usage_file(tx, path=look_for(ident))
         gone = q.forget_dispatch(tx, id=ident)
         tx.note(archived=gone == 1)
         if agent is not None and gone:

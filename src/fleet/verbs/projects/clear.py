@@ -104,8 +104,8 @@ def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[
     """Return the tasks that are in progress or have attempts, worktrees or folders that are not released."""
     claims = context.store.read(q.open_claims)
     held = {claim.slug for claim in claims if claim.project == project and claim.slug}
-    working = context.store.read(lambda snapshot: q.tasks_on_hand(snapshot, most=10_000))
-    busy = {row.slug for row in working if row.project == project}
+    working = context.store.read(lambda snapshot: q.slugs_in_progress(snapshot, project=project))
+    busy = {row.slug for row in working}
     return sorted({row.slug for row in rows if row.slug} | held | busy)
 
 

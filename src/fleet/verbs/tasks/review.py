@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Rows, Tx
 
+_ALL = 1 << 60
 ACCEPT: ReviewVerdict = "accept"
 SEND_BACK: ReviewVerdict = "send back"
 _STATUS_AND_STAGE: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
@@ -34,13 +35,10 @@ _STATUS_AND_STAGE: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
 _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent back"}
 
 
-def waiting(rows: Rows, project: str | None = None) -> list[Waiting]:
+def waiting(rows: Rows, project: str | None = None, *, most: int = _ALL) -> list[Waiting]:
     """Return the tasks that wait for a verdict, most urgent first, of all projects or of one."""
-    return [
-        Waiting.made_of(row, changed_at=iso(row.changed_at))
-        for row in q.review_queue(rows)
-        if project in {None, row.project}
-    ]
+    queue = q.review_queue(rows, project=project, most=most)
+    return [Waiting.made_of(row, changed_at=iso(row.changed_at)) for row in queue]
 
 
 def verdicts(rows: Rows, project: str, slug: str) -> list[Judgement]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.tasks import NextStep
     from fleet.model.tasks.next_step import Branch, Tree
-    from fleet.store.queries import LeftAttempt, Project, StepFacts
+    from fleet.store.queries import Project, StepFacts
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
@@ -32,49 +32,41 @@ if TYPE_CHECKING:
 
 def step_of_task(context: Context, project: str, slug: str) -> NextStep | None:
     """Return the next step of one task; None when there is no such task."""
-    found = context.store.read(lambda rows: _facts(rows, context, project, slug))
-    return next(iter(_steps(context, *found).values()), None)
+    return steps_of_tasks(context, [(project, slug)]).get((project, slug))
 
 
-def steps_of_stopped(context: Context, project: str | None = None) -> dict[Key, NextStep]:
-    """Return the next step of each task that is blocked, has failed or waits for a time, by project and slug."""
-    return _steps(context, *context.store.read(lambda rows: _facts(rows, context, project, None)))
+def steps_of_tasks(context: Context, keys: Sequence[Key]) -> dict[Key, NextStep]:
+    """Return the next step of each of these tasks that exists, by project and slug."""
+    found = context.store.read(lambda rows: [facts for key in keys if (facts := _facts(rows, context, *key))])
+    known = context.projects()
+    tips = {name: _tips(known[name], [row.slug for row in found if row.project == name]) for name in known}
+    return {
+        (facts.project, facts.slug): next_step(_with_git(context, known[facts.project], tips[facts.project], facts))
+        for facts in found
+        if facts.project in known
+    }
 
 
-def _facts(rows: Rows, context: Context, project: str | None, slug: str | None) -> tuple[list[StepFacts], set[Key]]:
-    """Return the facts of one task, or of all that have stopped, and which tasks can be resumed."""
-    now = context.world.clock.now()
-    facts = q.step_facts(rows, project=project, slug=slug, now=now)
-    if not any(row.status in {"blocked", "failed"} for row in facts):
-        return facts, set()
-    parked = {(row.project, row.slug) for row in q.tasks_parked_by_handoffs(rows)}
-    attempts = q.left_attempts(rows, project=project)
-    left = [row for row in attempts if not why_finished(row, parked=_key(row) in parked)]
-    if not left:
-        return facts, set()
+def _facts(rows: Rows, context: Context, project: str, slug: str) -> TaskFacts | None:
+    """Return what the store knows of a task and its last attempt; None when there is no such task."""
+    row = q.step_facts(rows, project=project, slug=slug)
+    if row is None:
+        return None
+    resumable = row.status in {"blocked", "failed"} and _is_resumable(rows, context, row)
+    return _stored_facts(context, row, resumable=resumable)
+
+
+def _is_resumable(rows: Rows, context: Context, row: StepFacts) -> bool:
+    """Whether the last attempt of a task can be resumed: it is this home's, and the task is where it left it."""
+    left = q.left_attempt_of(rows, project=row.project, slug=row.slug)
+    if left is None or row.stage != STAGE_OF.get(left.kind):
+        return False
+    parked = row.status == "blocked" and q.parked_handoff_of(rows, dispatch=left.id) is not None
+    if why_finished(left, parked=parked):
+        return False
     from fleet.verbs.homes.ownership import is_own
 
-    stages = {(row.project, row.slug): row.stage for row in facts}
-    return facts, {
-        _key(row) for row in left if is_own(context, row) and stages.get(_key(row)) == STAGE_OF.get(row.kind)
-    }
-
-
-def _key(row: LeftAttempt) -> Key:
-    return row.project, row.slug or ""
-
-
-def _steps(context: Context, rows: list[StepFacts], resumable: set[Key]) -> dict[Key, NextStep]:
-    """Return the next step of each task. The branches of a repository are read at once."""
-    known = context.projects()
-    tips = {name: _tips(known[name], [row.slug for row in rows if row.project == name]) for name in known}
-    return {
-        (row.project, row.slug): next_step(
-            _with_git(context, known[row.project], tips[row.project], _stored_facts(context, row, resumable))
-        )
-        for row in rows
-        if row.project in known
-    }
+    return is_own(context, left)
 
 
 def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
@@ -87,7 +79,7 @@ def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
         return None
 
 
-def _stored_facts(context: Context, row: StepFacts, resumable: set[Key]) -> TaskFacts:
+def _stored_facts(context: Context, row: StepFacts, *, resumable: bool) -> TaskFacts:
     now = context.world.clock.now()
     return TaskFacts(
         project=row.project,
@@ -108,7 +100,7 @@ def _stored_facts(context: Context, row: StepFacts, resumable: set[Key]) -> Task
         holder=row.assignee,
         is_agents=bool(row.is_agents),
         is_handed=bool(row.is_handed),
-        is_resumable=(row.project, row.slug) in resumable,
+        is_resumable=resumable,
     )
 
 

@@ -19,7 +19,7 @@ from fleet.world.git.refs import head_moved_at
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fleet.engines.reader import Engine
     from fleet.model.identity import Identity
@@ -53,11 +53,16 @@ class Trouble(Value):
 
 
 class SignsOfLife:
-    """Signs of life of all agents of one listing. The processes of the machine are read at most once."""
+    """Signs of life of all agents of one listing.
 
-    def __init__(self, context: Context, listing: Listing) -> None:
+    The processes of the machine are read at most once, and so are the screens of all agents.
+    """
+
+    def __init__(self, context: Context, listing: Listing, agents: Sequence[str]) -> None:
         self._context = context
         self.listing = listing
+        self._agents = agents
+        self._screens: dict[int, str] | None = None
         self._now = context.world.clock.now()
         self._census: Census | None = None
 
@@ -73,6 +78,16 @@ class SignsOfLife:
     def is_unheard(self, agent: Subject, state: str) -> bool:
         """Whether the hooks of an agent called it busy and have reported nothing for the time that makes it silent."""
         return state in BUSY and is_older(_heard(agent.known), self._now, self._most())
+
+    def screen(self, dispatch: str) -> str:
+        """Return the text on an agent's screen; empty when the screen cannot be read."""
+        pane = self.listing.pane_of(dispatch)
+        if pane is None:
+            return ""
+        if self._screens is None:
+            panes = [each for ident in self._agents if (each := self.listing.pane_of(ident)) is not None]
+            self._screens = self._context.world.tmux.screens(panes)
+        return self._screens.get(pane.number, "")
 
     def _silent(self, agent: Subject, sign: Sign | None) -> Trouble | None:
         """Return the silence of an agent; None when a source shows a newer sign of life, or it waits for an answer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fleet import errors
 from fleet.model.agents.activity.hook_events import is_continued
 from fleet.model.agents.activity.silence import ways_on, ways_out
-from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Overview, Parked
+from fleet.model.results.views import Attempt, Failure, HoldView, LeftOut, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seats
@@ -14,7 +14,7 @@ from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
-from fleet.verbs.views.next_steps import steps_of_stopped
+from fleet.verbs.views.next_steps import steps_of_tasks
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
 from fleet.world.git import refs
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.world.world import World
 
-MOST = 200
-_ALL = 1 << 60
 # The states in which an agent may never go on by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
@@ -42,20 +40,22 @@ _FAILED = "failed_turn"
 _RESTING_STATES = frozenset({"idle"})
 
 
-def status(context: Context, project: str | None = None) -> Overview:
+def status(context: Context, project: str | None = None, *, most: int = 200) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
 
-    Of one project without the leftovers: those belong to the home.
+    Of one project without the leftovers: those belong to the home. Lists of tasks have `most` entries at most.
     """
     agents = agents_at_work(context, project)
     resting = {agent.id for agent in agents if _rests_in_seat(context, agent)}
-    most = MOST if project is None else _ALL
-    page = context.store.read(lambda rows: _read_page(rows, context.world, agents, most))
+    page = context.store.read(lambda rows: _read_page(rows, context.world, agents, project, most))
     page = page.replaced(needs_you=[each for each in page.needs_you if each.question or each.dispatch not in resting])
-    steps = steps_of_stopped(context, project) if page.failed or page.parked else {}
+    stopped = [(task.project, task.slug) for task in page.failed] + [(task.project, task.slug) for task in page.parked]
+    steps = steps_of_tasks(context, stopped) if stopped else {}
     if project is not None:
         page = _only_project(page, project)
     merging = {task.project for task in page.merging}
+    if page.left_out.merging:
+        merging = {row.name for row in context.store.read(q.projects_to_merge)}
     whole = page.replaced(
         jobs=[job for job in _unfinished_jobs(context) if project in {None, job.project}],
         failed=[task.replaced(next_step=steps.get((task.project, task.slug))) for task in page.failed],
@@ -81,11 +81,6 @@ def _only_project(page: Overview, project: str) -> Overview:
     """Return what a page says about one project. Engines that are held back concern every project."""
     return page.replaced(
         needs_you=[each for each in page.needs_you if each.project == project],
-        review=[each for each in page.review if each.project == project],
-        failed=[each for each in page.failed if each.project == project],
-        parked=[each for each in page.parked if each.project == project],
-        merging=[each for each in page.merging if each.project == project],
-        working=[each for each in page.working if each.project == project],
         projects=[each for each in page.projects if each.name == project],
         reclaim=[],
         elsewhere=[],
@@ -153,39 +148,69 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
     return [f"job {each.job}: {each.in_words()}" for each in claimed_leftovers(context) if not each.foreign]
 
 
-def _read_page(rows: Rows, world: World, agents: list[AgentView], most: int) -> Overview:
+def _read_page(rows: Rows, world: World, agents: list[AgentView], project: str | None, most: int) -> Overview:
     """Return the part of the status page that one snapshot of the store can tell."""
-    now, in_progress, asked = world.clock.now(), q.tasks_on_hand(rows, most=most), questions(rows)
-    fruitless = q.tasks_parked_by_handoffs(rows)
-    needed = {(row.project, row.slug) for row in fruitless}
+    now, asked = world.clock.now(), questions(rows)
     counts = overview(rows, now)
-    to_merge = [row for row in in_progress if row.stage == "finisher" and not row.attempted]
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
-    return Overview(
+    page = Overview(
         needs_you=[
             *map(_question_need, asked),
             *_needs_without_question(_needy(rows, agents), {each.dispatch for each in asked}, iso(now)),
-            *map(_handoff_need, fruitless),
+            *map(_handoff_need, q.tasks_parked_by_handoffs(rows)),
         ],
         in_the_way=[],
-        review=review.waiting(rows),
-        failed=[Failure.made_of(row, changed_at=iso(row.changed_at)) for row in q.failed_tasks(rows, most=most)],
-        parked=[
-            Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
-            for row in q.parked_tasks(rows, now=now, most=most)
-            if (row.project, row.slug) not in needed
+        review=review.waiting(rows, project, most=most),
+        failed=[
+            Failure.made_of(row, changed_at=iso(row.changed_at))
+            for row in q.failed_tasks(rows, project=project, most=most)
         ],
+        parked=_parked(rows, project, now, most),
         holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
-        merging=[*map(_merging_view, to_merge), *map(_merging_view, q.unmerged_tasks(rows, most=most))],
+        merging=_merging(rows, project, most),
         to_land=[],
-        working=_attempts(in_progress, agents, iso(now)),
+        working=_attempts(rows, agents, project, now, most),
         jobs=[],
         projects=counts.projects,
         today=cost_of_day(rows, now),
         remote_control=[],
         reclaim=counts.reclaim,
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
+        left_out=LeftOut(),
     )
+    return page.replaced(left_out=_left_out(rows, page, project, now, most))
+
+
+def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: int) -> LeftOut:
+    """Return how many entries each list of the page lacks. Nothing is counted while no list is full."""
+    claimed = sum(attempt.kind is None for attempt in page.working)
+    if max(len(page.review), len(page.failed), len(page.parked), len(page.merging), claimed) < most:
+        return LeftOut()
+    count = q.page_counts(rows, project=project, now=now)
+    return LeftOut(
+        review=count.review - len(page.review),
+        failed=count.failed - len(page.failed),
+        parked=count.blocked + count.early - len(page.parked),
+        merging=count.to_merge + count.unmerged - len(page.merging),
+        working=count.claimed - claimed,
+    )
+
+
+def _parked(rows: Rows, project: str | None, now: int, most: int) -> list[Parked]:
+    """Return the tasks that are blocked or wait for a time, newest first."""
+    found = q.blocked_tasks(rows, project=project, most=most) + q.early_tasks(rows, project=project, now=now, most=most)
+    found.sort(key=lambda row: (-row.changed_at, row.project, row.slug))
+    return [
+        Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
+        for row in found[:most]
+    ]
+
+
+def _merging(rows: Rows, project: str | None, most: int) -> list[Merging]:
+    """Return the tasks whose work waits to be merged: accepted ones, then those that a person called done."""
+    accepted = q.tasks_to_merge(rows, project=project, most=most)
+    called_done = q.unmerged_tasks(rows, project=project, most=most - len(accepted))
+    return [*map(_merging_view, accepted), *map(_merging_view, called_done)]
 
 
 def _future(at: int | None, now: int) -> int | None:
@@ -268,18 +293,12 @@ def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
     return Merging.made_of(row, since=iso(row.changed_at))
 
 
-def _attempts(in_progress: list[TaskOnHand], agents: list[AgentView], now: str) -> list[Attempt]:
+def _attempts(rows: Rows, agents: list[AgentView], project: str | None, now: int, most: int) -> list[Attempt]:
     """Return what is being worked on: all agents, coordinators included, then tasks that a person claimed."""
-    titles = {(row.project, row.slug): row.title for row in in_progress}
-    with_agent = {(agent.project, agent.task) for agent in agents}
-    claimed = [
-        row
-        for row in in_progress
-        if (row.project, row.slug) not in with_agent and (row.attempted or row.stage not in {"review", "finisher"})
-    ]
+    titles = {(row.project, row.slug): row.title for row in q.titles_of_attempts(rows)} if agents else {}
     return [
-        *(_agent_attempt(agent, titles.get((agent.project, agent.task or "")), now) for agent in agents),
-        *map(_claimed_attempt, claimed),
+        *(_agent_attempt(agent, titles.get((agent.project, agent.task or "")), iso(now)) for agent in agents),
+        *map(_claimed_attempt, q.claimed_tasks(rows, project=project, most=most)),
     ]
 
 

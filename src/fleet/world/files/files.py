@@ -27,7 +27,7 @@ class Files:
     def publish(self, name: str, content: bytes) -> str:
         """Write a file atomically: a reader sees the old content or the new one; durable when this returns."""
         path = f"{self.root}/{name}"
-        self._funnel.through(f"publish {name}", lambda: _publish(path, content))
+        self._funnel.through(f"publish {name}", lambda: _publish(path, content, self.root))
         return path
 
     def read(self, name: str) -> bytes:
@@ -42,17 +42,17 @@ class Files:
 
     def move(self, name: str, to: str) -> None:
         """Rename a file durably; do nothing when the file is missing, because it was moved before."""
-        self._funnel.through(f"move {name}", lambda: _move(f"{self.root}/{name}", f"{self.root}/{to}"))
+        self._funnel.through(f"move {name}", lambda: _move(self.root, name, to))
 
     def make_folder(self, path: str) -> None:
         """Create a folder of the home and the missing folders above it, all private."""
         if not os.path.isdir(path):
-            self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path))
+            self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path, below=self.root))
 
     def link(self, name: str, *, to: str) -> None:
         """Create or replace a symbolic link. The caller holds the gate of that link."""
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
-        self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new))
+        self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
     def abandoned(self) -> list[str]:
         """Return the paths of temporary files whose writer is dead. Worktrees are not searched."""
@@ -91,25 +91,26 @@ def _unlink(path: str) -> None:
         _sync(os.path.dirname(path))
 
 
-def _move(path: str, to: str) -> None:
-    if not os.path.lexists(path):
+def _move(root: str, name: str, to: str) -> None:
+    if not os.path.lexists(f"{root}/{name}"):
         return
-    folders.make(os.path.dirname(to))
-    os.rename(path, to)
-    _sync(os.path.dirname(to))
+    folder = os.path.dirname(f"{root}/{to}")
+    folders.make(folder, below=root)
+    os.rename(f"{root}/{name}", f"{root}/{to}")
+    _sync(folder)
 
 
-def _replace_symlink(path: str, to: str, new: str) -> None:
+def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
     """Create or replace a symlink by a rename. It is made in another folder first, so that nobody sees it half made."""
-    folders.make(os.path.dirname(path))
+    folders.make(os.path.dirname(path), below=root)
     _discard(new)
     os.symlink(to, new)
     os.replace(new, path)
 
 
-def _publish(path: str, content: bytes) -> None:
+def _publish(path: str, content: bytes, root: str) -> None:
     try:
-        folders.make(os.path.dirname(path))
+        folders.make(os.path.dirname(path), below=root)
         _replace(path, content)
     except OSError as error:
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error

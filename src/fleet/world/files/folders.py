@@ -7,11 +7,15 @@ import os
 _PRIVATE = 0o700
 
 
-def make(path: str) -> None:
-    """Create a folder and the missing folders above it, all private. Existing folders stay as they are."""
-    if not path or os.path.isdir(path):
+def make(path: str, *, below: str) -> None:
+    """Create a folder and the missing folders above it, all private. Existing folders stay as they are.
+
+    The folder `below`, which is the home or lies in it, is never created: a home that was moved away is not made anew by
+    whoever still works in it. FileNotFoundError when it is missing.
+    """
+    if not path or path == below or os.path.isdir(path):
         return
-    make(os.path.dirname(path))
+    make(os.path.dirname(path), below=below)
     try:
         os.mkdir(path, _PRIVATE)
     except FileExistsError:

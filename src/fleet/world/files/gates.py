@@ -58,13 +58,15 @@ class Holder:
 class Gate:
     """One gate. It is not re-entrant: a second object on the same path cannot lock it meanwhile."""
 
-    def __init__(self, path: str, *, clock: Clock, host: Host, subject: str = "", who: Identity | None = None) -> None:
+    def __init__(
+        self, path: str, *, clock: Clock, host: Host, home: str = "", subject: str = "", who: Identity | None = None
+    ) -> None:
         self.path = path
         self._clock = clock
         self._host = host
         self._subject = subject
         self._who = who
-        self._lock = FileLock(path)
+        self._lock = FileLock(path, home=home)
 
     def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
         """Lock the gate; look every so many seconds. GateHeld when somebody else still holds it after `wait` seconds."""

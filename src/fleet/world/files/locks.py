@@ -35,10 +35,12 @@ class Alarm(BaseException):
 class FileLock:
     """The lock of one file. Another object on the same path competes for the lock, also in the same process."""
 
-    __slots__ = ("_flags", "_kind", "fd", "path")
+    __slots__ = ("_flags", "_home", "_kind", "fd", "path")
 
-    def __init__(self, path: str, *, shared: bool = False, create: bool = True) -> None:
+    def __init__(self, path: str, *, home: str = "", shared: bool = False, create: bool = True) -> None:
+        """With `home`, the missing folders between the home and the file are created too; the home itself never is."""
         self.path = path
+        self._home = home or os.path.dirname(path)
         self.fd = -1  # a program that is started with this descriptor inherits the lock
         self._kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         flags = (os.O_RDONLY if shared else os.O_RDWR) | (os.O_CREAT if create else 0)
@@ -90,7 +92,7 @@ class FileLock:
                 raise
         from fleet.world.files import folders  # noqa: PLC0415 - only the first lock of a folder needs it
 
-        folders.make(os.path.dirname(self.path))
+        folders.make(os.path.dirname(self.path), below=self._home)
         return os.open(self.path, self._flags, _MODE)
 
     def _try(self) -> bool:

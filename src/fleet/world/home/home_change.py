@@ -70,17 +70,18 @@ def restore(home: str, funnel: Funnel) -> None:
 
 
 def _create(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
-    funnel.through(f"create {name}", lambda: _link_new(f"{home}/{name}", record))
+    funnel.through(f"create {name}", lambda: _link_new(home, name, record))
 
 
-def _link_new(path: str, record: HomeRecord) -> None:
+def _link_new(home: str, name: str, record: HomeRecord) -> None:
     """Write a file unless it exists.
 
     It is linked into place, because a rename would replace what another process has just written.
     """
+    path = f"{home}/{name}"
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
-        folders.make(os.path.dirname(path))
+        folders.make(os.path.dirname(path), below=home)
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(jsontext.dumps(record.as_document()) + "\n")
@@ -98,7 +99,7 @@ def _link_new(path: str, record: HomeRecord) -> None:
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
     """Change fields of the home's record."""
     with contextlib.ExitStack() as stack:
-        gate = Gate(f"{home}/{paths.lock('home')}", clock=Clock(), host=Host())
+        gate = Gate(f"{home}/{paths.lock('home')}", home=home, clock=Clock(), host=Host())
         gate.take(wait=_WAIT)
         stack.callback(gate.give)
         found = home_record.read(home) or unsaved(home)

@@ -61,7 +61,8 @@ def delete(world: World, folder: str) -> None:
 def _move(path: str, to: str) -> None:
     if not os.path.lexists(path):
         return
-    folders.make(os.path.dirname(to))
+    folder = os.path.dirname(to)
+    folders.make(folder, below=os.path.dirname(folder))
     os.rename(path, _free(to))
 
 

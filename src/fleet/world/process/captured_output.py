@@ -102,8 +102,9 @@ def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
 
 def _created(path: str) -> int:
     """Create a private file and return its descriptor; -1 when the disk refuses."""
+    folder = os.path.dirname(path)
     try:
-        folders.make(os.path.dirname(path))
+        folders.make(folder, below=os.path.dirname(folder))
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     except OSError:
         return -1

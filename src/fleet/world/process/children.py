@@ -124,7 +124,8 @@ class Children:
 
 @contextlib.contextmanager
 def _appending(path: str) -> Iterator[int]:
-    folders.make(os.path.dirname(path))
+    folder = os.path.dirname(path)
+    folders.make(folder, below=os.path.dirname(folder))
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
         yield handle

@@ -32,7 +32,7 @@ class PidNamespaces:
         self._boot = boot
         self._socket = socket
         # Held while this process uses the home; programs that inherit it go on holding it.
-        self._lock = FileLock(f"{self._folder}/{boot}", shared=True)
+        self._lock = FileLock(f"{self._folder}/{boot}", home=home, shared=True)
 
     @property
     def lease(self) -> int:

@@ -83,7 +83,7 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     """
     if engine.kept is None or agent.slug is None:
         return None
-    look = f"{_LOOK}{agent.dispatch}"
+    look = look_for(agent.dispatch)
     if newest is not None and context.store.read(lambda rows: _position(rows, look))[1] > newest:
         return None
     tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}"
@@ -93,6 +93,11 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     elif newest is not None:
         context.commit(_keep_look(agent.dispatch, look))
     return name
+
+
+def look_for(dispatch: str) -> str:
+    """Return the name under which the time of the last look for an agent's conversation is kept, until it is archived."""
+    return f"{_LOOK}{dispatch}"
 
 
 def _keep_conversation(dispatch: str, name: str) -> Change[None]:
@@ -109,10 +114,12 @@ def _keep_conversation(dispatch: str, name: str) -> Change[None]:
 
 
 def _keep_look(dispatch: str, look: str) -> Change[None]:
-    """Return the change that keeps when the conversation of an agent was looked for, as if that were a file."""
+    """Return the change that keeps when the conversation of a living agent was looked for, as if that were a file."""
 
     def act(tx: Tx) -> None:
         tx.dispatch = dispatch
+        if q.heard_agent(tx, dispatch=dispatch) is None:  # it may be archived, and nobody would forget the look
+            return
         q.begin_usage_file(tx, path=look, at=tx.at)
         start = Position()
         q.move_usage_file(tx, path=look, was=0, position=0, model="", record="", **start.counted._asdict(), at=tx.at)

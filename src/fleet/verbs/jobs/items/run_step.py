@@ -81,6 +81,14 @@ def environment(where: Where) -> dict[str, str]:
     return kept | mine | {"FLEET_HOOKS": "none"} | ({"FLEET_RUNNER_OF": where.job} if where.own else {})
 
 
+def agent_environment(context: Context, engine: Engine, where: Where) -> dict[str, str]:
+    """Return the environment of an agent step: what its engine and the person name, and what tells it where it is."""
+    given = environment(where)
+    named = inheritance.patterns(engine, context.setting("environment.pass"))
+    mine = {name: value for name, value in given.items() if name.startswith("FLEET_")}
+    return inheritance.inherited(given, named) | mine
+
+
 class StepRun:
     """One run of a step for one item, from its start to its result."""
 
@@ -153,18 +161,10 @@ class StepRun:
         who = committer(context.world.git, where.cwd) if engine.committer else {}
         env = command.environment(
             engine,
-            self._agent_environment(engine),
+            agent_environment(context, engine, where),
             {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)},
         )
         return command.headless(engine, wanted), env
-
-    def _agent_environment(self, engine: Engine) -> dict[str, str]:
-        """Return the environment of an agent step: what its engine and the person name, and what tells it where it is."""
-        given = environment(self._where)
-        named = inheritance.patterns(engine, self._context.setting("environment.pass"))
-        return inheritance.inherited(given, named) | {
-            name: value for name, value in given.items() if name.startswith("FLEET_")
-        }
 
     def _head(self) -> str | None:
         """Return the commit of the checkout; None when nobody needs it.

@@ -84,6 +84,7 @@ def up(
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
         chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
+        fleet.projects.keep_environment()  # before a resumed coordinator ticks
         resumed, left = _resume_interrupted(fleet, project, yes=yes, is_interactive=is_interactive)
         with waiting(f"starting the coordinator of {project}"):
             begun = fleet.projects.begin(project, chosen)

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
         ToLand,
     )
 
-_SHOWN = 20
+# How many tasks of a kind are printed, and how many JSON has.
+_SHOWN, _LISTED = 20, 200
 _LINES = 4
 _NARROWEST = 20
 _INDENT = " " * 4
@@ -52,7 +53,7 @@ _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 def show_status(*, project: str | None, json: bool) -> None:
     """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
     with Fleet.open() as fleet:
-        page, now = fleet.views.status(project), fleet.clock.now()
+        page, now = fleet.views.status(project, most=_LISTED if json else _SHOWN), fleet.clock.now()
     if json:
         terminal.say_json(page)
     elif not page.projects:
@@ -69,19 +70,26 @@ def _print_page(page: Overview, now: int) -> None:
     in_the_way, no_room = _obstacle_entries([each for each in page.in_the_way if each not in alone])
     _print_section("In the way", "red", in_the_way)
     _print_section(
-        "To review", "yellow", (_review_entry(task, now) for task in page.review), "`fleet review` walks you through"
+        "To review",
+        "yellow",
+        (_review_entry(task, now) for task in page.review),
+        "`fleet review` walks you through",
+        more=page.left_out.review,
     )
-    _print_section("Failed", "red", map(_failure_entry, page.failed))
-    _print_section("Parked", "yellow", map(_parked_entry, page.parked))
+    _print_section("Failed", "red", map(_failure_entry, page.failed), more=page.left_out.failed)
+    _print_section("Parked", "yellow", map(_parked_entry, page.parked), more=page.left_out.parked)
     _print_section("Held back", "red", (_hold_entry(hold, now) for hold in page.holds))
-    _print_section("To merge", "blue", map(_merge_entry, page.merging))
+    _print_section("To merge", "blue", map(_merge_entry, page.merging), more=page.left_out.merging)
     _print_section("To land", "blue", map(_landing_entry, page.to_land), "`fleet land` moves your branch")
     over = [attempt for attempt in page.working if attempt.state in _ENDED]
     _print_section(
         "Ended", "red", (_agent_entry(attempt, now) for attempt in over), "the coordinator or `fleet clean` settles it"
     )
     _print_section(
-        "Working", "cyan", (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED)
+        "Working",
+        "cyan",
+        (_agent_entry(attempt, now) for attempt in page.working if attempt.state not in _ENDED),
+        more=page.left_out.working,
     )
     _print_section("Jobs", "cyan", map(_job_entry, page.jobs))
     _print_section("No room", "dim", no_room)
@@ -97,18 +105,18 @@ def _print_page(page: Overview, now: int) -> None:
         terminal.say(terminal.paint(line, "yellow"))
 
 
-def _print_section(title: str, colour: str, lines: Iterable[str], hint: str = "") -> None:
-    """Print a section with its count and its first entries; nothing for an empty section."""
+def _print_section(title: str, colour: str, lines: Iterable[str], hint: str = "", *, more: int = 0) -> None:
+    """Print a section with its count and its first entries; nothing for an empty section. `more` are not among them."""
     entries = list(lines)
     if not entries:
         return
-    more = terminal.paint(f"  {hint}", "dim") if hint else ""
-    terminal.say(f"{terminal.paint(title, colour)} {len(entries)}{more}")
+    after = terminal.paint(f"  {hint}", "dim") if hint else ""
+    terminal.say(f"{terminal.paint(title, colour)} {len(entries) + more}{after}")
     for entry in entries[:_SHOWN]:
         for line in entry.split("\n"):
             terminal.say(terminal.shortened(f"  {line}", terminal.room()))
-    if len(entries) > _SHOWN:
-        terminal.say(f"  and {len(entries) - _SHOWN} more")
+    if (left := len(entries[_SHOWN:]) + more) > 0:
+        terminal.say(f"  and {left} more")
     terminal.say()
 
 

@@ -1,0 +1,150 @@
+"""Read the mutants of checks/mutants/*.toml, and say what is wrong with them."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conformance import read_due
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_A_FUNCTION = 3
+STORES = {"any": ("any",), "both": ("sqlite", "postgres")}
+_WORDS = ("name", "row", "breaks", "file", "before", "after")
+_LISTS = ("tests", "stores")
+_QUERY = re.compile(r"^-- name: (\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One small breakage of the source: what is replaced in which file, and which row's tests have to notice."""
+
+    name: str
+    row: str
+    breaks: str
+    file: str
+    before: str
+    after: str
+    stores: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+    area: str = ""
+
+    def applied_to(self, text: str) -> str | None:
+        """Return the broken text; None when the text to replace is not there exactly once."""
+        return text.replace(self.before, self.after) if text.count(self.before) == 1 else None
+
+
+class Broken(Exception):
+    """An entry, or a file of entries, that cannot be read."""
+
+
+def due_rows(root: Path) -> dict[str, str]:
+    """Return the rows that are due, each with `any` or `both`."""
+    return read_due((root / "docs/reference/due.txt").read_text(encoding="utf-8").splitlines())
+
+
+def wanted_rows(root: Path) -> list[str]:
+    """Return the rows that need at least one mutant."""
+    lines = (root / "checks/mutants/rows.txt").read_text(encoding="utf-8").splitlines()
+    return [row for line in lines if not line.startswith("#") for row in line.split()]
+
+
+def read(root: Path) -> tuple[list[Mutant], list[str]]:
+    """Return the mutants of all files, and a line for each entry that cannot be read."""
+    due, mutants, faults = due_rows(root), [], []
+    for path in sorted((root / "checks/mutants").glob("*.toml")):
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as why:
+            faults.append(f"{path.name}: {why}")
+            continue
+        entries = document.pop("mutant", [])
+        faults += [f"{path.name}: unknown key {key!r}" for key in document]
+        for number, entry in enumerate(entries, 1):
+            try:
+                mutants.append(_mutant(entry, due, path.stem))
+            except Broken as why:
+                faults.append(f"{path.name}, entry {number}: {why}")
+    return mutants, faults
+
+
+def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
+    words = {key: str(entry.get(key, "")) for key in _WORDS}
+    if missing := [key for key in _WORDS if not words[key] and not (key == "after" and key in entry)]:
+        raise Broken(f"no {', '.join(missing)}")
+    if unknown := sorted(set(entry) - {*_WORDS, *_LISTS}):
+        raise Broken(f"unknown key {', '.join(unknown)}")
+    lists = {key: _strings(key, entry.get(key, [])) for key in _LISTS}
+    if words["row"] not in due:
+        raise Broken(f"{words['row']} is not a row that is due")
+    stores = lists["stores"] or STORES[due[words["row"]]]
+    if unknown := sorted(set(stores) - {"any", "sqlite", "postgres"}):
+        raise Broken(f"unknown store {', '.join(unknown)}")
+    return Mutant(**words, stores=stores, tests=lists["tests"], area=area)
+
+
+def _strings(key: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise Broken(f"{key} is not a list of words")
+    return tuple(value)
+
+
+def faults_of(root: Path, mutants: list[Mutant]) -> list[str]:
+    """Return a line for each mutant that does not apply, does not compile, or is one too many."""
+    texts: dict[str, str | None] = {}
+    faults, places = [], Counter[tuple[str, str]]()
+    for mutant in mutants:
+        if mutant.file not in texts:
+            path = root / mutant.file
+            texts[mutant.file] = path.read_text(encoding="utf-8") if path.is_file() else None
+        text = texts[mutant.file]
+        if why := _why_wrong(root, mutant, text):
+            faults.append(f"{mutant.area}.toml: {mutant.name!r}: {why}")
+        elif text is not None:
+            places[mutant.file, place_of(mutant.file, text, text.index(mutant.before))] += 1
+    names = Counter(mutant.name for mutant in mutants)
+    faults += [f"{count} mutants are called {name!r}" for name, count in names.items() if count > 1]
+    return faults + [
+        f"{file} {place}: {count} mutants, at most {MOST_A_FUNCTION} a function"
+        for (file, place), count in places.items()
+        if place and count > MOST_A_FUNCTION
+    ]
+
+
+def _why_wrong(root: Path, mutant: Mutant, text: str | None) -> str:
+    if not mutant.file.startswith("src/") or text is None:
+        return f"{mutant.file} is not a source file"
+    broken = mutant.applied_to(text)
+    if broken is None:
+        return f"the text to replace is {text.count(mutant.before)} times in {mutant.file}, not once"
+    if broken == text:
+        return "it changes nothing"
+    if mutant.file.endswith(".py"):
+        try:
+            ast.parse(broken)
+        except SyntaxError as why:
+            return f"does not compile: {why}"
+    missing = [test for test in mutant.tests if not (root / test.partition("::")[0]).is_file()]
+    return f"no such test: {', '.join(missing)}" if missing else ""
+
+
+def place_of(file: str, text: str, offset: int) -> str:
+    """Return the innermost function, or the named query, in which an offset lies; empty outside of all."""
+    if file.endswith(".sql"):
+        names = [match[1] for match in _QUERY.finditer(text) if match.start() <= offset]
+        return names[-1] if names else ""
+    if not file.endswith(".py"):
+        return ""
+    line = text.count("\n", 0, offset) + 1
+    around = [
+        (node.lineno, node.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return f"{max(around)[1]} (line {max(around)[0]})" if around else ""

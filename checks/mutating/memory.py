@@ -1,0 +1,42 @@
+"""What earlier runs have shown: how long tests take, which test noticed a mutant, which tests pass on the unbroken source."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Seconds that a test is expected to take, by its folder, while nobody has seen it run.
+_EXPECTED = {"unit": 0.1, "contract": 0.4, "verbs": 0.6, "cli": 0.7, "live": 5.0, "crash": 60.0}
+
+
+class Memory:
+    """Kept in a file of `.build`; without it a run takes longer, and nothing else."""
+
+    def __init__(self, path: Path, tree: str) -> None:
+        self.path, self.tree = path, tree
+        self.seconds: dict[str, float] = {}
+        self.noticed_by: dict[str, dict[str, str]] = {}
+        self.sound: set[str] = set()
+        if path.exists():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            self.seconds, self.noticed_by = kept["seconds"], kept["noticed_by"]
+            self.sound = set(kept["sound"]) if kept["tree"] == tree else set()
+
+    def expected(self, test: str) -> float:
+        """Return how many seconds a test will probably take."""
+        folder = test.split("/", 2)[1]
+        return self.seconds.get(test, _EXPECTED.get(folder, 1.0))
+
+    def save(self) -> None:
+        """Write it down."""
+        kept = {
+            "tree": self.tree,
+            "seconds": self.seconds,
+            "noticed_by": self.noticed_by,
+            "sound": sorted(self.sound),
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(json.dumps(kept), encoding="utf-8")

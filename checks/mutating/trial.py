@@ -1,0 +1,149 @@
+"""Try one mutant in a copy: run the tests of its row until one has noticed on each store that counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from mutating.copies import DoesNotApply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mutating.catalogue import Mutant
+    from mutating.copies import Copy
+    from mutating.memory import Memory
+    from mutating.rows import Test
+
+Kind = Literal["caught", "survived", "hang", "unsound", "unfit", "unfinished"]
+_UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
+_GRACE = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a mutant. `by` names the test that noticed on each store, `words` says why it is not caught."""
+
+    mutant: Mutant
+    kind: Kind
+    by: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One line of checks/mutant_tests.py."""
+
+    test: str
+    need: str
+    kind: str
+    seconds: float
+    words: str
+
+
+def need_served(test: Test, stores: Iterable[str]) -> str | None:
+    """Return for which of the stores a test counts. One that chooses its store itself counts for SQLite."""
+    store = "sqlite" if test.store == "any" else test.store
+    return "any" if "any" in stores else store if store in stores else None
+
+
+def rounds(mutant: Mutant, tests: list[Test], memory: Memory) -> list[dict[str, str]]:
+    """Return which tests to run, with the store for which each counts: first the likely ones, then the others, cheap ones first."""
+    needs = {
+        test.ident: need
+        for test in sorted(tests, key=lambda test: memory.expected(test.ident))
+        if mutant.row in test.rows and (need := need_served(test, mutant.stores))
+    }
+    before = set(memory.noticed_by.get(mutant.name, {}).values())
+    likely = {test: need for test, need in needs.items() if test in before or _is_named(test, mutant.tests)}
+    others = {test: need for test, need in needs.items() if test not in likely}
+    return [each for each in (likely, others) if each]
+
+
+def _is_named(test: str, names: tuple[str, ...]) -> bool:
+    return any(test == name or test.startswith((f"{name}[", f"{name}::")) for name in names)
+
+
+def unmarked_names(mutant: Mutant, tests: list[Test]) -> list[str]:
+    """Return the tests that the mutant names and that do not bear its row."""
+    marked = [test.ident for test in tests if mutant.row in test.rows]
+    return [name for name in mutant.tests if not any(_is_named(test, (name,)) for test in marked)]
+
+
+def try_mutant(copy: Copy, mutant: Mutant, tests: list[Test], memory: Memory, end: float) -> Verdict:
+    """Apply the mutant and run its row's tests until `end`, a time of the monotonic clock."""
+    began = time.monotonic()
+    if wrong := unmarked_names(mutant, tests):
+        return Verdict(mutant=mutant, kind="unfit", words=f"does not bear {mutant.row}: {', '.join(wrong)}")
+    plan = rounds(mutant, tests, memory)
+    if missing := set(mutant.stores) - {need for each in plan for need in each.values()}:
+        return Verdict(mutant=mutant, kind="unfit", words=f"no test of the row on {', '.join(sorted(missing))}")
+    try:
+        with copy.broken_by(mutant):
+            verdict = _play(copy, mutant, plan, memory, end)
+    except DoesNotApply as why:
+        return Verdict(mutant=mutant, kind="unfit", words=str(why))
+    return replace(verdict, seconds=time.monotonic() - began)
+
+
+def _play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory, end: float) -> Verdict:
+    by: dict[str, str] = {}
+    seen: list[Seen] = []
+    for each in plan:
+        needs = {test: need for test, need in each.items() if need not in by}
+        ended, lines = run_tests(copy, needs, end, until_noticed=True)
+        seen += lines
+        memory.seconds |= {line.test: line.seconds for line in lines if line.kind == "passed"}
+        by |= {line.need: line.test for line in reversed(lines) if line.kind == "noticed"}
+        if set(by) == set(mutant.stores):
+            memory.noticed_by[mutant.name] = by
+            return Verdict(mutant=mutant, kind="caught", by=by)
+        if not ended:
+            return Verdict(mutant=mutant, kind="unfinished", by=by, words=_unnoticed(mutant, by, seen))
+    kind: Kind = "hang" if any(line.kind == "hang" for line in seen) else "survived"
+    return Verdict(mutant=mutant, kind=kind, by=by, words=_unnoticed(mutant, by, seen))
+
+
+def _unnoticed(mutant: Mutant, by: dict[str, str], seen: list[Seen]) -> str:
+    where = ", ".join(store for store in mutant.stores if store not in by)
+    other = next((f"; {line.kind}: {line.test}: {line.words}" for line in seen if line.kind in {"error", "hang"}), "")
+    return f"not noticed on {where} ({len({line.test for line in seen})} tests){other}"
+
+
+def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: bool) -> tuple[bool, list[Seen]]:
+    """Run tests in the copy. Return whether they ended in time, and what was seen of each."""
+    folder = copy.place / ".build"
+    folder.mkdir(exist_ok=True)
+    order, out = folder / "order.json", folder / "seen.jsonl"
+    order.write_text(json.dumps({"needs": needs, "until_noticed": until_noticed}), encoding="utf-8")
+    out.write_text("", encoding="utf-8")
+    words = [str(copy.python), "checks/mutant_tests.py", "run", str(order), str(out)]
+    environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    with (folder / "pytest.log").open("w", encoding="utf-8") as log:
+        run = subprocess.Popen(
+            words, cwd=copy.place, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+        )
+        ended = _wait(run, end)
+    return ended, [Seen(**json.loads(line)) for line in out.read_text(encoding="utf-8").splitlines()]
+
+
+def _wait(run: subprocess.Popen[bytes], end: float) -> bool:
+    """Wait until the run ends or its time is up; a run that does not end is interrupted, so that it tidies up, and then killed."""
+    try:
+        run.wait(max(1.0, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            os.killpg(run.pid, number)
+            try:
+                run.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                continue
+            return False
+        return False
+    return True

@@ -1,0 +1,88 @@
+"""Double deaths: the first process dies at an effect, and what recovers from that dies at one of its own effects.
+
+After each first death the recovery is played once without a death, to learn its effects. A second death that leaves the
+same effects to do as one that was played is not played again: there are a few dozen recoveries, and hundreds of ways into each.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+from fleet.testing.crash.harness import Case, Death, Played, act_out, effects_of, kill_once, look_after, recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.testing.crash.scenarios import Scenario
+
+# What differs from play to play in the name of an effect: ids, numbers of processes, folders of the scene, times.
+_OF_THE_PLAY = re.compile(r"fleet-scene-\w+|[0-9a-f]{6,}|\d+")
+_Rest = tuple[str, ...]
+
+
+def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
+    """Play double deaths: all of them, or `most` that the offset draws, each after another first death."""
+    draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
+    first_deaths = _without_repeats(effects := effects_of(scenario, store))
+    draw.shuffle(first_deaths)
+    seen: set[tuple[_Rest, str]] = set()
+    played = 0
+    for first in first_deaths:
+        recovery = _recovery_after(scenario, store, first)
+        seconds = _new_deaths(recovery, seen)
+        draw.shuffle(seconds)
+        for second in seconds[:1] if most else seconds:
+            yield _run_double(scenario, store, (effects, first), (recovery, second))
+            played += 1
+        if most and played >= most:
+            return
+
+
+def _without_repeats(played: Played) -> list[Death]:
+    """Return the deaths without those before an effect, but the first: they leave what the effect before has left."""
+    return [death for death in played.deaths() if death.way != "before" or death.number == 0]
+
+
+def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
+    """Play the recovery from a death, and return its effects."""
+    with scenario.scene(store) as scene:
+        scenario.prepare(scene)
+        kill_once(scene, lambda: act_out(scenario, scene), first)
+        scenario.calm(scene)
+        return recorded(scene, lambda: scenario.recover(scene))
+
+
+def _new_deaths(recovery: Played, seen: set[tuple[_Rest, str]]) -> list[Death]:
+    """Return the deaths of a recovery that leave something to do that no death before has left; they are seen then."""
+    names = [_OF_THE_PLAY.sub("*", effect) for effect in recovery.effects]
+    new = []
+    for death in _without_repeats(recovery):
+        key = (tuple(names[death.number :]), death.way)
+        if key not in seen:
+            seen.add(key)
+            new.append(death)
+    return new
+
+
+def _run_double(scenario: Scenario, store: str, first: tuple[Played, Death], second: tuple[Played, Death]) -> Case:
+    """Play a scenario with a death, its recovery with another, then recover for good; return the faults."""
+    (played, death), (recovery, second_death) = first, second
+    with scenario.scene(store) as scene:
+        scenario.prepare(scene)
+        before = kill_once(scene, lambda: act_out(scenario, scene), death)
+        scenario.calm(scene)
+        killed = kill_once(scene, lambda: scenario.recover(scene), second_death)
+        faults, swept = look_after(scenario, scene)
+    return Case(
+        scenario=scenario.name,
+        effect=played.effects[death.number],
+        number=death.number,
+        way=death.way,
+        second=recovery.effects[second_death.number],
+        second_way=second_death.way,
+        died=before.died and killed.died,
+        faults=before.faults + killed.faults + faults,
+        swept=swept,
+    )

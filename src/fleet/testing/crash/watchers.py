@@ -1,0 +1,86 @@
+"""Watchers of effects: one records the effects of a process, one kills its own process at a chosen effect."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+# Effects that only ask. A death around one of them leaves the world as the effect before did, so they are not counted.
+QUESTIONS = (
+    "tmux list", "tmux capture-pane", "git rev-parse", "git for-each-ref", "git worktree list", "git status", "git rev-list", "git merge-base",
+    "git symbolic-ref", "git ls-files", "git log", "git diff", "git --version", "tmux -V",
+)  # fmt: skip
+HELD = "during, the program lives on past a sweep"
+LIVES = "during, the program lives on"
+DIES = "during, the program dies too"
+WAYS = ("before", "after", LIVES, DIES, HELD)
+_QUESTION = -1
+
+
+class Recorder:
+    """Records every effect of a process that changes something, and which effects another program performs."""
+
+    def __init__(self) -> None:
+        self.effects: list[str] = []
+        self.performed: set[int] = set()
+        # The numbers of the effects that have begun and not ended, the innermost last; and the pid of the running program.
+        self.under_way: list[int] = []
+        self.program = 0
+
+    def before(self, effect: str) -> None:
+        """Record that an effect begins."""
+        if effect.startswith(QUESTIONS):
+            self.under_way.append(_QUESTION)
+            return
+        self.under_way.append(len(self.effects))
+        self.effects.append(effect)
+
+    def during(self, _effect: str, pid: int) -> None:
+        """Record the program that performs the effect."""
+        self.performed.add(self.under_way[-1])
+        self.program = pid
+
+    def after(self, _effect: str) -> None:
+        """Record that the effect has ended."""
+        if self.under_way.pop() in self.performed:
+            self.program = 0
+
+    def programs(self) -> list[int]:
+        """Return the numbers of the effects that another program performs."""
+        return sorted(self.performed - {_QUESTION})
+
+
+class Killer(Recorder):
+    """Kills its own process at one effect: before it, during it or after it."""
+
+    def __init__(self, number: int, way: str, pipe: int) -> None:
+        super().__init__()
+        self._number = number
+        self._way = way
+        self._pipe = pipe
+
+    def before(self, effect: str) -> None:
+        """Die before the chosen effect."""
+        super().before(effect)
+        if self._way == "before" and self.under_way[-1] == self._number:
+            self._die()
+
+    def during(self, effect: str, pid: int) -> None:
+        """Die during the chosen effect; the program that performs the effect is stopped."""
+        super().during(effect, pid)
+        if self._way.startswith("during") and self.under_way[-1] == self._number:
+            os.kill(pid, signal.SIGSTOP)
+            self._die()
+
+    def after(self, effect: str) -> None:
+        """Die after the chosen effect."""
+        number = self.under_way[-1]
+        super().after(effect)
+        if self._way == "after" and number == self._number:
+            self._die()
+
+    def _die(self) -> None:
+        """Write the pid of the program that is still running into the pipe, and die."""
+        if self.program:
+            os.write(self._pipe, str(self.program).encode())
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,56 @@
+"""`coord stop` while another coordinator is being started: nobody coordinates afterwards, and nobody is left running."""
+
+import pytest
+
+from fleet.store import queries as q
+from fleet.testing.simulated import SimulatedScene
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.coord import seat
+from fleet.verbs.coord.prove import prove
+from fleet.verbs.coord.replace import start_candidate
+from fleet.verbs.dispatch.plan import Wanted
+
+WANTED = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"), proof=300)
+
+
+def seated(scene: SimulatedScene) -> str:
+    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+    ident = scene.fleet.coord.start(wanted).id
+    scene.launch(ident)
+    return ident
+
+
+def nominate(scene: SimulatedScene, *, proven: bool) -> str:
+    """Another process nominates a candidate, which may have taken the seat at once."""
+    context = scene.open().context
+    ident = start_candidate(context, WANTED).id
+    scene.launch(ident)
+    if proven:
+        nonce = scene.agent(ident).environment["FLEET_REPLACE_NONCE"]
+        ids = context.world.ids
+        prove(context.store, scene.home, project=PROJECT, ident=ident, nonce=nonce, clock=scene.clock, ids=ids)
+    return ident
+
+
+@pytest.mark.req("EXC-4")
+@pytest.mark.parametrize("proven", [False, True])
+@pytest.mark.parametrize("when", ["before the holder ends", "after the holder has ended"])
+def test_one_that_is_nominated_while_the_holder_is_being_stopped_does_not_outlive_the_stop(
+    scene, monkeypatch, when, proven
+):
+    old, new = seated(scene), []
+    end = seat.end
+
+    def ending(context, ident, **given):
+        late = when.startswith("after") and end(context, ident, **given)
+        if not new:
+            new.append(nominate(scene, proven=proven))
+        return late or end(context, ident, **given)
+
+    monkeypatch.setattr(seat, "end", ending)
+    assert scene.fleet.coord.stop(PROJECT, "enough").stopped
+    now = scene.fleet.store.read(lambda rows: q.seat_of(rows, project=PROJECT))
+    assert (now.holder, now.candidate) == (None, None)
+    for ident in (old, *new):
+        assert scene.fleet.dispatches.show(ident).exec_state not in {"pending", "in_flight"}
+    assert scene.fleet.agents.list() == []
