@@ -60,13 +60,14 @@ mutants: ready
 mutants-ci: ready
 	@$(BIN)/python checks/mutate.py --changed --seconds 100 --outcomes $(OUTCOMES) --json .build/mutants.json
 
-# The same tests, and which lines they reach.
+# The same tests, or TESTS, and which lines they reach, in child processes too. An hour.
 coverage: ready
-	@$(BIN)/pytest --quiet --cov --cov-report=term
+	@$(BIN)/python checks/covering $(TESTS)
 
-# Every death of every verb on both stores, of which the tests take a part. An hour.
+# Every death of every verb on both stores, every death of its recovery, and failing calls of the system; the figures go into
+# docs/explanation/proof.md. Many hours; a part: make deaths PART="--every 20 --most 2"
 deaths: ready
-	@FLEET_EVERY_DEATH=1 $(BIN)/pytest --quiet tests/crash
+	@$(BIN)/python checks/deaths.py $(PART)
 
 # Every state of a task and its next step, of which the tests take a few at random. Half an hour.
 states: ready

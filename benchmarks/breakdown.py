@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-ROUNDS = 25
 LOG = ("log", "parser done, 40 tests green")
 GROUPS = ("errors", "model", "world", "store", "verbs", "api", "surfaces")
 # The steps of `fleet log`, timed where they happen.
@@ -35,13 +34,13 @@ print(*marks)
 NAMES = ("imports", "opening the store", "the transaction, synced", "closing the store")
 
 
-def of_log(home: Path) -> Table:
+def of_log(home: Path, *, rounds: int) -> Table:
     """The steps of `fleet log`, medians of fresh processes."""
     env = environment(FLEET_HOME=str(home), FLEET_PROJECT=PROJECT, FLEET_TASK="log-0", FLEET_DISPATCH_ID=AGENT)
     steps: dict[str, list[float]] = defaultdict(list)
     groups: dict[str, list[float]] = defaultdict(list)
     wholes: dict[str, list[float]] = defaultdict(list)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         marks = [float(word) for word in output_of([PYTHON, "-c", STEPS], env).split()]
         for name, start, end in zip(NAMES, marks, marks[1:], strict=False):
             steps[name].append(end - start)
@@ -49,11 +48,12 @@ def of_log(home: Path) -> Table:
             groups[name].append(seconds)
         wholes["bare"].append(seconds_of(BARE, env))
         wholes["whole"].append(seconds_of([FLEET, *LOG], env))
-    return _told(_medians(steps), _medians(groups), **_medians(wholes))
+    table = Table("start: where the time of `log` goes", ("step", "ms", "× bare"), [f"{rounds} fresh processes"])
+    _tell(table, _medians(steps), _medians(groups), **_medians(wholes))
+    return table
 
 
-def _told(steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> Table:
-    table = Table("start: where the time of `log` goes", ("step", "ms", "× bare"), [f"{ROUNDS} fresh processes"])
+def _tell(table: Table, steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> None:
     rest = whole - bare - sum(steps.values())
     parts = {"bare interpreter": bare} | steps | {"launcher, words, output, less a shorter goodbye": rest}
     for name, seconds in (parts | {"whole": whole}).items():
@@ -62,7 +62,6 @@ def _told(steps: dict[str, float], groups: dict[str, float], *, whole: float, ba
             for group in sorted(groups, key=lambda each: -groups[each]):
                 table.add(f"  {group}", ms(groups[group]), times(groups[group] / bare))
     table.notes.append("groups of imports are the `self` times of -X importtime, which itself costs a little")
-    return table
 
 
 def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, most: int = 10) -> Table:

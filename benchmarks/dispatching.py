@@ -1,4 +1,4 @@
-"""Dispatch beside the same `git worktree add` and `tmux new-session` run bare; fifty at once; the sweep of many journals."""
+"""Dispatch beside the same `git worktree add` and `tmux new-session` run bare; fifty at once; the sweep of many journals; ps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from benchmarks.table import Table, at_most
+from benchmarks.processes import FLEET, environment, seconds_of
+from benchmarks.table import Table, at_most, ms, times
+from benchmarks.timing import taking_turns
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
@@ -22,6 +24,7 @@ from fleet.verbs.dispatch.plan import Wanted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benchmarks.timing import Sample
     from fleet.api.fleet import Fleet
     from fleet.store.transaction import Tx
 
@@ -30,11 +33,25 @@ LARGE_ROUNDS = 7
 FILES = 20_000
 JOURNALS = 10_000
 SESSIONS = 200
-TARGET = at_most(1.25)
+AT_ONCE = 50
+FEW_AGENTS, MANY_AGENTS = 2, 80
+SMALLEST = {
+    "ROUNDS": 1,
+    "LARGE_ROUNDS": 1,
+    "FILES": 5,
+    "JOURNALS": 5,
+    "SESSIONS": 2,
+    "AT_ONCE": 2,
+    "FEW_AGENTS": 1,
+    "MANY_AGENTS": 2,
+    "LISTINGS": 2,
+}
+LISTINGS = 15
+TARGET, PS_TARGET = at_most(1.25), at_most(2)
 
 
 def run(_directory: Path) -> Iterator[Table]:
-    """All three."""
+    """All four."""
     table = Table(
         title="dispatch, in-process, beside bare git and tmux", columns=("repository", "fleet", "bare", "ratio")
     )
@@ -43,8 +60,9 @@ def run(_directory: Path) -> Iterator[Table]:
         ratio = ours / bare
         table.add(name, f"{ours * 1000:.0f} ms", f"{bare * 1000:.0f} ms", f"{ratio:.2f}", judged=ratio, target=TARGET)
     yield table
-    yield _fifty()
+    yield _side_by_side()
     yield _sweep()
+    yield _listing()
 
 
 def _dispatches(files: int, rounds: int) -> tuple[float, float]:
@@ -108,11 +126,32 @@ def _fill(scene: Scene, files: int) -> None:
         scene.git("commit", "--quiet", "--message=many")
 
 
-def _fifty() -> Table:
-    table = Table(title="fifty dispatches side by side, as processes", columns=("what", "value"))
+def _listing() -> Table:
+    """`fleet ps` among few agents and among many."""
+    with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene, scene.fleet() as fleet:
+        env = environment(FLEET_HOME=scene.home)
+        found: dict[int, Sample] = {}
+        for size in (FEW_AGENTS, MANY_AGENTS):
+            for number in range(len(fleet.agents.list()), size):
+                fleet.tasks.add(project=PROJECT, title="T", slug=f"t{number}")
+                _ours(fleet, f"t{number}")
+            _launched(fleet)
+            found[size] = taking_turns({"ps": lambda: seconds_of([FLEET, "ps"], env)}, rounds=LISTINGS)["ps"]
+    ratio = found[MANY_AGENTS].median / found[FEW_AGENTS].median
+    table = Table(
+        title="dispatch: fleet ps, whole processes, median ms",
+        columns=("what", f"{FEW_AGENTS} agents", f"{MANY_AGENTS} agents", "ratio"),
+    )
+    cells = [ms(found[size].median) for size in (FEW_AGENTS, MANY_AGENTS)]
+    table.add("ps", *cells, times(ratio), judged=ratio, target=PS_TARGET)
+    return table
+
+
+def _side_by_side() -> Table:
+    table = Table(title=f"dispatch: {AT_ONCE} side by side, as processes", columns=("what", "value"))
     with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
         with scene.fleet() as fleet:
-            for number in range(50):
+            for number in range(AT_ONCE):
                 fleet.tasks.add(project=PROJECT, title="T", slug=f"t{number}")
             program = fleet.world.fleet_program
         env = {"FLEET_HOME": scene.home, "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": scene.root}
@@ -122,8 +161,8 @@ def _fifty() -> Table:
             return subprocess.run(words, env=env, capture_output=True, check=False).returncode
 
         started = perf_counter()
-        with ThreadPoolExecutor(50) as pool:
-            codes = list(pool.map(one, range(50)))
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            codes = list(pool.map(one, range(AT_ONCE)))
         table.add("seconds for all", f"{perf_counter() - started:.1f}")
         table.add(
             "that failed",

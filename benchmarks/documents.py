@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ROUNDS = {100: 200, 1_000: 60, 10_000: 15}
 PROCESSES, UPDATES = 8, 40
+SMALLEST = {"ROUNDS": {100: 2}, "PROCESSES": 2, "UPDATES": 2}
 MESSAGE = "parser done, 40 tests green"
 FORK = multiprocessing.get_context("fork")
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TASKS = 250
 ROUNDS = 30
+SMALLEST = {"TASKS": 2, "ROUNDS": 2, "BLOCK": 2}
 BLOCK = 250  # long enough to have its share of checkpoints
 MESSAGE = "parser done, 40 tests green"
 TARGET = at_least(0.7)

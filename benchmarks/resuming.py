@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fleet.world.files.gates import Gate
 
 ROUNDS = 21
+SMALLEST = {"ROUNDS": 2}
 ACQUIRING, STALE = 100, 500
 HOLD = """
 import os, sys

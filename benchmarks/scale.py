@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import fleet
+from benchmarks.processes import FLEET, environment, seconds_of
 from benchmarks.scene import PROJECT, graph, make_home
 from benchmarks.table import Table, at_most, ms, times
 from benchmarks.timing import Sample, taking_turns, timed
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 SMALL, TWIN, LARGE = "100", "100 again", "100 000"
 SIZES = {SMALL: 100, TWIN: 100, "10 000": 10_000, LARGE: 100_000}
 ROUNDS = 1_500
-TARGET = at_most(1.2)
+PAGE_ROUNDS = 15
+SMALLEST = {"SIZES": {SMALL: 100, TWIN: 100, LARGE: 120}, "ROUNDS": 2, "PAGE_ROUNDS": 2}
+TARGET, PAGE_TARGET = at_most(1.2), at_most(2)
 SPREAD = 200  # tasks worked on, all over the graph
 # Open tasks that wait for nothing and that two wait for: the same work at every size.
 ALIKE = """
@@ -43,6 +46,7 @@ def run(directory: Path) -> Iterator[Table]:
             lives[name] = Life(opened, _alike(home))
         taking_turns({name: life.once for name, life in lives.items()}, rounds=ROUNDS)
         yield _table({name: life.samples() for name, life in lives.items()})
+    yield _pages({name: home for name, (home, _) in filled.items()})
 
 
 class Life:
@@ -95,6 +99,23 @@ def _imports(seconds: dict[str, float]) -> Table:
     for name, elapsed in seconds.items():
         if name != TWIN:
             table.add(name, f"{elapsed:.2f}", ms(elapsed / SIZES[name]))
+    return table
+
+
+def _pages(homes: dict[str, Path]) -> Table:
+    """What people read, as whole processes."""
+    envs = {name: environment(FLEET_HOME=str(home)) for name, home in homes.items()}
+    table = Table(
+        "scale: the same page among more tasks, whole processes, median ms",
+        ("fleet …", *SIZES, f"{LARGE} / {SMALL}"),
+        [f"{PAGE_ROUNDS} rounds by turns"],
+    )
+    for words in (("status",), ("task", "ready", "-n", "10", "-p", PROJECT), ("ps",)):
+        acts = {name: lambda env=env, words=words: seconds_of([FLEET, *words], env) for name, env in envs.items()}
+        found = taking_turns(acts, rounds=PAGE_ROUNDS)
+        ratio = found[LARGE].median / found[SMALL].median
+        cells = [ms(found[name].median) for name in SIZES]
+        table.add(" ".join(words), *cells, times(ratio), judged=ratio, target=PAGE_TARGET)
     return table
 
 

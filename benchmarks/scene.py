@@ -17,7 +17,8 @@ AGENT = "be4c4000"  # a dispatch id
 AREAS = ("parser", "login", "search", "billing", "export", "mail", "cache", "search-index", "docs", "api")
 WAITS_FOR = (0, 1, 1, 2, 3)  # how many tasks a task waits for
 REACH = 40  # and how far back they are
-DONE = 0.3  # the oldest part of a graph is done
+DONE = 0.3  # the oldest part of a graph has ended,
+ENDED = ("done",) * 8 + ("failed", "blocked")  # most of it well
 TEXT = "What is wanted, why, and how to see that it is there. " * 4
 
 
@@ -54,7 +55,7 @@ def node(number: int, count: int) -> dict[str, object]:
         "slug": slug(number),
         "title": f"Make {AREAS[number % len(AREAS)]} do what it should, part {number}",
         "description": TEXT,
-        "status": "done" if number < count * DONE else "open",
+        "status": ENDED[number % len(ENDED)] if number < count * DONE else "open",
         "priority": number * 31 % 5 - 2,
         "after": [slug(number - each) for each in sorted(back)],
         "tags": [AREAS[number % len(AREAS)], f"week-{number // 500}"],

@@ -44,7 +44,8 @@ OTHERS = {
 }
 HELP = {f"{' '.join(words)} --help".strip(): (*words, "--help") for words in ((), ("task",), ("task", "add"))}
 HOT_ROUNDS, OTHER_ROUNDS, PEAK_ROUNDS, WARM = 60, 25, 5, 2
-POOL = HOT_ROUNDS + WARM + PEAK_ROUNDS
+SMALLEST = {"HOT_ROUNDS": 2, "OTHER_ROUNDS": 2, "PEAK_ROUNDS": 1, "WARM": 0, "BREAKDOWN_ROUNDS": 1}
+BREAKDOWN_ROUNDS = 25
 BUSY = 0.1
 HOT_TARGET, READ_TARGET, OTHER_TARGET, PEAK_TARGET = at_most(1.8), at_most(4), at_most(5), at_most(20)
 
@@ -66,15 +67,16 @@ def run(directory: Path) -> Iterator[Table]:
     rest = {name: _always(words, env) for name, words in (OTHERS | HELP).items()}
     slow = taking_turns(_acts(rest, seconds_of), rounds=OTHER_ROUNDS, warm=WARM)
     yield _times("other commands and help", slow, OTHER_ROUNDS, OTHER_TARGET)
-    yield breakdown.of_log(home)
+    yield breakdown.of_log(home, rounds=BREAKDOWN_ROUNDS)
     yield breakdown.of_imports(home, "status", READS["status"], bare=slow["bare"].median)
 
 
 def _pool() -> Iterator[bytes]:
     """A task for every call: a report ends one, a claim takes one."""
+    size = HOT_ROUNDS + WARM + PEAK_ROUNDS
     for name in HOT:
-        yield from loose(name, POOL, status="in_progress", assignee=AGENT)
-    yield from loose(CLAIM, POOL)
+        yield from loose(name, size, status="in_progress", assignee=AGENT)
+    yield from loose(CLAIM, size)
 
 
 def _hot(home: Path, name: str) -> Iterator[Call]:

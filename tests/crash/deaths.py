@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Any
 
+from plugins.samples import sampled
+
 VARIABLE = "FLEET_DEATHS_OFFSET"
 TIME = 900
 _MANY = 1_000_000
@@ -39,6 +41,7 @@ HEADER = f"deaths: a part, replayed by {VARIABLE}={OFFSET}"
 def play(scenario: str, store_url: str, every: int) -> list[dict[str, Any]]:
     """Every n-th death of a scenario. Fails when one of them leaves a fault, and when fewer died than the scenario should have."""
     cases = run(scenario, store_url, "--every", str(every))
+    sampled(f"deaths of {scenario}", ran=len(cases), of=len(cases) * every)
     enough(cases, floor(scenario, every))
     return cases
 
@@ -47,6 +50,7 @@ def play_twice(scenario: str, store_url: str, most: int) -> list[dict[str, Any]]
     """So many deaths of a scenario whose recovery is killed as well."""
     cases = run(scenario, store_url, "--double", "--most", str(most))
     assert all(case["second"] for case in cases), HEADER
+    sampled(f"double deaths of {scenario}", ran=len(cases), of=None)
     enough(cases, most)
     return cases
 
@@ -56,9 +60,7 @@ def run(scenario: str, store_url: str, *words: str) -> list[dict[str, Any]]:
     line = ["-m", "fleet.testing.crash", scenario, store_url, *words, "--offset", str(OFFSET)]
     done = subprocess.run([sys.executable, *line], capture_output=True, text=True, check=False)
     cases = [json.loads(each) for each in done.stdout.splitlines()]
-    faulty = [
-        f"{case['effect']} ({case['way']}), {case['second']}: {case['faults']}" for case in cases if case["faults"]
-    ]
+    faulty = [case for case in cases if case["faults"]]
     assert faulty == [], f"{HEADER}: {faulty}"
     assert done.returncode == 0, f"{HEADER}: {done.stderr}"
     return cases

@@ -16,6 +16,7 @@ from fleet.model.jobs.items import item_id, signature
 from fleet.model.jobs.keys import schema
 from fleet.model.jobs.workflow import Retry, faults, read
 from fleet.model.text.documents.yaml_tree import parse
+from fleet.verbs.jobs.items.inputs import parse_input
 
 PUBLISHED = Path(__file__).parents[3] / "docs" / "reference" / "job.schema.json"
 GOOD = """\
@@ -240,3 +241,20 @@ def test_an_input_that_prints_without_end_is_ended_and_does_not_fill_the_disk(sc
     assert said.code == 1, said
     assert "the input's command printed more than 64 MB" in said.out + said.err
     assert sum(path.stat().st_size for path in Path(scene.home, "jobs").rglob("*") if path.is_file()) < 1_000_000
+
+
+@pytest.mark.req("JOB-1")
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ('{"items": [1]}', {"items": [1]}),
+        ("1\n2\n", [1, 2]),
+        ("1\n", [1]),
+        ('"a"\n', ["a"]),
+        ("a.py\n", ["a.py"]),
+        ("null", None),
+    ],
+)
+def test_input_is_json_or_a_line_for_each_item_also_when_it_is_one(text, items):
+    assert parse_input(text) == items

@@ -1,5 +1,6 @@
 """The gate itself: exclusive, freed by death, held by no child, never fooled by a replaced file."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fleet.world.files.locks as module
+from fleet import errors
 from fleet.errors.contested import GateHeld
 from fleet.world.clock import Clock
 from fleet.world.files.gates import Gate
@@ -181,3 +183,27 @@ def test_waiting_for_a_gate_ends_when_it_comes_free(path):
     child.stdout.close()
     waiter.join(60)
     assert got == [True]
+
+
+def fail(*_words: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.req("STORE-10")
+def test_a_full_disk_is_an_error_of_fleet_and_leaves_the_gate_free(path, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "pwrite", fail)
+        with pytest.raises(errors.WriteFailed, match="no space left"):
+            gate(path).take()
+    with gate(path):
+        pass
+
+
+@pytest.mark.req("STORE-10")
+def test_a_gate_whose_holder_cannot_be_removed_is_given_all_the_same(path, monkeypatch):
+    held = gate(path)
+    held.take()
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "ftruncate", fail)
+        held.give()
+    assert gate(path).is_free()

@@ -79,6 +79,7 @@ def _run_double(scenario: Scenario, store: str, first: tuple[Played, Death], sec
         scenario=scenario.name,
         effect=played.effects[death.number],
         number=death.number,
+        of=len(played.effects),
         way=death.way,
         second=recovery.effects[second_death.number],
         second_way=second_death.way,

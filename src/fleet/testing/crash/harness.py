@@ -47,6 +47,8 @@ class Case:
     scenario: str
     effect: str
     number: int
+    # How many effects the scenario has.
+    of: int
     way: str
     died: bool
     faults: list[str] = field(default_factory=list)
@@ -121,6 +123,7 @@ def run_case(scenario: Scenario, store: str, played: Played, death: Death) -> Ca
             scenario=scenario.name,
             effect=played.effects[death.number],
             number=death.number,
+            of=len(played.effects),
             way=death.way,
             died=killed.died,
             faults=killed.faults + faults,
@@ -152,16 +155,16 @@ def recorded(scene: Scene, act: Callable[[], object]) -> Played:
     if child == 0:
         watcher = Recorder()
         code = _watched(scene, act, watcher)
-        _write_all(write, json.dumps({"effects": watcher.effects, "performed": watcher.programs()}).encode())
+        _write_all(write, json.dumps([watcher.effects, watcher.programs()]).encode())
         os._exit(code)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        report = json.loads(pipe.read() or b"{}")
+        effects, performed = json.loads(pipe.read() or b"[[], []]")
     _pid, status = os.waitpid(child, 0)
     if status != 0:
         msg = f"the act failed, and nobody had killed it: status {status}"
         raise RuntimeError(msg)
-    return Played(effects=report["effects"], performed=set(report["performed"]))
+    return Played(effects=effects, performed=set(performed))
 
 
 def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:

@@ -30,6 +30,10 @@ class SimulatedIds(Ids):
         """Return a new UUID for a conversation."""
         return f"00000000-0000-4000-8000-{self._next():012x}"
 
+    def skip(self, count: int) -> None:
+        """Leave out the next ids: a process that was forked from this one may have used them."""
+        self._last += count
+
     def _next(self) -> int:
         self._last += 1
         return self._last

@@ -82,7 +82,8 @@ class Gate:
         """Unlock the gate, if it is locked."""
         if self._lock.fd >= 0:
             _held_gates.discard(self)
-            os.ftruncate(self._lock.fd, 0)
+            with contextlib.suppress(OSError):  # the disk fails: the file names a holder that is none any more
+                os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 
     def is_free(self) -> bool:
@@ -120,9 +121,12 @@ class Gate:
         except BlockingIOError:
             return False
         except OSError as error:
-            raise errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower()) from error
+            raise self._failed(error) from error
         try:
             self._write_holder(fd)
+        except OSError as error:
+            self._lock.give()
+            raise self._failed(error) from error
         except BaseException:
             self._lock.give()
             raise
@@ -132,6 +136,9 @@ class Gate:
     def _held_by(self, otherwise: str) -> errors.GateHeld:
         """Return the error that names the holder; `otherwise` when the file does not say who holds the gate."""
         return errors.GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
+
+    def _failed(self, error: OSError) -> errors.WriteFailed:
+        return errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower())
 
     def forget(self) -> None:
         """Close the gate's file in a forked child, without unlocking it for the parent."""

@@ -144,11 +144,13 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 
 
 def parse_input(text: str) -> object:
-    """Return a text as JSON, else as JSON Lines, else as a list of its lines."""
+    """Return a text as JSON, else as JSON Lines, else as a list of its lines. A single value is a list of one line."""
     try:
-        return json.loads(text)
+        whole = json.loads(text)
     except ValueError:
         pass
+    else:
+        return whole if whole is None or isinstance(whole, list | dict) else [whole]
     lines = [line for line in text.splitlines() if line.strip()]
     try:
         return [json.loads(line) for line in lines]

@@ -1,0 +1,197 @@
+"""Play the deaths of every crash scenario on both stores, and write the figures into docs/explanation/proof.md.
+
+python checks/deaths.py [--every N] [--most N] [--offset N] [--at-once N] [--only NAME,...]
+
+--every N    play every n-th death and every n-th fault, not all
+--most N     play so many double deaths of each scenario, not all
+--offset N   where the part begins; drawn and printed otherwise
+--at-once N  how many scenarios are played at the same time; one for each processor otherwise
+--only NAMES play these scenarios alone, and leave the page as it is
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fleet.testing.crash.catalogue import DOUBLE, SCENARIOS
+from fleet.testing.crash.fault_acts import ACTS
+from fleet.testing.crash.faults import FaultCase, why_not
+from fleet.testing.crash.harness import Case
+from fleet.testing.postgres import ThrowawayPostgres
+
+PAGE = Path("docs/explanation/proof.md")
+FIGURES = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end of figures -->)", re.DOTALL)
+MANY = 1_000_000
+Part = argparse.Namespace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play:
+    """One call of the harness: a scenario on a store, once or twice killed, or an act whose calls fail."""
+
+    kind: str
+    name: str
+    store: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What one call of the harness found. `broken` is what it said when it ended in the middle."""
+
+    play: Play
+    lines: list[str]
+    broken: str
+    seconds: float
+
+    def cases(self) -> list[Case]:
+        """Return the deaths that were played."""
+        return [Case(**json.loads(line)) for line in self.lines]
+
+    def faults(self) -> list[FaultCase]:
+        """Return the calls that failed."""
+        return [FaultCase(**json.loads(line)) for line in self.lines]
+
+
+def main() -> int:
+    """Play, print the tables, write the page. Returns 1 when a case has faults or a call of the harness broke."""
+    part = arguments()
+    began = time.monotonic()
+    reason = why_not()
+    with ThrowawayPostgres() as server, ThreadPoolExecutor(part.at_once) as pool:
+        results = list(pool.map(run, plays(part, {"sqlite": "sqlite", "postgres": server.url()}, reason)))
+    minutes = (time.monotonic() - began) / 60
+    text = "\n".join([heading(part, minutes), "", *death_table(results), "", *fault_table(results, reason), ""])
+    print(text)
+    if not part.only:
+        PAGE.write_text(FIGURES.sub(lambda _old: text, PAGE.read_text()))
+    bad = [line for result in results for line in complaints(result)]
+    print("\n".join(bad))
+    return 1 if bad else 0
+
+
+def arguments() -> Part:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(usage=__doc__)
+    for option, default in (
+        ("every", 1),
+        ("most", 0),
+        ("offset", random.SystemRandom().randrange(MANY)),
+        ("at-once", os.cpu_count()),
+    ):
+        parser.add_argument(f"--{option}", type=int, default=default)
+    parser.add_argument("--only", type=lambda names: names.split(","), default=[])
+    return parser.parse_args()
+
+
+def plays(part: Part, stores: dict[str, str], reason: str) -> list[Play]:
+    """Return every call of the harness; the names of the stores are those of the table."""
+    offset = ("--offset", str(part.offset))
+    every, most = ("--every", str(part.every), *offset), ("--most", str(part.most), *offset)
+    wanted = [Play(kind="single", name=name, store=store, words=(name, url, *every))
+              for name in SCENARIOS for store, url in stores.items()]  # fmt: skip
+    wanted += [Play(kind="double", name=name, store=store, words=(name, url, "--double", *most))
+               for name in DOUBLE for store, url in stores.items()]  # fmt: skip
+    if not reason:
+        wanted += [Play(kind="fault", name=name, store="sqlite", words=("faults", name, *every)) for name in ACTS]
+    return [play for play in wanted if not part.only or play.name in part.only]
+
+
+def run(play: Play) -> Result:
+    """Call the harness, and say on stderr that it is done."""
+    began = time.monotonic()
+    words = [sys.executable, "-m", "fleet.testing.crash", *play.words]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    seconds = time.monotonic() - began
+    lines = done.stdout.splitlines()
+    print(f"{play.kind} {play.name} ({play.store}): {len(lines)} in {seconds:.0f} s", file=sys.stderr)
+    return Result(play=play, lines=lines, broken="" if done.returncode in {0, 1} and lines else done.stderr or "nothing was played", seconds=seconds)  # fmt: skip
+
+
+def heading(part: Part, minutes: float) -> str:
+    """Say which run the figures are of."""
+    whole = part.every == 1 and part.most == 0
+    doubles = f"{part.most} double deaths of each scenario" if part.most else "all double deaths"
+    what = "the whole" if whole else f"a part (one in {part.every} deaths and faults, {doubles}, offset {part.offset})"
+    return f"The run of {datetime.now(UTC):%Y-%m-%d}, {what}, in {minutes:.0f} minutes:"
+
+
+def death_table(results: list[Result]) -> list[str]:
+    """Return the lines of the table of deaths: one row for each scenario and store."""
+    lines = [
+        "| scenario | store | effects | deaths | double deaths | with faults | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        if result.play.kind != "fault":
+            groups.setdefault((result.play.name, result.play.store), []).append(result)
+    total = [0, 0, 0, 0.0]
+    for (name, store), found in groups.items():
+        row = figures(found)
+        total = [one + other for one, other in zip(total, row, strict=True)]
+        effects = max((case.of for result in found for case in result.cases()), default=0)
+        lines.append(
+            f"| {name} | {store} | {effects} | {row[0]:.0f} | {shown_doubles(name, row[1])} | {row[2]:.0f} | {row[3]:.0f} |"
+        )
+    return [*lines, f"| **all** | both | | {total[0]:.0f} | {total[1]:.0f} | {total[2]:.0f} | {total[3]:.0f} |"]
+
+
+def shown_doubles(name: str, count: float) -> str:
+    """Return the number of double deaths; a dash for a scenario that has none."""
+    return f"{count:.0f}" if name in DOUBLE else "–"
+
+
+def figures(found: list[Result]) -> list[float]:
+    """Return the number of deaths, of double deaths and of those with faults, and the seconds."""
+    single = [case for result in found if result.play.kind == "single" for case in result.cases()]
+    double = [case for result in found if result.play.kind == "double" for case in result.cases()]
+    bad = sum(bool(case.faults) for case in single + double)
+    return [
+        sum(case.died for case in single),
+        sum(case.died for case in double),
+        bad,
+        sum(result.seconds for result in found),
+    ]
+
+
+def fault_table(results: list[Result], reason: str) -> list[str]:
+    """Return the lines of the table of failing calls; one line that says why when there are none."""
+    if reason:
+        return [f"No call of the system was let fail: {reason}."]
+    lines = [
+        "| what is written | calls that failed | told to the caller | done all the same | with faults | seconds |",
+        "|---|---|---|---|---|---|",
+    ]
+    for result in results:
+        if result.play.kind == "fault":
+            failed = [case for case in result.faults() if case.injected]
+            told = sum(bool(case.answer) for case in failed)
+            bad = sum(bool(case.faults) for case in result.faults())
+            lines.append(
+                f"| {result.play.name} | {len(failed)} | {told} | {len(failed) - told} | {bad} | {result.seconds:.0f} |"
+            )
+    return lines
+
+
+def complaints(result: Result) -> list[str]:
+    """Return the cases with faults, and what the harness said when it broke."""
+    what = f"{result.play.kind} {result.play.name} ({result.play.store})"
+    found = result.faults() if result.play.kind == "fault" else result.cases()
+    lines = [f"{what}: {case}" for case in found if case.faults]
+    return [*lines, *([f"{what} broke: {result.broken}"] if result.broken else [])]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""What is played while the disk fails: a change of the store, a prompt file, an archived journal, trusted settings, a dispatch."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.fast import sqlite
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.reclaim import archive
+from fleet.world.home import paths
+from fleet.world.home.trust import trusted_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+    from fleet.testing.simulated import SimulatedScene
+
+_PROMPT = paths.prompt("0123abcd")
+_BEFORE, _AFTER = b"the old prompt\n" * 4_000, b"the new prompt\n" * 8_000
+_VERIFY = "make verify"
+# The next dispatch of the task adopts them, or goes on making them.
+_BUNDLE = ("worktree ", "worker_dir ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultAct:
+    """A write, and how to see what is written: "old", "new", or what is wrong with it.
+
+    After an error a strict act has left the old state. One that writes a file may have replaced it before its folder
+    could not be synced: then the file is whole, and the next try is what makes it durable.
+    """
+
+    name: str
+    prepare: Callable[[SimulatedScene], None]
+    act: Callable[[Fleet], object]
+    state: Callable[[SimulatedScene], str]
+    is_strict: bool = False
+
+    def again(self, scene: SimulatedScene) -> None:
+        """Act once more, on a disk that works, unless it is done."""
+        if self.state(scene) != "new":
+            self.act(scene.fleet)
+
+
+class _Stopped(BaseException):
+    """The scene is where it should be."""
+
+
+class _StopBefore:
+    """Stops its own process before the first effect of a given name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def before(self, effect: str) -> None:
+        """Stop if the effect has the name."""
+        if effect.startswith(self._name):
+            raise _Stopped
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Do nothing."""
+
+    def after(self, _effect: str) -> None:
+        """Do nothing."""
+
+
+def integrity(scene: SimulatedScene) -> str:
+    """Return what SQLite says about the home's database: "ok", or what is wrong."""
+    db = sqlite.connect(f"{scene.home}/{paths.DATABASE}")
+    try:
+        return str(db.execute("PRAGMA integrity_check").fetchone()[0])
+    finally:
+        db.close()
+
+
+# store ------------------------------------------------------------------------------------------------------------------
+def _add_task(scene: SimulatedScene) -> None:
+    scene.fleet.tasks.add(project=PROJECT, title="T", slug="t", description="what to do")
+    scene.fleet.tasks.log(project=PROJECT, slug="t", message="before")
+
+
+def _log(fleet: Fleet) -> None:
+    fleet.tasks.log(project=PROJECT, slug="t", message="after " * 2_000)
+
+
+def _state_of_log(scene: SimulatedScene) -> str:
+    if integrity(scene) != "ok":
+        return integrity(scene)
+    lines = [line.message.split()[0] for line in scene.fleet.tasks.show(project=PROJECT, slug="t").log]
+    return {("before",): "old", ("before", "after"): "new"}.get(tuple(lines), f"the log {lines}")
+
+
+# inbox ------------------------------------------------------------------------------------------------------------------
+def _write_prompt(scene: SimulatedScene) -> None:
+    scene.fleet.world.files.publish(_PROMPT, _BEFORE)
+
+
+def _rewrite_prompt(fleet: Fleet) -> None:
+    fleet.world.files.publish(_PROMPT, _AFTER)
+
+
+def _state_of_prompt(scene: SimulatedScene) -> str:
+    content = scene.fleet.world.files.read(_PROMPT)
+    return {_BEFORE: "old", _AFTER: "new"}.get(content, f"a prompt of {len(content)} bytes")
+
+
+# journal ----------------------------------------------------------------------------------------------------------------
+def _leave_unarchived_dispatch(scene: SimulatedScene) -> None:
+    """Leave a dispatch that has ended and released all that it held, and is not archived."""
+    ident = scene.work("t")
+    Path(scene.root, "ended").write_text(ident, encoding="utf-8")
+    scene.exit(ident)
+    scene.fleet.sessions.settle(ident)
+    scene.fleet.tasks.abandon(project=PROJECT, slug="t", override=True)
+    with scene.open() as fleet, contextlib.suppress(_Stopped):
+        fleet.funnel.watcher = _StopBefore(f"publish {paths.JOURNALS}")
+        fleet.tasks.archive(project=PROJECT, slug="t")
+        fleet.sweep.run(kill=True)
+
+
+def _archive(fleet: Fleet) -> None:
+    archive(fleet.context, Path(fleet.home).with_name("ended").read_text(encoding="utf-8"))
+
+
+def _state_of_journal(scene: SimulatedScene) -> str:
+    ident = Path(scene.root, "ended").read_text(encoding="utf-8")
+    files = [name for name in scene.fleet.world.files.names(paths.JOURNALS) if name.startswith(ident)]
+    texts = [scene.fleet.world.files.read(f"{paths.JOURNALS}/{name}") for name in files]
+    if any(json.loads(text)["id"] != ident for text in texts) or len(files) > 1:
+        return f"journals {files}"
+    listed = [each.id for each in scene.fleet.dispatches.list()]
+    return "old" if listed == [ident] else "new" if (listed, len(files)) == ([], 1) else f"{listed} and {files}"
+
+
+# settings ---------------------------------------------------------------------------------------------------------------
+def _write_settings(scene: SimulatedScene) -> None:
+    _trust(scene.fleet, "make")
+
+
+def _trust(fleet: Fleet, command: str = _VERIFY) -> None:
+    fleet.settings.trust(PROJECT, {"verify": command})
+
+
+def _state_of_trust(scene: SimulatedScene) -> str:
+    values = trusted_values(scene.home, PROJECT, scene.fleet.context.project(PROJECT).path)
+    return {"make": "old", _VERIFY: "new"}.get(str(values.get("verify")), f"trusted: {values}")
+
+
+# dispatch ---------------------------------------------------------------------------------------------------------------
+def _add_task_beside_agent(scene: SimulatedScene) -> None:
+    """Add a task. An agent works on another one, so that the tmux server is no memory of the child alone."""
+    _add_task(scene)
+    scene.work("other")
+
+
+def _dispatch(fleet: Fleet) -> None:
+    fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
+
+
+def _state_of_dispatch(scene: SimulatedScene) -> str:
+    """Return "new" when an attempt is recorded with all that it holds, "old" when none is left after a sweep."""
+    if "t" in {agent.task for agent in scene.fleet.agents.list()} and not _claims_of_task(scene, {"live", "released"}):
+        return "new"
+    scene.fleet.sweep.run(kill=True)
+    scene.fleet.sweep.run(kill=True)
+    claims = [each for each in _claims_of_task(scene, {"released"}) if not each.startswith(_BUNDLE)]
+    other = {agent.id for agent in scene.fleet.agents.list()}
+    prompts = [name for name in scene.fleet.world.files.names(paths.INBOX) if name.removesuffix(".md") not in other]
+    status = scene.fleet.tasks.show(project=PROJECT, slug="t").status
+    return "old" if (claims, prompts, status) == ([], [], "open") else f"{status} with {claims} and {prompts}"
+
+
+def _claims_of_task(scene: SimulatedScene, fine: set[str]) -> list[str]:
+    """Return the claims of the task and its attempts that are in none of these states."""
+    others = {agent.id for agent in scene.fleet.agents.list() if agent.task != "t"}
+    held = [claim for claim in scene.fleet.claims.list() if claim.slug != "other" and claim.dispatch not in others]
+    return [f"{claim.kind} {claim.state}" for claim in held if claim.state not in fine]
+
+
+ACTS = {
+    act.name: act
+    for act in (
+        FaultAct(name="store", prepare=_add_task, act=_log, state=_state_of_log, is_strict=True),
+        FaultAct(name="inbox", prepare=_write_prompt, act=_rewrite_prompt, state=_state_of_prompt),
+        FaultAct(name="journal", prepare=_leave_unarchived_dispatch, act=_archive, state=_state_of_journal),
+        FaultAct(name="settings", prepare=_write_settings, act=_trust, state=_state_of_trust),
+        FaultAct(name="dispatch", prepare=_add_task_beside_agent, act=_dispatch, state=_state_of_dispatch),
+    )
+}

@@ -1,0 +1,215 @@
+"""Faults of the disk: the n-th call of a kind fails while fleet writes, by strace; then fleet's answer and its files are looked at.
+
+A child is forked from a simulated scene, strace attaches to it and injects one failure, and the child says how its act
+ended. Only the child's own calls fail, not those of git: its failures are answers that fleet is used to.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.testing.crash.fault_acts import ACTS
+from fleet.testing.crash.harness import part_of
+from fleet.testing.simulated import SimulatedScene
+from fleet.world.files import unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.testing.crash.fault_acts import FaultAct
+    from fleet.testing.simulated.processes import Process
+
+# Calls that can fail, and how: together they are every way in which fleet and SQLite write a file.
+CALLS = ("fsync", "fdatasync", "rename", "renameat", "renameat2", "write", "pwrite64", "ftruncate", "unlink")
+FAILURES = ("EIO", "ENOSPC")
+_MANY = 1_000
+_ATTACHED = "attached"
+_ANY_TRACER = ctypes.c_ulong(-1)
+_PR_SET_PTRACER = 0x59616D61
+# The child writes to no file when its act is over: this call is not one of the act's.
+_END = re.compile(r"^write\(-1,", re.MULTILINE)
+_CALL = re.compile(r"^(\w+)\(", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultCase:
+    """One call that failed, how the act ended, and the faults that were found after it."""
+
+    act: str
+    call: str
+    error: str
+    number: int
+    # Whether the call was reached and failed, and what the caller was told: empty when the act succeeded.
+    injected: bool
+    answer: str
+    faults: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Played:
+    """How the child's act ended (its error's class and text, empty for success), and what strace wrote."""
+
+    kind: str
+    text: str
+    trace: str
+
+    @property
+    def calls(self) -> Counter[str]:
+        """How many calls of each kind the act made."""
+        return Counter(_CALL.findall(self._of_act))
+
+    @property
+    def injected(self) -> bool:
+        """Whether a call of the act failed because strace said so."""
+        return "(INJECTED)" in self._of_act
+
+    @property
+    def _of_act(self) -> str:
+        return _END.split(self.trace)[0]
+
+
+def why_not() -> str:
+    """Return why no fault can be injected here; empty when it can."""
+    if not shutil.which("strace"):
+        return "strace is not installed"
+    child = subprocess.Popen(["sleep", "60"])
+    try:
+        tracer = _tracer(child.pid, os.devnull, [])
+        is_attached = _is_attached(tracer)
+        tracer.terminate()
+        tracer.communicate()
+    finally:
+        child.kill()
+        child.wait()
+    return "" if is_attached else "strace may not trace other processes here"
+
+
+def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
+    """Play all faults of an act, or every n-th."""
+    act = ACTS[name]
+    with SimulatedScene() as scene:
+        act.prepare(scene)
+        counts = _play(scene, act, "").calls
+    wanted = [(call, error, number) for call in CALLS for error in FAILURES for number in range(1, counts[call] + 1)]
+    for call, error, number in part_of(wanted, every, offset):
+        yield _run(act, call, error, number)
+
+
+def _run(act: FaultAct, call: str, error: str, number: int) -> FaultCase:
+    with SimulatedScene() as scene:
+        act.prepare(scene)
+        played = _play(scene, act, f"{call}:error={error}:when={number}")
+        return FaultCase(
+            act=act.name,
+            call=call,
+            error=error,
+            number=number,
+            injected=played.injected,
+            answer=played.kind,
+            faults=_faults(scene, act, played),
+        )
+
+
+def _faults(scene: SimulatedScene, act: FaultAct, played: _Played) -> list[str]:
+    """Return what is wrong after a fault: with the answer, with what is written, and with the next try."""
+    faults = [] if issubclass(_class_of(played.kind), errors.FleetError) else [f"no error of fleet: {played.text}"]
+    left = [name for _folder, _inner, names in os.walk(scene.home) for name in names if unfinished.is_temporary(name)]
+    faults += [f"a temporary file is left: {name}" for name in left]
+    scene.fleet = scene.open()
+    state = act.state(scene)
+    allowed = {"new"} if not played.kind else {"old"} if act.is_strict else {"old", "new"}
+    if state not in allowed:
+        faults.append(f"told {played.text or 'that it succeeded'!r}, and what is written is {state}")
+    try:
+        act.again(scene)
+    except errors.FleetError as error:
+        return [*faults, f"the next try failed: {error}"]
+    after = act.state(scene)
+    return faults if after == "new" else [*faults, f"after the next try: {after}"]
+
+
+def _class_of(kind: str) -> type[BaseException]:
+    """Return the class of an error of fleet by its name; success counts as one, any other error as Exception."""
+    return getattr(errors, kind, Exception) if kind else errors.FleetError
+
+
+def _play(scene: SimulatedScene, act: FaultAct, inject: str) -> _Played:
+    """Act in a child that strace has attached to. The scene's own fleet is closed first: the child is alone."""
+    scene.fleet.close()
+    process = scene.machine.table.spawn(scene.machine.shell.pid, ["fleet"])
+    go, ready = os.pipe()
+    result, answer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(ready)
+        _act_in_child(scene, act, process, (go, answer))
+    os.close(go)
+    os.close(answer)
+    trace = f"{scene.root}/trace"
+    words = ["-e", f"trace={','.join(CALLS)}", *(["-e", f"inject={inject}"] if inject else [])]
+    _let_go(child, _tracer(child, trace, words), ready)
+    scene.machine.table.exit(process)
+    scene.machine.ids.skip(_MANY)
+    with os.fdopen(result, "rb") as pipe:
+        kind, text = json.loads(pipe.read() or b'["none", "the child died"]')
+    with open(trace, encoding="utf-8", errors="replace") as file:
+        return _Played(kind=kind, text=text, trace=file.read())
+
+
+def _let_go(child: int, tracer: subprocess.Popen[str], ready: int) -> None:
+    """Let the child act as soon as strace has attached to it; wait until both have ended."""
+    try:
+        if not _is_attached(tracer):
+            os.kill(child, signal.SIGKILL)
+            msg = "strace could not attach"
+            raise RuntimeError(msg)
+        os.write(ready, b"!")
+    finally:
+        os.close(ready)
+        os.waitpid(child, 0)
+        tracer.communicate()
+
+
+def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes: tuple[int, int]) -> None:
+    """Wait for strace, act as this process of the scene, and say how it ended; never return."""
+    go, answer = pipes
+    try:
+        # Where only a parent may trace, the child lets anybody.
+        ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY_TRACER)
+        if os.read(go, 1):
+            _say_how_it_ended(scene, act, process, answer)
+    finally:
+        os._exit(0)
+
+
+def _say_how_it_ended(scene: SimulatedScene, act: FaultAct, process: Process, answer: int) -> None:
+    kind = text = ""
+    try:
+        with scene.open(process=process) as fleet:
+            act.act(fleet)
+    except BaseException as error:  # noqa: BLE001 - the parent is told
+        kind, text = type(error).__name__, str(error)
+    with suppress(OSError):
+        os.write(-1, b"")
+    os.write(answer, json.dumps([kind, text]).encode())
+
+
+def _tracer(pid: int, output: str, words: list[str]) -> subprocess.Popen[str]:
+    line = ["strace", "-p", str(pid), "-o", output, *words]
+    return subprocess.Popen(line, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+
+
+def _is_attached(tracer: subprocess.Popen[str]) -> bool:
+    """Wait until strace says that it has attached; False when it refuses."""
+    return tracer.stderr is not None and any(_ATTACHED in line for line in iter(tracer.stderr.readline, ""))
