@@ -55,74 +55,74 @@ def fails(scene: SimulatedScene, job: q.Job, share: float = 0.0) -> q.Item:
 
 
 @pytest.mark.req("JOB-3")
-def test_a_failed_item_waits_and_after_the_next_failure_twice_as_long(either):
-    job = begun(either)
-    assert due(either) == ["a", "b"]
-    assert fails(either, job).state == "waiting"
-    assert due(either) == ["b"], "the other one need not wait"
-    either.clock.wait(4.9)
-    assert due(either) == ["b"]
-    either.clock.wait(0.2)
-    assert due(either) == ["a", "b"]
-    assert fails(either, job).state == "waiting"
-    either.clock.wait(9.9)
-    assert due(either) == ["b"]
-    either.clock.wait(0.2)
-    assert due(either) == ["a", "b"]
+def test_a_failed_item_waits_and_after_the_next_failure_twice_as_long(scene):
+    job = begun(scene)
+    assert due(scene) == ["a", "b"]
+    assert fails(scene, job).state == "waiting"
+    assert due(scene) == ["b"], "the other one need not wait"
+    scene.clock.wait(4.9)
+    assert due(scene) == ["b"]
+    scene.clock.wait(0.2)
+    assert due(scene) == ["a", "b"]
+    assert fails(scene, job).state == "waiting"
+    scene.clock.wait(9.9)
+    assert due(scene) == ["b"]
+    scene.clock.wait(0.2)
+    assert due(scene) == ["a", "b"]
 
 
 @pytest.mark.req("JOB-3")
-def test_the_third_failure_is_the_last_and_the_item_is_dead_with_its_history(either):
-    job = begun(either)
+def test_the_third_failure_is_the_last_and_the_item_is_dead_with_its_history(scene):
+    job = begun(scene)
     for _ in range(3):
-        item = fails(either, job)
-        either.clock.wait(MINUTE / SECOND)
+        item = fails(scene, job)
+        scene.clock.wait(MINUTE / SECOND)
     assert (item.state, item.failures, item.attempts, item.not_before) == ("dead", 3, 3, None)
     assert [each["attempt"] for each in json.loads(item.history)] == [1, 2, 3]
-    assert due(either) == ["b"]
-    assert [each.id for each in either.fleet.jobs.dead_items(JOB)] == [item.id]
-    revived = either.fleet.jobs.retry(JOB, (item.id,))
-    assert (revived.items, items(either)[0].failures, items(either)[0].state) == ([item.id], 0, "waiting")
-    assert due(either) == ["a", "b"], "at once: a person has asked for it"
+    assert due(scene) == ["b"]
+    assert [each.id for each in scene.fleet.jobs.dead_items(JOB)] == [item.id]
+    revived = scene.fleet.jobs.retry(JOB, (item.id,))
+    assert (revived.items, items(scene)[0].failures, items(scene)[0].state) == ([item.id], 0, "waiting")
+    assert due(scene) == ["a", "b"], "at once: a person has asked for it"
     with pytest.raises(Refused, match="not in the dead-letter queue"):
-        either.fleet.jobs.retry(JOB, (item.id,))
+        scene.fleet.jobs.retry(JOB, (item.id,))
 
 
 @pytest.mark.req("JOB-2", "JOB-5")
-def test_an_item_is_started_once_and_its_first_verdict_counts(either):
-    job = begun(either)
-    waiting = items(either)
-    assert either.fleet.commit(records.start(job, waiting, tasks=False)) == [each.id for each in waiting]
-    assert either.fleet.commit(records.start(job, waiting, tasks=False)) == [], "another runner comes too late"
-    assert [each.attempts for each in items(either)] == [1, 1]
+def test_an_item_is_started_once_and_its_first_verdict_counts(scene):
+    job = begun(scene)
+    waiting = items(scene)
+    assert scene.fleet.commit(records.start(job, waiting, tasks=False)) == [each.id for each in waiting]
+    assert scene.fleet.commit(records.start(job, waiting, tasks=False)) == [], "another runner comes too late"
+    assert [each.attempts for each in items(scene)] == [1, 1]
     item = waiting[0].id
-    either.fleet.commit(records.set_dispatch(job, item, "11111111"))
-    either.fleet.commit(records.set_dispatch(job, item, "22222222"))
-    assert items(either)[0].dispatch == "11111111"
+    scene.fleet.commit(records.set_dispatch(job, item, "11111111"))
+    scene.fleet.commit(records.set_dispatch(job, item, "22222222"))
+    assert items(scene)[0].dispatch == "11111111"
 
 
 @pytest.mark.req("JOB-5")
-def test_an_item_that_is_done_stays_done(either):
-    job = begun(either)
-    either.fleet.commit(records.start(job, items(either), tasks=False))
-    first, second = items(either)
-    either.fleet.commit(records.finish(job, first.id, "c0ffee"))
-    either.fleet.commit(records.put_back(job, [first.id, second.id], began=True))
-    assert [each.state for each in items(either)] == ["done", "waiting"]
-    assert items(either)[0].merged == "c0ffee"
-    either.fleet.commit(records.add_items(JOB, ["b", "a"]))  # the input is read anew, in another order
-    assert [(json.loads(each.data), each.state) for each in items(either)] == [("b", "waiting"), ("a", "done")]
-    either.fleet.commit(records.add_items(JOB, ["a"]))
-    gone = either.fleet.store.read(lambda rows: q.item_by_id(rows, job=JOB, id=second.id))
+def test_an_item_that_is_done_stays_done(scene):
+    job = begun(scene)
+    scene.fleet.commit(records.start(job, items(scene), tasks=False))
+    first, second = items(scene)
+    scene.fleet.commit(records.finish(job, first.id, "c0ffee"))
+    scene.fleet.commit(records.put_back(job, [first.id, second.id], began=True))
+    assert [each.state for each in items(scene)] == ["done", "waiting"]
+    assert items(scene)[0].merged == "c0ffee"
+    scene.fleet.commit(records.add_items(JOB, ["b", "a"]))  # the input is read anew, in another order
+    assert [(json.loads(each.data), each.state) for each in items(scene)] == [("b", "waiting"), ("a", "done")]
+    scene.fleet.commit(records.add_items(JOB, ["a"]))
+    gone = scene.fleet.store.read(lambda rows: q.item_by_id(rows, job=JOB, id=second.id))
     assert (gone.state, gone.reason) == ("skipped", records.GONE)
 
 
 @pytest.mark.req("JOB-1")
-def test_items_are_chosen_in_the_order_of_the_input_and_no_more_than_there_is_room_for(either):
-    begun(either)
-    now = either.clock.now()
+def test_items_are_chosen_in_the_order_of_the_input_and_no_more_than_there_is_room_for(scene):
+    begun(scene)
+    now = scene.clock.now()
     for most, chosen in ((1, ["a"]), (2, ["a", "b"]), (9, ["a", "b"])):
-        rows = either.fleet.store.read(lambda each, n=most: q.next_items(each, job=JOB, part="map", now=now, most=n))
+        rows = scene.fleet.store.read(lambda each, n=most: q.next_items(each, job=JOB, part="map", now=now, most=n))
         assert [json.loads(row.data) for row in rows] == chosen
 
 
@@ -133,33 +133,33 @@ def test_a_document_that_says_nothing_has_the_documented_limits():
 
 
 @pytest.mark.req("JOB-5")
-def test_the_map_is_not_over_while_an_item_waits_or_is_at_work(either):
-    job = begun(either)
+def test_the_map_is_not_over_while_an_item_waits_or_is_at_work(scene):
+    job = begun(scene)
     over = records.step_phase(JOB, "map", "reduce")
 
     def phase() -> str:
-        either.fleet.commit(over)
-        return either.fleet.store.read(lambda rows: records.job_of(rows, JOB)).phase
+        scene.fleet.commit(over)
+        return scene.fleet.store.read(lambda rows: records.job_of(rows, JOB)).phase
 
-    first, second = items(either)
-    either.fleet.commit(records.start(job, [first], tasks=False))
-    either.fleet.commit(records.finish(job, first.id, None))
+    first, second = items(scene)
+    scene.fleet.commit(records.start(job, [first], tasks=False))
+    scene.fleet.commit(records.finish(job, first.id, None))
     assert phase() == "map", "the second waits"
-    either.fleet.commit(records.start(job, [second], tasks=False))
+    scene.fleet.commit(records.start(job, [second], tasks=False))
     assert phase() == "map", "the second is at work"
-    either.fleet.commit(records.finish(job, second.id, None))
+    scene.fleet.commit(records.finish(job, second.id, None))
     assert phase() == "reduce"
 
 
 @pytest.mark.req("JOB-6")
-def test_progress_counts_what_is_done_and_estimates_what_is_left(either):
-    job = begun(either)
+def test_progress_counts_what_is_done_and_estimates_what_is_left(scene):
+    job = begun(scene)
     told = []
-    progress = Progress(either.fleet.context, JOB, told.append)
+    progress = Progress(scene.fleet.context, JOB, told.append)
     progress.tell_counts(now=True)
-    either.fleet.commit(records.start(job, items(either), tasks=False))
-    either.fleet.commit(records.finish(job, items(either)[0].id, None))
-    either.clock.wait(10)
+    scene.fleet.commit(records.start(job, items(scene), tasks=False))
+    scene.fleet.commit(records.finish(job, items(scene)[0].id, None))
+    scene.clock.wait(10)
     progress.tell_counts(now=True)
     counted = [(each.total, each.done, each.running, each.waiting, each.eta) for each in told]
     assert counted == [(2, 0, 0, 2, None), (2, 1, 1, 0, 10)]
@@ -179,27 +179,27 @@ def works(scene: SimulatedScene, job: q.Job, item: q.Item, name: str) -> str:
 
 
 @pytest.mark.req("JOB-4")
-def test_items_are_merged_one_on_top_of_the_other(either):
-    job = begun(either)
-    context, branch = either.fleet.context, f"fleet/job-{JOB}"
-    main = either.git("rev-parse", "main")
+def test_items_are_merged_one_on_top_of_the_other(scene):
+    job = begun(scene)
+    context, branch = scene.fleet.context, f"fleet/job-{JOB}"
+    main = scene.git("rev-parse", "main")
     merge_item.ensure_branch(context, job)
-    first, second = items(either)
-    works(either, job, first, "one")
-    works(either, job, second, "two")
-    assert merge_item.merge(context, job, first.id) == either.git("rev-parse", branch)
-    assert merge_item.merge(context, job, second.id) == either.git("rev-parse", branch)
-    assert either.git("ls-tree", "--name-only", branch).split() == ["one", "two"]
-    assert (either.git("rev-parse", "main"), either.git("status", "--porcelain")) == (main, "")
+    first, second = items(scene)
+    works(scene, job, first, "one")
+    works(scene, job, second, "two")
+    assert merge_item.merge(context, job, first.id) == scene.git("rev-parse", branch)
+    assert merge_item.merge(context, job, second.id) == scene.git("rev-parse", branch)
+    assert scene.git("ls-tree", "--name-only", branch).split() == ["one", "two"]
+    assert (scene.git("rev-parse", "main"), scene.git("status", "--porcelain")) == (main, "")
 
 
 @pytest.mark.req("JOB-4")
-def test_an_items_branch_that_moved_since_its_steps_ended_is_not_merged(either):
-    job = begun(either)
-    merge_item.ensure_branch(either.fleet.context, job)
-    first = items(either)[0]
-    task = works(either, job, first, "one")
-    either.commit(task, "late")
+def test_an_items_branch_that_moved_since_its_steps_ended_is_not_merged(scene):
+    job = begun(scene)
+    merge_item.ensure_branch(scene.fleet.context, job)
+    first = items(scene)[0]
+    task = works(scene, job, first, "one")
+    scene.commit(task, "late")
     with pytest.raises(NotMergeable, match="moved since the item's steps ended"):
-        merge_item.merge(either.fleet.context, job, first.id)
-    assert either.git("ls-tree", "--name-only", f"fleet/job-{JOB}") == ""
+        merge_item.merge(scene.fleet.context, job, first.id)
+    assert scene.git("ls-tree", "--name-only", f"fleet/job-{JOB}") == ""

@@ -11,10 +11,10 @@ TASK = {"project": PROJECT, "slug": "a"}
 
 
 @pytest.mark.req("SEC-1")
-def test_a_worker_decides_nothing_and_speaks_for_its_own_task(either):
-    ident = either.work("a")
-    other = either.work("b")
-    with either.speaking(ident) as fleet:
+def test_a_worker_decides_nothing_and_speaks_for_its_own_task(scene):
+    ident = scene.work("a")
+    other = scene.work("b")
+    with scene.speaking(ident) as fleet:
         refused = [
             (lambda: fleet.messages.approve("0123abcd"), "messages.approve"),
             (lambda: fleet.merge.land(project=PROJECT), "merge.land"),
@@ -34,18 +34,18 @@ def test_a_worker_decides_nothing_and_speaks_for_its_own_task(either):
             fleet.tasks.done(project=PROJECT, slug="b")
         fleet.tasks.log(**TASK, message="hi")
         fleet.tasks.done(**TASK)
-    assert either.fleet.context.dispatch(ident).report == "done"
-    assert either.fleet.context.dispatch(other).report is None
+    assert scene.fleet.context.dispatch(ident).report == "done"
+    assert scene.fleet.context.dispatch(other).report is None
 
 
 @pytest.mark.req("SEC-1")
-def test_a_coordinator_plans_within_its_own_project_and_sets_no_command(either, tmp_path):
-    either.git("clone", "--quiet", either.repository, str(tmp_path / "other"))
-    either.fleet.projects.register(str(tmp_path / "other"), "q")
+def test_a_coordinator_plans_within_its_own_project_and_sets_no_command(scene, tmp_path):
+    scene.git("clone", "--quiet", scene.repository, str(tmp_path / "other"))
+    scene.fleet.projects.register(str(tmp_path / "other"), "q")
     wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
-    ident = either.fleet.coord.start(wanted).id
-    either.launch(ident)
-    with either.speaking(ident) as fleet:
+    ident = scene.fleet.coord.start(wanted).id
+    scene.launch(ident)
+    with scene.speaking(ident) as fleet:
         fleet.tasks.add(project=PROJECT, title="more", slug="more")
         for project, fields in (("q", {}), (PROJECT, {"verify": "true"}), (PROJECT, {"engine": "shell"})):
             with pytest.raises(NotAllowed) as error:
@@ -53,4 +53,4 @@ def test_a_coordinator_plans_within_its_own_project_and_sets_no_command(either, 
             assert error.value.facts["role"] == "coordinator"
         with pytest.raises(NotAllowed):
             fleet.merge.land(project=PROJECT)
-    assert either.fleet.graph.slugs(project=PROJECT, prefix="evil") == []
+    assert scene.fleet.graph.slugs(project=PROJECT, prefix="evil") == []

@@ -42,10 +42,10 @@ TASK = {"project": PROJECT, "slug": "a"}
 
 
 @pytest.fixture
-def hooked(either: SimulatedScene) -> SimulatedScene:
-    Path(either.home, "engines").mkdir()
-    Path(either.home, "engines", "hooked.toml").write_text(HOOKED)
-    return either
+def hooked(scene: SimulatedScene) -> SimulatedScene:
+    Path(scene.home, "engines").mkdir()
+    Path(scene.home, "engines", "hooked.toml").write_text(HOOKED)
+    return scene
 
 
 def works(scene: SimulatedScene, slug: str = "a") -> str:

@@ -47,89 +47,89 @@ def say(scene: SimulatedScene, ident: str, **known: int) -> None:
 
 
 @pytest.mark.req("HAND-1")
-def test_a_handoff_is_written_down_before_anything_is_ended_and_not_at_all_when_it_cannot_be(either, monkeypatch):
-    old = at_work(either)
+def test_a_handoff_is_written_down_before_anything_is_ended_and_not_at_all_when_it_cannot_be(scene, monkeypatch):
+    old = at_work(scene)
 
     def full(*_facts: object, **_more: object) -> None:
         raise WriteFailed(path="the store", why="no space left on device")
 
-    for place, name in ((q, "add_handoff"), (type(either.fleet.world.files), "publish")):
+    for place, name in ((q, "add_handoff"), (type(scene.fleet.world.files), "publish")):
         with monkeypatch.context() as broken:
             broken.setattr(place, name, full)
             with pytest.raises(WriteFailed):
-                either.fleet.coord.hand_off(old, reason="full")
-        assert (either.fleet.coord.handoffs(PROJECT), either.fleet.coord.drain(PROJECT)) == ([], []), name
-    assert either.fleet.context.dispatch(old).asked_for is None
-    entry = either.fleet.coord.hand_off(old, reason="full")
-    assert Path(either.home, entry.document).read_text().startswith("---\n")
-    assert (entry.state, either.fleet.context.dispatch(old).asked_for) == ("queued", None)
-    again = either.fleet.coord.hand_off(old, reason="once more")
+                scene.fleet.coord.hand_off(old, reason="full")
+        assert (scene.fleet.coord.handoffs(PROJECT), scene.fleet.coord.drain(PROJECT)) == ([], []), name
+    assert scene.fleet.context.dispatch(old).asked_for is None
+    entry = scene.fleet.coord.hand_off(old, reason="full")
+    assert Path(scene.home, entry.document).read_text().startswith("---\n")
+    assert (entry.state, scene.fleet.context.dispatch(old).asked_for) == ("queued", None)
+    again = scene.fleet.coord.hand_off(old, reason="once more")
     assert (again.id, again.changed) == (entry.id, False), "one entry an agent"
 
 
 @pytest.mark.req("HAND-2", "HAND-5")
-def test_a_worker_is_asked_given_grace_killed_and_ended_before_its_successor_starts(either):
-    old = at_work(either)
-    either.fleet.coord.hand_off(old, reason="full")
+def test_a_worker_is_asked_given_grace_killed_and_ended_before_its_successor_starts(scene):
+    old = at_work(scene)
+    scene.fleet.coord.hand_off(old, reason="full")
     for said in ("asked to exit", "given time to exit"):
-        [entry] = either.fleet.coord.drain(PROJECT)
+        [entry] = scene.fleet.coord.drain(PROJECT)
         assert (entry.state, entry.deferred) == ("queued", f"{old} is {said}")
-        assert [each.id for each in either.fleet.agents.list()] == [old], "no successor beside a living agent"
-    either.clock.wait(1.1)
-    done = drained(either)
+        assert [each.id for each in scene.fleet.agents.list()] == [old], "no successor beside a living agent"
+    scene.clock.wait(1.1)
+    done = drained(scene)
     new = done.successor
-    assert (done.state, either.fleet.dispatches.show(old).blocked_reason) == ("done", "handed off")
-    assert (either.fleet.tasks.show(**TASK).assignee, either.fleet.tasks.show(**TASK).status) == (new, "in_progress")
-    shown = either.fleet.dispatches.show(new)
+    assert (done.state, scene.fleet.dispatches.show(old).blocked_reason) == ("done", "handed off")
+    assert (scene.fleet.tasks.show(**TASK).assignee, scene.fleet.tasks.show(**TASK).status) == (new, "in_progress")
+    shown = scene.fleet.dispatches.show(new)
     assert (shown.predecessor, shown.handoffs) == (old, 1)
-    assert "What it left" in Path(either.home, "inbox", f"{old}.md").read_text()
+    assert "What it left" in Path(scene.home, "inbox", f"{old}.md").read_text()
 
 
 @pytest.mark.req("HAND-2", "HAND-3")
-def test_an_agent_whose_life_is_unknown_puts_the_handoff_off(either):
-    old = at_work(either)
-    either.fleet.coord.hand_off(old, reason="full")
-    either.agent(old).is_hidden = True
+def test_an_agent_whose_life_is_unknown_puts_the_handoff_off(scene):
+    old = at_work(scene)
+    scene.fleet.coord.hand_off(old, reason="full")
+    scene.agent(old).is_hidden = True
     for _ in range(3):
-        [entry] = either.fleet.coord.drain(PROJECT)
+        [entry] = scene.fleet.coord.drain(PROJECT)
         assert (entry.state, "unknown" in entry.deferred) == ("queued", True)
-        either.clock.wait(2)
-    assert [each.id for each in either.fleet.agents.list()] == [old]
-    assert either.fleet.context.dispatch(old).asked_for is None
+        scene.clock.wait(2)
+    assert [each.id for each in scene.fleet.agents.list()] == [old]
+    assert scene.fleet.context.dispatch(old).asked_for is None
 
 
 @pytest.mark.req("HAND-3", "HAND-4")
-def test_an_entry_that_another_process_drains_is_left_to_it(either):
-    old = at_work(either)
-    entry = either.fleet.coord.hand_off(old, reason="full")
-    gate = either.fleet.world.project_gate(PROJECT, f"handoff-{entry.id}")
+def test_an_entry_that_another_process_drains_is_left_to_it(scene):
+    old = at_work(scene)
+    entry = scene.fleet.coord.hand_off(old, reason="full")
+    gate = scene.fleet.world.project_gate(PROJECT, f"handoff-{entry.id}")
     gate.take()
-    [put_off] = either.fleet.coord.drain(PROJECT)
+    [put_off] = scene.fleet.coord.drain(PROJECT)
     assert (put_off.state, put_off.deferred) == ("queued", "another process is draining it")
-    assert either.fleet.context.dispatch(old).asked_for is None
+    assert scene.fleet.context.dispatch(old).asked_for is None
     gate.give()
-    assert drained(either).state == "done"
+    assert drained(scene).state == "done"
 
 
 @pytest.mark.req("HAND-4")
-def test_an_entry_is_finished_once_and_never_drained_again(either):
-    old = at_work(either)
-    either.fleet.coord.hand_off(old, reason="full")
-    stale = either.fleet.store.read(lambda rows: q.queued_handoffs(rows, project=PROJECT))
-    done = drained(either)
-    assert drain(either.fleet.context, PROJECT) == []
+def test_an_entry_is_finished_once_and_never_drained_again(scene):
+    old = at_work(scene)
+    scene.fleet.coord.hand_off(old, reason="full")
+    stale = scene.fleet.store.read(lambda rows: q.queued_handoffs(rows, project=PROJECT))
+    done = drained(scene)
+    assert drain(scene.fleet.context, PROJECT) == []
     late = {"id": stale[0].id, "state": "dropped", "successor": None}
-    either.fleet.commit(Change("a drain that comes late", lambda tx: q.end_handoff(tx, **late, at=tx.at)))
-    entry = either.fleet.coord.handoffs(PROJECT)[-1]
+    scene.fleet.commit(Change("a drain that comes late", lambda tx: q.end_handoff(tx, **late, at=tx.at)))
+    entry = scene.fleet.coord.handoffs(PROJECT)[-1]
     assert (entry.state, entry.successor) == ("done", done.successor)
 
 
 @pytest.mark.req("HAND-6")
-def test_the_document_says_who_what_when_why_and_has_its_sections(either):
-    old = at_work(either)
-    either.fleet.tasks.log(**TASK, message="decided to use one file")
-    entry = either.fleet.coord.hand_off(old, reason="full", written="mind the gap")
-    text = Path(either.home, entry.document).read_text()
+def test_the_document_says_who_what_when_why_and_has_its_sections(scene):
+    old = at_work(scene)
+    scene.fleet.tasks.log(**TASK, message="decided to use one file")
+    entry = scene.fleet.coord.hand_off(old, reason="full", written="mind the gap")
+    text = Path(scene.home, entry.document).read_text()
     head, body = text.removeprefix("---\n").split("---\n", 1)
     front = {name: json.loads(value) for name, value in (line.split(": ", 1) for line in head.splitlines())}
     assert {name: front[name] for name in ("agent", "task", "project", "reason")} == {
@@ -146,26 +146,26 @@ def test_the_document_says_who_what_when_why_and_has_its_sections(either):
     ({"context": 39}, {"context": 40}, {"context": 50}),
     ({"tokens": 199_999}, {"tokens": 200_000}, {"tokens": 300_000}),
 ])  # fmt: skip
-def test_an_agent_is_asked_at_its_first_threshold_and_handed_off_at_the_second(either, below, ask, force):
-    ident = at_work(either)
-    say(either, ident, **below)
-    assert guard_contexts(either.fleet.context, PROJECT) == []
-    say(either, ident, **ask)
-    assert [each.split(": ")[1] for each in guard_contexts(either.fleet.context, PROJECT)] == ["reminded"]
-    assert guard_contexts(either.fleet.context, PROJECT) == [], "once"
+def test_an_agent_is_asked_at_its_first_threshold_and_handed_off_at_the_second(scene, below, ask, force):
+    ident = at_work(scene)
+    say(scene, ident, **below)
+    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    say(scene, ident, **ask)
+    assert [each.split(": ")[1] for each in guard_contexts(scene.fleet.context, PROJECT)] == ["reminded"]
+    assert guard_contexts(scene.fleet.context, PROJECT) == [], "once"
     [(name, last)] = force.items()
-    say(either, ident, **{name: last - 1})
-    assert guard_contexts(either.fleet.context, PROJECT) == []
-    assert either.fleet.coord.handoffs(PROJECT) == []
-    say(either, ident, **force)
-    assert [each.split(": ")[1] for each in guard_contexts(either.fleet.context, PROJECT)] == ["handed off"]
-    assert [each.dispatch for each in either.fleet.coord.handoffs(PROJECT)] == [ident]
+    say(scene, ident, **{name: last - 1})
+    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    assert scene.fleet.coord.handoffs(PROJECT) == []
+    say(scene, ident, **force)
+    assert [each.split(": ")[1] for each in guard_contexts(scene.fleet.context, PROJECT)] == ["handed off"]
+    assert [each.dispatch for each in scene.fleet.coord.handoffs(PROJECT)] == [ident]
 
 
 @pytest.mark.req("HAND-7")
-def test_one_that_is_about_to_compact_is_handed_off_once(either):
-    ident = at_work(either)
-    say(either, ident, compacting=1)
-    assert "compact" in guard_contexts(either.fleet.context, PROJECT)[0]
-    assert guard_contexts(either.fleet.context, PROJECT) == []
-    assert len(either.fleet.coord.handoffs(PROJECT)) == 1
+def test_one_that_is_about_to_compact_is_handed_off_once(scene):
+    ident = at_work(scene)
+    say(scene, ident, compacting=1)
+    assert "compact" in guard_contexts(scene.fleet.context, PROJECT)[0]
+    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    assert len(scene.fleet.coord.handoffs(PROJECT)) == 1

@@ -69,28 +69,28 @@ def test_up_says_whether_it_is_on(home, on):
 
 
 @pytest.mark.req("HAND-8")
-def test_a_worker_never_gets_it_and_what_a_person_turned_down_stays_down(either):
-    assert "--afar" in words_of_coordinator(either)
-    assert either.fleet.projects.remote_control(PROJECT).remote_control == "up"
-    assert "--afar" not in words_of_worker(either)
-    either.fleet.coord.stop(PROJECT, "a test")
-    either.fleet.projects.remote_control(PROJECT, "down")
-    assert "--afar" not in words_of_coordinator(either)
-    assert either.fleet.projects.remote_control(PROJECT).remote_control == "down"
+def test_a_worker_never_gets_it_and_what_a_person_turned_down_stays_down(scene):
+    assert "--afar" in words_of_coordinator(scene)
+    assert scene.fleet.projects.remote_control(PROJECT).remote_control == "up"
+    assert "--afar" not in words_of_worker(scene)
+    scene.fleet.coord.stop(PROJECT, "a test")
+    scene.fleet.projects.remote_control(PROJECT, "down")
+    assert "--afar" not in words_of_coordinator(scene)
+    assert scene.fleet.projects.remote_control(PROJECT).remote_control == "down"
 
 
 @pytest.mark.req("HAND-9")
-def test_a_marker_that_cannot_be_written_is_told_and_the_coordinator_starts_plain(either, monkeypatch):
+def test_a_marker_that_cannot_be_written_is_told_and_the_coordinator_starts_plain(scene, monkeypatch):
     def full(**_facts: str) -> None:
         raise WriteFailed(path="the store", why="no space left on device")
 
     monkeypatch.setattr(remote_control, "set_remote_control", full)
-    Path(either.home, "engines").mkdir()
-    Path(either.home, "engines", "far.toml").write_text(ENGINE)
-    started = either.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="far"))
+    Path(scene.home, "engines").mkdir()
+    Path(scene.home, "engines", "far.toml").write_text(ENGINE)
+    started = scene.fleet.coord.start(Wanted(project=PROJECT, slug=None, kind="coord", engine="far"))
     [warning] = started.warnings
     assert ("no space left on device" in warning, f"`fleet rc up {PROJECT}`" in warning) == (True, True)
-    assert "--afar" not in either.launch(started.id).words
-    entry = either.fleet.coord.hand_off(started.id, reason="enough")
+    assert "--afar" not in scene.launch(started.id).words
+    entry = scene.fleet.coord.hand_off(started.id, reason="enough")
     assert (entry.state, [f"`fleet rc up {PROJECT}`" in each for each in entry.warnings]) == ("queued", [True])
-    assert either.fleet.projects.remote_control(PROJECT).remote_control is None
+    assert scene.fleet.projects.remote_control(PROJECT).remote_control is None
