@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import sys
 from dataclasses import dataclass, field
@@ -235,6 +234,8 @@ def engine(home: str, name: str) -> Engine:
         if path.exists():
             return read(path)
     known = sorted({path.stem for folder in (Path(home, paths.ENGINES), BUILT_IN) for path in folder.glob("*.toml")})
+    import difflib  # noqa: PLC0415 - only for the message
+
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else f" (there are {', '.join(known)})"
     raise errors.Absent(what=f"engine {name!r}{hint}")

@@ -10,10 +10,12 @@
     │   ├── BadWorkflow                a job's document
     │   ├── Ambiguous                  a short form that fits several things
     │   ├── NoTask                     an agent's short command without a task
+    │   ├── BadUsage                   the words of a command do not fit its usage
     │   ├── NoProject                  no -p and no project here
     │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
     │   └── ActorIsGiven               --as together with FLEET_DISPATCH_ID
     ├── NotOwned                  10   the thing belongs to someone else
+    │   └── LeftAlone                  not ours, or nobody can tell: not released
     ├── Absent                    11   the thing does not exist
     │   ├── NoSuchTask
     │   ├── NoSuchProject
@@ -83,6 +85,7 @@
     │   ├── OtherHost                  it belongs to another home or host
     │   ├── HomeMoved                  the home is not at its recorded path
     │   ├── HomeCopied                 one home in two places
+    │   ├── SeatKept                   a coordinator's seat is not released like a claim
     │   ├── NotDisowned                its own home can still settle it
     │   ├── NotSettled                 the agent is not proven dead
     │   ├── NotExcused                 the process keeps no worktree, or is the agent's
@@ -94,7 +97,8 @@
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
     │   ├── GitRefused
-    │   └── SetupFailed                the project's setup command
+    │   ├── SetupFailed                the project's setup command
+    │   └── NotReleased                the thing of a claim could not be removed
     └── StoreError                 1   the store or the home cannot be used
         ├── HomeUnusable
         ├── StoreUnreadable            garbage, truncated, no permission
@@ -104,6 +108,7 @@
         ├── StoreReplaced              the database file was replaced while in use
         ├── StoreMixed                 the -wal file belongs to another database
         ├── WriteFailed                disk full, read-only: nothing was changed
+        │   └── NotAFolder             a file is where the home needs a folder
         ├── DriverMissing              the postgres extra is not installed
         ├── StoreUnreachable           the database server does not answer
         ├── OutcomeUnknown             the server stopped answering during a commit

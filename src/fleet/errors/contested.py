@@ -64,7 +64,7 @@ class BundleHeld(Contested):
 class WorktreeBusy(Contested):
     """A process runs in a dead agent's worktree, and fleet cannot tell whether the agent started the process."""
 
-    says = "the worktree of {project}/{slug} is not handed on: {who} works in it, and fleet cannot tell who started it"
+    says = "the worktree of {project}/{slug} is not handed on: {who} works in it or carries its agent's id, and fleet cannot tell who started it"
     hint = "{way}"
 
 

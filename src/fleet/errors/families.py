@@ -64,6 +64,13 @@ class NotOwned(FleetError):
     hint = "only its owner can release it"
 
 
+class LeftAlone(NotOwned):
+    """The thing of a claim is not released: it is not ours, or that cannot be told."""
+
+    says = "not released: {what}"
+    hint = "nothing was touched; `fleet claims inspect {dispatch}` shows what is there"
+
+
 class Absent(FleetError):
     """The thing does not exist."""
 

@@ -61,6 +61,12 @@ class NoTask(BadInput):
     hint = "fleet sets it for its agents; elsewhere use `fleet task {usage} -p PROJECT`"
 
 
+class BadUsage(BadInput):
+    """The words of a command do not fit its usage."""
+
+    hint = "`{command} --help` shows the usage"
+
+
 class NoProject(BadInput):
     """No -p was given, and the current directory belongs to no project."""
 

@@ -300,6 +300,13 @@ class OtherHost(Refused):
     )
 
 
+class SeatKept(Refused):
+    """A coordinator's seat is not released like another claim."""
+
+    says = "coordinator {dispatch} is in the seat of project {project!r}, and no release empties it"
+    hint = "`fleet coord stop -p {project}` ends the coordinator, `fleet coord replace -p {project}` puts another in its place"
+
+
 class NotDisowned(Refused):
     """The dispatch cannot be disowned, because its own home can still settle it."""
 

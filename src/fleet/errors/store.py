@@ -69,6 +69,13 @@ class WriteFailed(StoreError):
     hint = "free some space or fix the permissions, then try again"
 
 
+class NotAFolder(WriteFailed):
+    """A file is where the home needs a folder."""
+
+    says = "nothing was changed: {path} is not a folder, and fleet needs one there"
+    hint = "move it away; fleet makes the folder itself"
+
+
 class DriverMissing(StoreError):
     """The Python driver for this kind of store is not installed."""
 

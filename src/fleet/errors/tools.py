@@ -23,3 +23,10 @@ class SetupFailed(ToolError):
     """The project's setup command failed in a worktree."""
 
     says = "worktree.setup failed ({status}): {output}"
+
+
+class NotReleased(ToolError):
+    """The thing of a claim could not be removed."""
+
+    says = "not released: {what}"
+    hint = "the next sweep tries it again"

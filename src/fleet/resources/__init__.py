@@ -45,6 +45,8 @@ KINDS: dict[str, Kind] = {kind.name: kind for kind in (*ORDER, JobProcess(), War
 
 # Kinds that are rows of the database and need no claim; journals show them among the claims of the dispatch.
 ROW_KINDS = {"agent_record": "exclusive", "coord_spawn_marker": "exclusive"}
+# Kinds that are entries of a project's coord-state.json: computed from the store, claimed by nobody.
+DERIVED_KINDS = ("supervisor_entry", "worker_agent_ids_entry")
 # Classes whose resources are released when their dispatch ends.
 RELEASED_AT_END = frozenset({"exclusive", "delivery"})
 

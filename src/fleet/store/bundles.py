@@ -54,6 +54,15 @@ def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
         raise errors.BundleHeld(project=project, slug=slug, holder=owner)
 
 
+def _place_named(tx: Tx, claim: Claim) -> str:
+    """Describe the home and host of a claim, by path and name where they are known."""
+    home, on_host = q.home_by_id(tx, id=claim.home or ""), q.home_on_host(tx, host=claim.host)
+    where = f"{on_host.name} (host {claim.host})" if on_host is not None else f"host {claim.host}"
+    if claim.home is None:
+        return where
+    return f"home {home.path if home is not None else claim.home} on {where}"
+
+
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
     """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when the thing is whole."""
     if existing is None:
@@ -63,8 +72,8 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
         owner = had[-2].dispatch if len(had) > 1 else ""
         raise errors.OtherHost(
             what=str(existing),
-            made=f"home {existing.home} on host {existing.host}" if existing.home else f"host {existing.host}",
-            here=f"home {wanted.home} on host {wanted.host}",
+            made=_place_named(tx, existing),
+            here=_place_named(tx, wanted),
             dispatch=owner,
         )
     assert seen is not None  # noqa: S101 - whatever is there was looked at

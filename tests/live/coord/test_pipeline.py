@@ -200,15 +200,17 @@ def test_the_tick_computes_what_is_derived_and_ending_a_dispatch_never_does(eith
         worker = fleet.dispatches.find("t")
         either.launched(fleet, worker)
         state = Path(either.home, "projects", "p", "coord-state.json")
-        assert json.loads(state.read_text()) == {"supervisor": ident, "worker_agent_ids": {"t": worker}}
+        supervised = {"t": {"agent_id": worker, "kind": "worker"}}
+        derived = {"coordinator": ident, "supervisor": supervised, "worker_agent_ids": {"t": worker}}
+        assert json.loads(state.read_text()) == derived
         before = state.stat()
         fleet.dispatches.kill(worker, "a test")
         assert (state.stat().st_ino, state.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
         ticked(either, ident)
-        assert json.loads(state.read_text()) == {"supervisor": ident, "worker_agent_ids": {}}
+        assert json.loads(state.read_text()) == {"coordinator": ident, "supervisor": {}, "worker_agent_ids": {}}
         state.write_text("{}")
         fleet.sweep.run(kill=True)
-        assert json.loads(state.read_text())["supervisor"] == ident
+        assert json.loads(state.read_text())["coordinator"] == ident
 
 
 @pytest.mark.req("GRAPH-13")

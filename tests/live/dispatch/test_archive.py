@@ -1,6 +1,5 @@
 """The archive: written and synced before the rows go; the journal reads the same, live or archived."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -8,13 +7,10 @@ from pathlib import Path
 import pytest
 from staging.stage import FLEET, answer
 
-from fleet.model.text.times import DAY, HOUR
+from fleet.model.text.times import DAY, HOUR, iso
 from fleet.testing.crash.scenarios import until
 
-FIELDS = {
-    "id", "kind", "owner", "host_id", "tmux_socket", "schema", "created_at", "updated_at", "exec_state", "recl_state",
-    "blocked_reason", "claims",
-}  # fmt: skip
+SAME = ("id", "kind", "owner", "host_id", "tmux_socket", "schema", "created_at")
 
 
 def shown(scene, ident: str) -> dict:
@@ -26,7 +22,8 @@ def test_the_journal_has_one_shape_live_and_archived(either):
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", "sleep", "1000")
         either.launched(fleet, ident)
-        live = shown(either, ident)
+        live, host, socket = shown(either, ident), fleet.world.host.id, fleet.world.tmux.socket
+        made = iso(fleet.context.dispatch(ident).created_at)
         fleet.dispatches.kill(ident, "a test")
         fleet.tasks.archive(project="p", slug="t")
         either.swept(fleet)
@@ -35,16 +32,32 @@ def test_the_journal_has_one_shape_live_and_archived(either):
         assert (Path(either.home, "dispatches/archive", name).stat().st_mode & 0o777) == 0o600
     old = shown(either, ident)
     for journal in (live, old):
-        assert set(journal) >= FIELDS
-        assert all(set(claim) >= {"class", "kind", "state", "data"} for claim in journal["claims"])
+        same = [journal[name] for name in SAME]
+        assert same == [ident, "worker", "project/p/slug/t", host, socket, 1, made]
     assert set(live) - set(old) == set()
-    assert (live["exec_state"], old["exec_state"], old["recl_state"]) == ("in_flight", "failed", "complete")
-    states = {claim["kind"]: claim["state"] for claim in old["claims"]}
-    assert (states["tmux_session"], states["coord_prompt_inbox"], states["agent_record"]) == (
-        "released",
-        "released",
-        "archived",
-    )
+    assert (live["exec_state"], live["recl_state"], live["blocked_reason"]) == ("in_flight", "pending", None)
+    assert (old["exec_state"], old["recl_state"], old["blocked_reason"]) == ("failed", "complete", "killed: a test")
+    assert old["updated_at"] > live["updated_at"] >= made
+    assert held(live) == {
+        "tmux_session": ("exclusive", "live", f"fleet-{ident}"),
+        "coord_prompt_inbox": ("delivery", "live", f"inbox/{ident}.md"),
+        "agent_record": ("exclusive", "live", f"fleet-{ident}"),
+    }
+    assert held(old) == {
+        "tmux_session": ("exclusive", "released", f"fleet-{ident}"),
+        "coord_prompt_inbox": ("delivery", "released", f"inbox/{ident}.md"),
+        "agent_record": ("exclusive", "archived", f"fleet-{ident}"),
+    }
+
+
+def held(journal: dict) -> dict[str, tuple[str, str, str]]:
+    """Class, state and name of the session, the prompt and the record."""
+    wanted = {"tmux_session", "coord_prompt_inbox", "agent_record"}
+    claims = [claim for claim in journal["claims"] if claim["kind"] in wanted]
+    return {
+        claim["kind"]: (claim["class"], claim["state"], claim["data"].get("name") or claim["data"]["session"])
+        for claim in claims
+    }
 
 
 @pytest.mark.req("OBS-1")
@@ -53,8 +66,10 @@ def test_a_live_journal_shows_its_bundle_and_a_fresh_look_at_each_claim(scene):
         ident = scene.dispatch(fleet, "t", "sleep", "1000")
         scene.launched(fleet, ident)
     claims = {claim["kind"]: claim for claim in shown(scene, ident)["claims"]}
-    assert {"worktree", "worker_dir", "coord_prompt_inbox", "tmux_session", "agent_record"} <= set(claims)
-    assert "ours" in json.dumps(claims["tmux_session"]), "inspected anew"
+    looks = {kind: (claim["state"], claim["look"]) for kind, claim in claims.items() if kind != "cgroup"}
+    held = dict.fromkeys(("worktree", "worker_dir", "coord_prompt_inbox", "tmux_session"), ("live", "ours"))
+    environment = {"agent_environment": ("released", "absent")}  # the agent took it at its launch
+    assert {**environment, **looks} == {**held, **environment, "agent_record": ("live", "live")}, "inspected anew"
 
 
 @pytest.mark.req("AUD-2")
@@ -80,7 +95,19 @@ def test_journals_and_claims_are_listed_across_dispatches_by_class_and_kind(eith
         idents = {either.dispatch(fleet, slug, "sleep", "1000") for slug in ("a", "b")}
     listed = answer(either.start(FLEET, "dispatches", "list", "--json")).json
     assert {each["id"] for each in listed} == idents
-    assert all({"exec_state", "recl_state", "claims", "created_at", "kind"} <= set(each) for each in listed)
+    assert [(each["kind"], each["owner"], each["recl_state"]) for each in listed] == [
+        ("worker", f"project/p/slug/{slug}", "pending") for slug in (each["slug"] for each in listed)
+    ]
+    with either.fleet() as fleet:
+        rows = {ident: fleet.context.dispatch(ident) for ident in idents}
+        claims = fleet.claims.list()
+    for each in listed:
+        assert each["created_at"] == iso(rows[each["id"]].created_at)
+        of_task = [claim for claim in claims if claim.slug == each["slug"]]
+        of_dispatch = [claim for claim in claims if claim.dispatch == each["id"] and claim.id is not None]
+        assert 4 <= each["claims"] in {len(of_task) + len(of_dispatch), len(of_task) + len(of_dispatch) + 1}, (
+            "its environment goes at its launch"
+        )
     sessions = answer(either.start(FLEET, "claims", "list", "exclusive", "tmux_session", "--json")).json
     assert {each["name"] for each in sessions} == {f"fleet-{ident}" for ident in idents}
     assert len(answer(either.start(FLEET, "claims", "list", "adoptable", "--json")).json) == 4

@@ -1,4 +1,4 @@
-"""`fleet claims` for programs: one JSON object whatever happens, and an exit code for each outcome, pinned by a golden file."""
+"""`fleet claims` for programs, beside living agents and across crashes; the golden file is in tests/cli/words."""
 
 import json
 import os
@@ -14,32 +14,8 @@ from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.acquire import release
 
 FLEET = str(Path(sys.executable).with_name("fleet"))
-GOLDEN = Path(__file__).parents[2] / "data" / "claims.json"
 OWNER = ("--owner", f"project/{PROJECT}/slug/t")
-A, B, C, D = "aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd"
-# Each (command, outcome) pair, in an order in which each comes up.
-STEPS = (
-    ("acquire-prompt", A, *OWNER),
-    ("acquire-prompt", A, *OWNER),
-    ("acquire-prompt", A, "--owner", f"coord/{PROJECT}"),
-    ("acquire-prompt", "nonsense", *OWNER),
-    ("acquire-prompt", C, "--owner", "nonsense"),
-    ("acquire-prompt", C, "--owner", f"project/{PROJECT}/slug/nowhere"),
-    ("acquire-prompt", C, *OWNER, "--host-id", "elsewhere"),
-    ("acquire-prompt", C, *OWNER, "--tmux-socket", "/elsewhere"),
-    ("acquire-prompt", C, *OWNER),
-    ("inspect", A),
-    ("inspect", D),
-    ("acquire-prompt", B, "--owner", f"coord/{PROJECT}", "--preserve"),
-    ("rewrite-prompt", B, "--target-old-id", A),
-    ("rewrite-prompt", B, "--target-old-id", A),
-    ("rewrite-prompt", D, "--target-old-id", B),
-    ("rewrite-prompt", B, "--target-old-id", D),
-    ("release", A, "--kind", "coord_prompt_inbox"),
-    ("release", D, "--kind", "coord_prompt_inbox"),
-    ("release", B, "--kind", "nonsense"),
-    ("release", B, "--kind", "coord_prompt_inbox"),
-)
+A, B = "aaaaaaaa", "bbbbbbbb"
 
 
 def ask(scene, *words: str, given: str = "the prompt\n") -> tuple[int, dict]:
@@ -50,33 +26,12 @@ def ask(scene, *words: str, given: str = "the prompt\n") -> tuple[int, dict]:
     return done.returncode, json.loads(lines[0])
 
 
-def pinned(scene, answer: dict) -> dict:
-    """Without what differs between runs."""
-    text = json.dumps(answer).replace(scene.home, "$HOME")
-    kept = json.loads(text)
-    kept.pop("message", None)
-    kept.pop("hint", None)
-    for claim in kept.get("claims", ()):
-        claim["data"].pop("actor", None)
-    return kept
-
-
 @pytest.fixture
 def scene(either):
     either.forgiven = {"everything"}  # pending dispatches whose program never went on
     with either.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="T", slug="t")
     return either
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.req("CLAIMS-1", "CLAIMS-2", "CLAIMS-3", "CLAIMS-4", "CLAIMS-5", "DEL-3")
-def test_each_command_and_outcome_is_what_the_golden_file_says(scene):
-    said = []
-    for words in STEPS:
-        code, answer = ask(scene, *words)
-        said.append({"command": " ".join(words), "code": code, "answer": pinned(scene, answer)})
-    assert said == json.loads(GOLDEN.read_text())
 
 
 @pytest.mark.req("CLAIMS-2")

@@ -10,6 +10,8 @@ from plugins.account import command_of
 from staging.stage import FLEET, acted, answer, bundle_of, is_alive, process_of, status_of
 
 import fleet.world.tmux as tmux_module
+from fleet.model.text.times import iso
+from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.host import Host
@@ -171,7 +173,10 @@ def test_two_concurrent_spawns_both_end_up_registered(either):
             who = either.launched(fleet, found[slug].id)
             assert (who.host, who.boot) == (fleet.world.host.id, fleet.world.host.boot)
             assert found[slug].session == f"fleet-{found[slug].id}"
-        assert {"engine", "process", "started_at", "state", "source"} <= set(found["a"].as_json())
+            (now,) = [agent for agent in fleet.agents.list() if agent.task == slug]
+            assert (now.engine, now.state, now.source, now.process) == ("shell", "running", "process", str(who))
+            record = fleet.store.read(lambda rows, ident=now.id: q.agent_by_id(rows, id=ident))
+            assert (record.dispatch, now.started_at, record.archived_at) == (now.id, iso(record.started_at), None)
 
 
 @pytest.mark.req("AGENT-9", "STORE-8")

@@ -1,5 +1,6 @@
 """What the store knows is the measure: what is gone is released, what is derived is computed anew."""
 
+import json
 import os
 from pathlib import Path
 
@@ -26,11 +27,13 @@ def test_what_is_derived_is_computed_from_the_store_and_the_second_time_nothing_
     path = Path(either.home, "projects/p/coord-state.json")
     with either.fleet() as fleet:
         ident = either.dispatch(fleet, "t", "sleep", "1000")
-        path.write_text('{"supervisor": "ghost", "worker_agent_ids": {"old": "ghost"}}')
+        path.write_text('{"supervisor": {"old": {"agent_id": "ghost"}}, "worker_agent_ids": {"old": "ghost"}}')
         fleet.sweep.run(kill=True, phases=frozenset({"reconcile-derived"}))
-        text = path.read_text()
-        assert ident in text
-        assert "ghost" not in text
+        assert json.loads(path.read_text()) == {
+            "coordinator": None,
+            "supervisor": {"t": {"agent_id": ident, "kind": "worker"}},
+            "worker_agent_ids": {"t": ident},
+        }
         before = path.stat().st_mtime_ns
         assert fleet.sweep.run(kill=True, phases=frozenset({"reconcile-derived"})) == []
         assert path.stat().st_mtime_ns == before

@@ -58,7 +58,7 @@ def test_every_agent_is_listed_with_what_it_does_who_says_so_and_since_when(eith
         assert (found["tester"].state, found["tester"].source) == ("claimed", "store")
         said = either.program("status").out
         assert re.search(rf"  {ident} running \(process, \d+s\)  p/t  t\n", said)
-        assert "p's coordinator" in said
+        assert re.search(rf"  {coordinator} running \(process, \d+s\)  p's coordinator", said)
         assert "dispatches: 2 active, 0 blocked-reclaim" in said
 
 

@@ -66,11 +66,35 @@ def test_full_is_given_to_anybody_else(monkeypatch):
     readiness.check(ENGINE, autonomy="full", repository="/r")
 
 
+# The first words of each level, from ask to full: the engine's own.
+FLAGS = {
+    "claude": (
+        ("--permission-mode", "default"),
+        ("--permission-mode", "acceptEdits"),
+        ("--permission-mode", "dontAsk"),
+        ("--dangerously-skip-permissions",),
+    ),
+    "codex": (
+        ("--sandbox", "read-only", "--ask-for-approval", "on-request"),
+        ("--sandbox", "workspace-write", "--ask-for-approval", "on-request"),
+        ("--sandbox", "workspace-write", "--ask-for-approval", "never"),
+        ("--dangerously-bypass-approvals-and-sandbox",),
+    ),
+    "gemini": (
+        ("--approval-mode", "default"),
+        ("--approval-mode", "auto_edit"),
+        ("--approval-mode", "auto_edit", "--allowed-tools"),
+        ("--approval-mode", "yolo"),
+    ),
+}
+
+
 @pytest.mark.req("ENG-5")
 @pytest.mark.parametrize("name", ["claude", "codex", "gemini"])
 def test_every_freedom_is_mapped_to_the_engines_own_flags(name):
     engine = read(BUILT_IN / f"{name}.toml")
-    assert set(engine.autonomy) == {"ask", "edits", "allowlist", "full"}
+    wanted = dict(zip(("ask", "edits", "allowlist", "full"), FLAGS[name], strict=True))
+    assert {level: tuple(words)[: len(wanted[level])] for level, words in engine.autonomy.items()} == wanted
     assert len({tuple(words) for words in engine.autonomy.values()}) == 4
 
 

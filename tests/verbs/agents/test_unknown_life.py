@@ -4,9 +4,12 @@ import signal
 
 import pytest
 
+from fleet.errors.contested import WorktreeBusy
+from fleet.errors.refused import CoordinatorLives
 from fleet.testing.simulated import Process, SimulatedScene
 from fleet.testing.simulated.processes import FIRST
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.plan import Wanted
 
 
 def actions(scene: SimulatedScene) -> list[str]:
@@ -79,7 +82,7 @@ def test_an_agent_of_another_machine_is_unknown_and_a_way_out_is_said(scene):
     scene.machine.ident = "another"
     fleet = scene.open()
     assert "its process is unknown" in fleet.sessions.settle(ident).why
-    assert "and this is another" in fleet.sessions.settle(ident).why
+    assert "and this is simulated (host another)" in fleet.sessions.settle(ident).why
 
 
 @pytest.mark.parametrize("leads_session", [False, True])
@@ -209,3 +212,52 @@ def test_a_dispatcher_that_cannot_be_read_may_still_be_at_it_and_one_that_is_dea
     scene.machine.table.exit(dispatcher)
     assert "it has ended without being settled: did: settle it" in actions(scene)
     assert scene.fleet.tasks.show(project=PROJECT, slug="a").status == "open"
+
+
+@pytest.mark.req("AGENT-7", "ADO-5")
+@pytest.mark.parametrize("home", ["/elsewhere", None], ids=["another home", "no home"])
+@pytest.mark.parametrize("cgroups", [False, True], ids=["no group", "a group"])
+def test_whoever_carries_the_id_keeps_the_dispatch_whatever_home_it_names_and_is_not_killed(home, cgroups):
+    with SimulatedScene(cgroups=cgroups) as scene:
+        ident = scene.work("a")
+        named = {"FLEET_DISPATCH_ID": ident, **({"FLEET_HOME": home} if home else {})}
+        bearer = scene.machine.table.spawn(FIRST, ["server"], environment=named, leads_session=True)
+        other = scene.machine.table.spawn(FIRST, ["server"], environment={**named, "FLEET_DISPATCH_ID": "0" * 8})
+        scene.exit(ident)
+        why = scene.fleet.sessions.settle(ident).why
+        assert f"process {bearer.pid} (server) carries its FLEET_DISPATCH_ID, but not this home" in why
+        assert f"--not-ours {bearer.pid}" in why
+        with pytest.raises(WorktreeBusy, match=f"process {bearer.pid}"):
+            scene.dispatch("a")
+        assert not scene.fleet.dispatches.kill(ident, "a test").settled
+        assert actions(scene) == ["its agent is dead, and its worktree is not handed on: left alone"]
+        assert scene.machine.table.living[bearer.pid] is bearer, "nobody is killed by a guess"
+        scene.machine.table.exit(bearer)
+        assert scene.fleet.sessions.settle(ident).settled
+        assert scene.machine.table.living[other.pid] is other
+
+
+@pytest.mark.req("AGENT-7")
+def test_a_person_can_say_that_a_bearer_of_the_id_is_not_the_agents(scene):
+    ident = scene.work("a")
+    named = {"FLEET_DISPATCH_ID": ident, "FLEET_HOME": "/elsewhere"}
+    bearer = scene.machine.table.spawn(FIRST, ["server"], environment=named, leads_session=True)
+    scene.exit(ident)
+    (excused,) = scene.fleet.dispatches.excuse(ident, (bearer.pid,)).not_ours
+    assert f"/{bearer.pid}/" in excused
+    assert scene.fleet.sessions.settle(ident).settled
+    assert scene.machine.table.living[bearer.pid] is bearer
+
+
+@pytest.mark.req("AGENT-7")
+def test_a_coordinator_is_not_ended_while_another_carries_its_id(scene):
+    wanted = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+    ident = scene.fleet.coord.start(wanted).id
+    scene.launch(ident)
+    bearer = scene.machine.table.spawn(FIRST, ["server"], environment={"FLEET_DISPATCH_ID": ident})
+    scene.exit(ident)
+    assert not scene.fleet.sessions.settle(ident).settled
+    with pytest.raises(CoordinatorLives):
+        scene.fleet.coord.start(wanted)
+    scene.machine.table.exit(bearer)
+    assert scene.fleet.sessions.settle(ident).settled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
@@ -10,6 +11,7 @@ from fleet.model.results.dispatches import ClaimView
 from fleet.resources import class_of
 from fleet.store import queries as q
 from fleet.verbs.agents import prompts
+from fleet.verbs.views import claim_views
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Disowned, Inspected, PromptOutcome
@@ -27,23 +29,13 @@ class Claims(Part):
 
     def list(self, klass: str | None = None, kind: str | None = None) -> ClaimViews:
         """Return every claim that is not released; seats and running agents are listed as claims too."""
-        every = [*map(_claim_view, self._by.store.read(q.open_claims)), *self._row_claims()]
+        of_rows = self._by.store.read(lambda rows: claim_views.row_claims(rows, self._by.world.host.id))
+        every = [*map(_claim_view, self._by.store.read(q.open_claims)), *of_rows]
         return [claim for claim in every if klass in {None, claim.class_} and kind in {None, claim.kind}]
-
-    def _row_claims(self) -> ClaimViews:
-        """Return the held seats and the running agents as claims."""
-        seats = [(row.project, row.holder) for row in self._by.store.read(q.all_seats) if row.holder]
-        agents = self._by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0))
-        host = self._by.world.host.id
-        return [
-            ClaimView(class_="exclusive", kind=kind, name=name, state="live", dispatch=dispatch, host=host)
-            for kind, held in (("coord_spawn_marker", seats), ("agent_record", [(row.id, row.id) for row in agents]))
-            for name, dispatch in held
-        ]
 
     def inspect(self, ident: str) -> Inspected:
         """Return the claims of a dispatch, each checked against the world now."""
-        return prompts.inspect(self._by.view, ident)
+        return claim_views.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
         """Give up a claim that another host or socket made."""
@@ -53,6 +45,8 @@ class Claims(Part):
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
         """Publish a prompt for a dispatch."""
         self._by.may("claims.acquire_prompt")
+        if "/" not in wanted.owner:  # only a task's slug
+            wanted = replace(wanted, project=self._by.project_here(wanted.project))
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:

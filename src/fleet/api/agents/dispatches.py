@@ -11,9 +11,8 @@ from fleet.api.permits import refuse_forced, refuse_freer
 from fleet.api.tasks.advice import OF_STATE, advised, name_next_step
 from fleet.engines import reader
 from fleet.model.branches import task_branch
-from fleet.model.dispatch.claim import Claim
 from fleet.model.results.dispatches import DispatchView
-from fleet.resources import KINDS
+from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.verbs.dispatch import dispatch, end, find, plan, reclaim
@@ -22,6 +21,7 @@ from fleet.verbs.homes import excuse
 from fleet.verbs.merge import branches
 from fleet.verbs.projects import down
 from fleet.verbs.resume import resume, resume_all
+from fleet.verbs.views import claim_views
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from fleet.api.permits import Speaker
     from fleet.model.results.dispatches import Dispatched, Ended, Excused, Journal, Resumable, Resumed, ResumedMany
     from fleet.model.results.projects import Down
-    from fleet.store.queries import Claim as ClaimRow
     from fleet.store.transaction import Rows
     from fleet.verbs.dispatch.plan import Wanted
 
     # The class has a method named `list`.
     Resumables = list[Resumable]
     DispatchViews = list[DispatchView]
-    ClaimRows = list[ClaimRow]
 
 
 class Dispatches(Part):
@@ -114,11 +112,14 @@ class Dispatches(Part):
         """Return the dispatches that are not archived. Without `ended`, return only those that have not ended."""
         if project is not None:
             self._by.request.project(project)
+        now = self._by.clock.now()
 
         def look(rows: Rows) -> DispatchViews:
             held = _count_claims(rows)
             return [
-                DispatchView.made_of(row, **find.shown_times(row), claims=held[row.id])
+                DispatchView.made_of(
+                    row, **find.shown_times(row), claims=held[row.id], age=max(now - row.created_at, 0) // SECOND
+                )
                 for row in q.listed_dispatches(rows, project=project, ended=int(ended))
             ]
 
@@ -128,27 +129,13 @@ class Dispatches(Part):
         """Return one dispatch with its claims, also an archived one; claims that are not archived are checked now."""
         live = self._by.store.read(lambda rows: reclaim.journal_view(rows, ident))
         if live is not None:
-            return self._with_observed_claims(live)
+            return claim_views.observed_journal(self._by.view, live)
         archived = find.archived_journal(self._by.view, ident)
         if archived is None:
             raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
-        return archived.replaced(successor=handed.successor if handed else None, archived=True)
-
-    def _with_observed_claims(self, live: Journal) -> Journal:
-        """Return the journal with the claims of the bundle that it owns, each claim checked against the world now."""
-        place = {"project": live.project, "slug": live.slug or ""}
-
-        def look(rows: Rows) -> tuple[ClaimRows, ClaimRows]:
-            bundle = q.bundle_of(rows, **place)
-            owned = q.claims_of_bundle(rows, **place) if bundle and bundle.owner == live.id else []
-            return owned, q.claims_of_dispatch(rows, dispatch=live.id)
-
-        owned, own = self._by.store.read(look)
-        world = self._by.view.world
-        looks = {row.kind: KINDS[row.kind].look(Claim.of(row), world) for row in owned + own if row.kind in KINDS}
-        shown = [*live.claims, *(reclaim.claim_view(row) for row in owned)]
-        return live.replaced(claims=[claim.replaced(look=looks.get(claim.kind)) for claim in shown])
+        age = claim_views.age_of(self._by.view, archived)
+        return archived.replaced(successor=handed.successor if handed else None, age=age, archived=True)
 
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
         """Return the diff between a task's branch and the integration branch; with `stat`, only the statistics."""

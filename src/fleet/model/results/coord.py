@@ -99,5 +99,7 @@ class HandoffView(Value):
     )  # how many handoffs of the task in a row, up to this one, brought no commit, artifact or changed plan; null when not known
     parked_at: Time | None  # when the task was parked for it
     changed: Said[bool] = None  # only from `fleet handoff`: the handoff was not queued before
-    warnings: Said[list[str]] = None  # only from `fleet handoff`
+    warnings: Said[list[str]] = (
+        None  # only from `fleet handoff` and `fleet drain`: what failed, although the handoff goes on
+    )
     text: Said[str] = None  # only from `fleet handoffs show`: the text of the document

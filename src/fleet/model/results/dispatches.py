@@ -43,6 +43,7 @@ class Resumed(Dispatched):
     predecessor: str  # the dispatch whose work is continued
     conversation: bool  # whether the predecessor's conversation continues; else a new one starts from the work
     stopped: str | None  # the process whose resume --force stopped
+    warnings: Said[list[str]] = None  # only for a coordinator: what failed, although the coordinator works
 
 
 class Resumable(Value):
@@ -90,6 +91,7 @@ class _Attempt(Value):
 
 class DispatchView(_Attempt):
     claims: int  # how many claims are not released
+    age: int  # seconds since the dispatch was recorded
 
 
 class Journal(_Attempt):
@@ -122,15 +124,20 @@ class Journal(_Attempt):
     resumes: Resumes | None  # `conversation` or `again`, when this dispatch resumed another one
     claims: list[JournalClaim]  # for a live dispatch with the claims of the bundle that it owns
     adoptions: list[AdoptionView]  # the dispatches that have had the task's worktree, oldest first
+    age: int | None = None  # seconds since the dispatch was recorded
     archived: Said[bool] = None  # true when the journal was read from the archive
 
 
 class JournalClaim(Value):
     class_: str  # exclusive, adoptable, delivery, derived or audit
     kind: str
-    state: str
+    state: str  # for an agent's record: live, archived or missing; for a seat: live, other or missing
     data: dict[str, Any]
-    look: str | None = None  # only for a live dispatch: ours, absent, foreign or unknown, checked just now
+    created_at: Said[Time] = None  # when the claim was recorded
+    look: str | None = (
+        None  # what is there, checked just now: ours, absent, foreign, unknown; of rows as claims.md says
+    )
+    age: Said[int] = None  # only for a live dispatch: seconds since the claim was recorded
 
 
 class AdoptionView(Value):

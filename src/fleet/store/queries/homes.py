@@ -62,6 +62,19 @@ def home_by_id(rows: Rows, /, *, id: str) -> Home | None:
     return rows.select_one(HOME_BY_ID, Home, {'id': id})
 
 
+HOME_ON_HOST = Query(
+    'home_on_host',
+    'SELECT * FROM homes WHERE host = :host OR machine = :host ORDER BY seen_at DESC, id LIMIT 1',
+    'SELECT * FROM homes WHERE host = %(host)s OR machine = %(host)s ORDER BY seen_at DESC, id LIMIT 1',
+    Home,
+)
+
+
+def home_on_host(rows: Rows, /, *, host: str) -> Home | None:
+    """A home of a host, by the host's id or by that of its machine: its row has the host's name."""
+    return rows.select_one(HOME_ON_HOST, Home, {'host': host})
+
+
 TAKE_OVER_DISPATCH = Query(
     'take_over_dispatch',
     'UPDATE dispatches SET home = :home, host = :host, tmux_socket = :socket, updated_at = :at WHERE id = :id',

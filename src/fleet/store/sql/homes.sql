@@ -8,6 +8,11 @@ ON CONFLICT (id) DO UPDATE SET host = excluded.host, machine = excluded.machine,
 -- returns: Home?
 SELECT * FROM homes WHERE id = :id;
 
+-- name: home_on_host
+-- A home of a host, by the host's id or by that of its machine: its row has the host's name.
+-- returns: Home?
+SELECT * FROM homes WHERE host = :host OR machine = :host ORDER BY seen_at DESC, id LIMIT 1;
+
 -- name: take_over_dispatch
 -- A home takes over the journal of one that is no more.
 UPDATE dispatches SET home = :home, host = :host, tmux_socket = :socket, updated_at = :at WHERE id = :id;

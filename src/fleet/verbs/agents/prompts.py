@@ -15,20 +15,21 @@ from fleet import errors
 from fleet.model import names
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.row_claims import AGENT_RECORD, look_at_record, look_at_seat
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.dispatch.steps import is_unfinished, owner
-from fleet.model.results.dispatches import Disowned, Inspected, PromptOutcome
+from fleet.model.results.dispatches import Disowned, PromptOutcome
 from fleet.model.tables import change
 from fleet.model.text import jsontext
-from fleet.resources import KINDS, class_of
+from fleet.resources import DERIVED_KINDS, KINDS, ROW_KINDS, class_of
 from fleet.resources.kind import Order
-from fleet.store import bundles
+from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
 from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.reclaim import journal_view
-from fleet.verbs.homes.ownership import is_own, note_home, refuse_foreign
+from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_foreign, this_home
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.states import DispatchKind
@@ -36,13 +37,15 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 KIND = "coord_prompt_inbox"
+RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for a new owner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
     """Whose prompt to publish. Publishing is refused when another host or tmux socket is named."""
 
-    owner: str
+    owner: str  # project/P/slug/S, coord/P, or only the task's slug with `project`
+    project: str | None = None
     kind: str | None = None
     preserve: bool = False
     host_id: str | None = None
@@ -53,12 +56,13 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
     """Publish a prompt for a dispatch. Adds a pending dispatch when there is none with this id."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
-    project, slug = _parse_owner(wanted.owner)
-    _refuse_another_owner(context, ident, wanted.owner)
+    project, slug = _parse_owner(wanted)
+    _refuse_another_owner(context, ident, owner(project=project, slug=slug))
     held = _inbox_of(context, ident)
     if held is not None and held.state == "live":
         return _prompt_outcome("already_acquired", ident, context, held)
     kind = _parse_kind(wanted.kind, slug)
+    context.world.files.refuse_blocked(paths.INBOX)
     order = Order(dispatch=ident, kind=kind, project=project, slug=slug,
                   repository=context.project(project).path, prompt=content)  # fmt: skip
     claim = intent(context, KINDS[KIND], order)
@@ -147,26 +151,70 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     """Release one claim of a dispatch by its kind. A claim that has another owner by now is not touched."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
-    if kind not in KINDS:
-        raise errors.BadInput(what=f"there is no kind {kind!r}; there are {', '.join(KINDS)}")
-    if class_of(kind) == "adoptable":
-        raise errors.BadInput(
-            what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
-        )
-    known = context.store.read(lambda rows: q.id_given(rows, id=ident))
-    if known is None:
+    _refuse_unreleasable(ident, kind)
+    if context.store.read(lambda rows: q.id_given(rows, id=ident)) is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = [claim for claim in _claims_of_dispatch(context, ident) if claim.kind == kind]
+    if kind in ROW_KINDS:
+        _refuse_held_row(context, ident, kind)
+        return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
+    stored = KIND if kind == RESUME_KIND else kind
+    claims = [claim for claim in _claims_of_dispatch(context, ident) if claim.kind == stored]
+    if kind == RESUME_KIND:
+        claims = [claim for claim in claims if "rewritten_from" in claim.data]
     held = [claim for claim in claims if claim.state != "released"]
     if not held:
         return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
-    if class_of(kind) == "exclusive" and row is not None and is_unfinished(row):
+    if class_of(stored) == "exclusive" and row is not None and is_unfinished(row):
         raise errors.NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
     left = release(context, held[-1])
     if left:
-        raise errors.NotOwned(what=left, owner="someone else")
-    return _prompt_outcome("released", ident, context, held[-1])
+        raise _not_released_error(context, held[-1], left)
+    return _prompt_outcome("released", ident, context, held[-1]).replaced(kind=kind)
+
+
+def _refuse_unreleasable(ident: str, kind: str) -> None:
+    """Raise BadInput for a kind that does not exist, or whose things no dispatch releases."""
+    if class_of(kind) == "adoptable":
+        raise errors.BadInput(
+            what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
+        )
+    if kind in DERIVED_KINDS:
+        raise errors.BadInput(
+            what=f"a {kind} is computed from the store; a sweep writes it anew, and nobody releases it"
+        )
+    if kind not in {*KINDS, *ROW_KINDS, RESUME_KIND}:
+        known = ", ".join((*KINDS, RESUME_KIND, *ROW_KINDS))
+        raise errors.BadInput(what=f"there is no kind {kind!r}; there are {known}")
+
+
+def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
+    """Raise for a row that somebody holds: an agent's record goes with its dispatch, a seat with `coord stop`."""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    if row is None:
+        return
+    if kind == AGENT_RECORD:
+        if look_at_record(context.store.read(lambda rows: q.agent_by_id(rows, id=ident))) == "live":
+            raise errors.NotOwned(what=f"{kind} {ident}", owner=f"dispatch {ident}, which is {row.exec_state}")
+        return
+    holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
+    match look_at_seat(holder, ident):
+        case "self":
+            raise errors.SeatKept(project=row.project, dispatch=ident)
+        case "other":
+            raise errors.NotOwned(what=f"{kind} {row.project}", owner=f"coordinator {holder}")
+        case "missing":
+            return
+
+
+def _not_released_error(context: Context, claim: Claim, left: str) -> errors.FleetError:
+    """Return the error of a claim that could not be released: it failed, another process is at it, or it is not ours."""
+    row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
+    if row is not None and (row.failures > claim.failures or row.state == "failed_alloc"):
+        return errors.NotReleased(what=left)
+    if row is not None and row.state in {"allocating", "releasing"}:
+        return errors.Contested(what=left)
+    return errors.LeftAlone(what=left, dispatch=claim.dispatch or "")
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
@@ -184,6 +232,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     claim = _inbox_of(context, old)
     if claim is None or claim.state != "live":
         raise errors.Absent(what=f"prompt of {old}")
+    context.world.files.refuse_blocked(paths.INBOX)
     context.commit(_hand_over_inbox(claim, new, content))
     moved = next(each for each in _claims_of_dispatch(context, new) if each.id == claim.id)
     finish_rewrite(context, moved)
@@ -251,21 +300,6 @@ def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
 
 
-def inspect(context: Context, ident: str) -> Inspected:
-    """Return the claims of a dispatch, each checked against the world now."""
-    names.DispatchId(ident)
-    kept = context.store.read(lambda rows: journal_view(rows, ident))
-    if kept is None:
-        raise errors.Absent(what=f"dispatch {ident}")
-    looks = {
-        claim.kind: KINDS[claim.kind].look(claim, context.world)
-        for claim in _claims_of_dispatch(context, ident)
-        if claim.kind in KINDS
-    }
-    claims = [view.replaced(look=looks.get(view.kind)) for view in kept.claims]
-    return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
-
-
 def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
     """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
     held = [
@@ -315,14 +349,25 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
     return kind
 
 
-def _parse_owner(given: str) -> tuple[str, str | None]:
-    """Return project and task of `project/P/slug/S`, or project and None of `coord/P`."""
-    parts = given.split("/")
+def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
+    """Return project and task of the wanted owner; None for the task of a coordinator.
+
+    Raise BadInput when the owner has none of the forms, or when it names another project than `project` does.
+    """
+    parts = wanted.owner.split("/")
+    if len(parts) == 1 and wanted.project:
+        return names.project(wanted.project), names.slug(wanted.owner)
     if len(parts) == 2 and parts[0] == "coord":  # noqa: PLR2004
-        return names.project(parts[1]), None
-    if len(parts) == 4 and parts[0] == "project" and parts[2] == "slug":  # noqa: PLR2004
-        return names.project(parts[1]), names.slug(parts[3])
-    raise errors.BadInput(what=f"--owner {given!r} is neither project/P/slug/S nor coord/P")
+        project, slug = names.project(parts[1]), None
+    elif len(parts) == 4 and parts[0] == "project" and parts[2] == "slug":  # noqa: PLR2004
+        project, slug = names.project(parts[1]), names.slug(parts[3])
+    else:
+        raise errors.BadInput(
+            what=f"--owner {wanted.owner!r} is neither project/P/slug/S, nor coord/P, nor a task's slug"
+        )
+    if wanted.project not in {None, project}:
+        raise errors.BadInput(what=f"--project {wanted.project} contradicts --owner {wanted.owner}")
+    return project, slug
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
@@ -348,6 +393,9 @@ def _refuse_other_home(context: Context, ident: str, *, host: str | None = None,
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)
     world = context.world
-    for meant, mine, what in ((host, world.host.id, "host"), (socket, world.tmux.socket, "tmux socket")):
-        if meant and meant != mine:
-            raise errors.OtherHost(what=f"dispatch {ident}", made=f"{what} {meant}", here=mine, dispatch=ident)
+    if host and host not in {world.host.id, world.host.name}:
+        made, here = host_named(context, host), f"{world.host.name} (host {world.host.id})"
+        raise errors.OtherHost(what=f"dispatch {ident}", made=made, here=here, dispatch=ident)
+    if socket and socket != world.tmux.socket:
+        made, here = f"tmux socket {socket}", f"tmux socket {world.tmux.socket} of {this_home(context)}"
+        raise errors.OtherHost(what=f"dispatch {ident}", made=made, here=here, dispatch=ident)

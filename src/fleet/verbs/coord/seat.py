@@ -18,7 +18,7 @@ from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.looking import look
-from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of, refuse_foreign
+from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch) -> err
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
         dispatch=holder.id,
-        host=holder.host if own else owner_of(context, holder),
+        host=host_named(context, holder.host) if own else owner_of(context, holder),
         socket=holder.tmux_socket,
         advice=f"{advice}; {disown_hint(holder.id)}" if far else advice,
     )

@@ -107,8 +107,8 @@ def _run_steps(context: Context, project: str) -> Steps:
     steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
     steps.run("tokens", lambda: count_project(context, project))
     steps.run("budgets", lambda: _continue_allowed(context, project))
-    steps.run("context", lambda: guard_contexts(context, project))
-    steps.run("handoffs", lambda: _drain_handoffs(context, project))
+    steps.run("context", lambda: guard_contexts(context, project, steps.troubles))
+    steps.run("handoffs", lambda: _drain_handoffs(context, project, steps.troubles))
     steps.run("pull requests", lambda: pull_requests.start_pull_request_check(context, project))
     steps.run("stages", lambda: advance_tasks(context, project, steps.troubles))
     steps.run("other coordinators", lambda: restart_dead_loops(context, besides=project))
@@ -121,9 +121,11 @@ def _continue_allowed(context: Context, project: str) -> list[str]:
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
-def _drain_handoffs(context: Context, project: str) -> list[str]:
+def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list[str]:
+    """Carry on the queued handoffs. Return one line for each; add their warnings to `troubles`, each once."""
     lines = []
     for entry in handoff.drain(context, project):
+        troubles += [warning for warning in entry.warnings or () if warning not in troubles]
         by = f", by {entry.successor}" if entry.successor else ""
         state = f"waits: {entry.deferred or 'it is not finished'}" if entry.state == "queued" else f"{entry.state}{by}"
         lines.append(f"handoff of {entry.dispatch}: {state}")

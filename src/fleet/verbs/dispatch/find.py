@@ -88,7 +88,7 @@ def archived(context: Context, ident: str) -> Dispatch | None:
     document = archived_journal(context, ident)
     if document is None:
         return None
-    return q.Dispatch.made_of(document, **{name: _milliseconds(getattr(document, name)) for name in TIMES})
+    return q.Dispatch.made_of(document, **{name: milliseconds(getattr(document, name)) for name in TIMES})
 
 
 def archived_journal(context: Context, ident: str) -> Journal | None:
@@ -113,5 +113,6 @@ def shown_times(row: Dispatch) -> dict[str, str | None]:
     return {name: iso_or_none(getattr(row, name)) for name in TIMES}
 
 
-def _milliseconds(time: str | None) -> int | None:
+def milliseconds(time: str | None) -> int | None:
+    """Return the time that `iso_or_none` made a text of; None for None."""
     return None if time is None else round(datetime.fromisoformat(time).timestamp() * SECOND)

@@ -15,7 +15,7 @@ from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.homes.ownership import disown_hint, is_own, why_foreign
+from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.remedies import Asker, Condition, Kind, Place, Report
@@ -83,10 +83,12 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     if left.ours:
         why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
-    if left.strangers:
-        who = remaining.describe_processes(context, left.strangers)
-        way = remaining.way_out(row.id, left.strangers)
-        why = f"{who} works in its worktree, and fleet cannot tell whose it is; {way}"
+    unknown = [*left.strangers, *left.bearers]
+    if unknown:
+        who = remaining.describe_processes(context, unknown)
+        way = remaining.way_out(row.id, unknown)
+        does = "works in its worktree" if left.strangers else "carries its FLEET_DISPATCH_ID, but not this home"
+        why = f"{who} {does}, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
     server = Identity.parse(row.server or "")
     listing = listing or context.world.tmux.listing()
@@ -187,7 +189,8 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
     """Return the advice for a process of another machine, about which nothing can be proven here; else empty."""
     if process is None or process.host == context.world.host.machine:
         return ""
-    return f": it is of machine {process.host}, and this is {context.world.host.machine}; {disown_hint(row.id)}"
+    there, here = host_named(context, process.host), host_named(context, context.world.host.machine)
+    return f": it is of {there}, and this is {here}; {disown_hint(row.id)}"
 
 
 def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:

@@ -130,6 +130,7 @@ def _check_start(
     Returns also the variables that are passed on to the agent.
     """
     project = context.project(wanted.project)
+    context.world.files.refuse_blocked(paths.INBOX)
     settings = context.settings(wanted.project)
     _refuse_untrusted(settings, wanted)
     choice = _choose_engine(context, wanted, task)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.row_claims import AGENT_RECORD, look_at_record
 from fleet.model.dispatch.steps import HANDED_OFF, RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
@@ -35,8 +36,8 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
     from fleet.model.states import ClaimState, ReclState
+    from fleet.store.queries import Agent, Dispatch
     from fleet.store.queries import Claim as ClaimRow
-    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
@@ -315,9 +316,7 @@ def journal_view(rows: Rows, ident: str) -> Journal | None:
     claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
     agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
     if agent:
-        state = "live" if agent.archived_at is None else "archived"
-        data = {"session": agent.session, "conversation": agent.conversation}
-        claims.append(JournalClaim(class_="exclusive", kind="agent_record", state=state, data=data))
+        claims.append(record_view(agent))
     return Journal.made_of(
         row,
         **shown_times(row),
@@ -341,7 +340,20 @@ def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
 def claim_view(row: ClaimRow) -> JournalClaim:
     """Return a claim as journals show it."""
     data = {**json.loads(row.data), "name": row.name, "actor": row.actor, "failures": row.failures}
-    return JournalClaim(class_=class_of(row.kind), kind=row.kind, state=row.state, data=data)
+    return JournalClaim(
+        class_=class_of(row.kind), kind=row.kind, state=row.state, data=data, created_at=iso(row.created_at)
+    )
+
+
+def record_view(agent: Agent | None) -> JournalClaim:
+    """Return an agent's record as journals show it among the claims. Without a record its state is `missing`."""
+    return JournalClaim(
+        class_=class_of(AGENT_RECORD),
+        kind=AGENT_RECORD,
+        state=look_at_record(agent),
+        data={"session": agent.session, "conversation": agent.conversation} if agent is not None else {},
+        created_at=iso(agent.started_at) if agent is not None else None,
+    )
 
 
 def _delete_rows(ident: str) -> Change[bool]:

@@ -5,8 +5,9 @@ as a descendant while the agent lived, or is in the agent's control group; so do
 these processes may be killed.
 
 If the agent provably was in its control group, no other process belongs to the dispatch. If not, a process that works in
-the worktree, began after the agent and was not started by a person may also belong to the dispatch. fleet does not kill
-such a stranger, but gives the worktree to no other agent until a person says that the process is not the agent's.
+the worktree, began after the agent and was not started by a person may also belong to the dispatch. So may, always, a
+process that carries the dispatch's id and names another home, or none. fleet does not kill such a stranger, but does not end
+the dispatch, and gives the worktree to no other agent, until a person says that the process is not the agent's.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ _LOOKS = 5
 class Remains:
     """The processes that a dead agent left.
 
-    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `unreadable`:
-    cannot be inspected.
+    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `bearers`: carry the
+    dispatch's id, but not this home, owner unknown. `unreadable`: cannot be inspected.
     """
 
     ours: list[Identity]
+    bearers: list[int]
     strangers: list[int]
     unreadable: list[int]
 
@@ -76,12 +78,19 @@ def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], cen
     pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if context.world.processes.life(who) == "alive"]
+    bearers = _unexcused(context, row, census, [pid for pid in sorted(census.naming(row.id)) if pid not in pids])
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
-        return Remains(ours=alive, strangers=[], unreadable=[])
+        return Remains(ours=alive, bearers=bearers, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
     inside, closed = census.working_in(tree, since=process, server=Identity.parse(row.server or ""))
-    known = {*pids, *(excused_pids(context, row, census) if inside else ())}
-    return Remains(ours=alive, strangers=[pid for pid in inside if pid not in known], unreadable=closed)
+    strangers = _unexcused(context, row, census, [pid for pid in inside if pid not in {*pids, *bearers}])
+    return Remains(ours=alive, bearers=bearers, strangers=strangers, unreadable=closed)
+
+
+def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int]) -> list[int]:
+    """Return those of these processes that no person has declared not to be the dispatch's."""
+    excused = excused_pids(context, row, census) if pids else []
+    return [pid for pid in pids if pid not in excused]
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:

@@ -48,7 +48,7 @@ def _why_not_excusable(row: Dispatch, pid: int, remains: remaining.Remains, cens
         return "no such process is alive"
     if any(who.pid == pid for who in remains.ours):
         return f"it is proven to be of {row.id}"
-    return "" if pid in remains.strangers else "it does not block the worktree"
+    return "" if pid in {*remains.strangers, *remains.bearers} else "it does not block the worktree"
 
 
 def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:

@@ -46,7 +46,16 @@ def owner_of(context: Context, row: Value | Claim) -> str:
         return f"home {known.path} on {known.name} (host {host or known.host})"
     if home is None and host == context.world.host.id:
         return f"the home with the tmux socket {socket}"
-    return f"home {home} on host {host}" if home else f"host {host}"
+    where = host_named(context, host or "")
+    return f"home {home} on {where}" if home else where
+
+
+def host_named(context: Context, ident: str) -> str:
+    """Describe a host or machine by its name and id; only by what was given when no home is known there."""
+    if ident == context.world.host.machine:
+        return f"{context.world.host.name} (host {ident})"
+    known = context.store.read(lambda rows: q.home_on_host(rows, host=ident))
+    return f"{known.name} (host {ident})" if known is not None else f"host {ident}"
 
 
 def this_home(context: Context) -> str:

@@ -15,10 +15,18 @@ if TYPE_CHECKING:
 
 
 class CoordState(Value):
-    """The content of a project's coord-state.json: its coordinator, and the agent of each task."""
+    """The content of a project's coord-state.json: its coordinator, and what is going on at each task, by slug."""
 
-    supervisor: str | None
+    coordinator: str | None  # the seat's holder
+    supervisor: dict[str, SupervisorEntry]
     worker_agent_ids: dict[str, str]
+
+
+class SupervisorEntry(Value):
+    """What a coordinator supervises at one task."""
+
+    agent_id: str
+    kind: str
 
 
 def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, bool]:
@@ -26,7 +34,7 @@ def reconcile_coord_state(context: Context, *, write: bool) -> dict[str, bool]:
     stale = {}
     for project, state in context.store.read(_states_by_project).items():
         name = paths.coord_state(project)
-        written, wanted = _read_state(context, name), state.as_json()
+        written, wanted = _read_state(context, name), json.loads(json.dumps(state, default=Value.as_json))
         # A project without coordinator and agents needs no file.
         stale[project] = written != wanted and (any(wanted.values()) or written is not None)
         if stale[project] and write:
@@ -38,9 +46,11 @@ def _states_by_project(rows: Rows) -> dict[str, CoordState]:
     """Return what each project's coord-state.json should contain."""
     seats = {row.project: row.holder for row in q.all_seats(rows)}
     names = [row.name for row in q.all_projects(rows)]
-    states = {name: CoordState(supervisor=seats.get(name), worker_agent_ids={}) for name in names}
+    states = {name: CoordState(coordinator=seats.get(name), supervisor={}, worker_agent_ids={}) for name in names}
     for row in q.listed_dispatches(rows, project=None, ended=0):
         if row.slug is not None:
+            entry = SupervisorEntry(agent_id=row.id, kind=row.kind)
+            states[row.project].supervisor[row.slug] = entry
             states[row.project].worker_agent_ids[row.slug] = row.id
     return states
 

@@ -54,6 +54,11 @@ class Files:
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
+    def refuse_blocked(self, folder: str) -> None:
+        """Raise NotAFolder when a file is where a folder of the home belongs: whoever is to write there fails early."""
+        if blocked := folders.blocking(f"{self.root}/{folder}"):
+            raise errors.NotAFolder(path=blocked)
+
     def abandoned(self) -> list[str]:
         """Return the paths of temporary files whose writer is dead. Worktrees are not searched."""
         candidates = []
@@ -67,11 +72,13 @@ class Files:
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder; empty when the folder is missing."""
+        """Return the sorted names in a folder; empty when the folder is missing. NotAFolder when a file is in its place."""
         try:
             return sorted(os.listdir(f"{self.root}/{folder}"))
         except FileNotFoundError:
             return []
+        except NotADirectoryError:
+            raise errors.NotAFolder(path=folders.blocking(f"{self.root}/{folder}")) from None
 
 
 def move_into_place(made: str, path: str) -> None:
@@ -113,6 +120,8 @@ def _publish(path: str, content: bytes, root: str) -> None:
         folders.make(os.path.dirname(path), below=root)
         _replace(path, content)
     except OSError as error:
+        if blocked := folders.blocking(os.path.dirname(path)):
+            raise errors.NotAFolder(path=blocked) from error
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 

@@ -21,3 +21,10 @@ def make(path: str, *, below: str) -> None:
     except FileExistsError:
         if not os.path.isdir(path):
             raise
+
+
+def blocking(path: str) -> str:
+    """Return the file, or whatever else, that is where this folder or one above it belongs; empty when nothing is."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return "" if os.path.isdir(path) else path

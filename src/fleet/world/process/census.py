@@ -90,6 +90,17 @@ class Census:
         """Return the pids that are marked with a dispatch."""
         return {pid for pid in self.entries if pid != self._kernel.own_pid() and self.mark(pid) == dispatch}
 
+    def naming(self, dispatch: str) -> set[int]:
+        """Return the pids whose environment has a dispatch's id, whatever home it names; without the hook of its death."""
+        entry = _MARK + dispatch.encode()
+        return {
+            pid
+            for pid in self.entries
+            if pid != self._kernel.own_pid()
+            and entry in self.environment(pid)
+            and f"{_HINT}{dispatch}" not in self._kernel.command(pid)
+        }
+
     def in_session(self, leader: Identity) -> set[int]:
         """Return the pids in the session that a process led; empty when its pid was reused: then the session is gone."""
         if leader.pid in self.entries and not self.has(leader):

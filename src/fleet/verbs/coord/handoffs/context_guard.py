@@ -21,20 +21,24 @@ _ASK_TEXT = (
 _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
-def guard_contexts(context: Context, project: str) -> list[str]:
-    """Remind or hand off each agent of a project whose context is too full. Return one line for each agent acted on."""
+def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[str]:
+    """Remind or hand off each agent of a project whose context is too full. Return one line for each agent acted on.
+
+    What went wrong beside a handoff is added to `warnings`.
+    """
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
-    acts = [(row.id, _guard_agent(context, row)) for row in rows if is_own(context, row)]
+    acts = [(row.id, _guard_agent(context, row, warnings)) for row in rows if is_own(context, row)]
     return [f"{ident}: {act}" for ident, act in acts if act]
 
 
-def _guard_agent(context: Context, row: AgentContext) -> str:
+def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> str:
     """Hand off or remind one agent. Return what was done; empty when its context is not full enough."""
     full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
         reason = f"context {full}" if not row.compacting else f"it was about to compact ({full})"
         handoff = hand_off(context, row.id, reason=reason, by="fleet")
+        warnings += handoff.warnings or []
         return f"handed off: {reason}" if handoff.changed else ""
     if (forced or _is_over(context, row, "ask")) and not row.reminded:
         text = (_REMINDER_TEXT if row.kind == "reviewer" else _ASK_TEXT).format(full=full)

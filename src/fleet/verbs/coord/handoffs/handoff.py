@@ -102,18 +102,24 @@ def drain(context: Context, project: str | None = None) -> list[HandoffView]:
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
     """Advance one handoff entry until it is done or dropped, or until `limit` seconds have passed."""
     deadline = context.world.clock.ticks() + limit
+    warnings: list[str] = []
     while True:
         current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if current is None:
             raise errors.Absent(what=f"handoff {entry}")
         handoff = _advance(context, current) if current.state == "queued" else view(current)
+        warnings += [warning for warning in handoff.warnings or () if warning not in warnings]
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
-            return handoff
+            return handoff.replaced(warnings=warnings or None)
         context.world.clock.wait(_POLL_SECONDS)
 
 
 def _advance(context: Context, entry: Handoff) -> HandoffView:
-    """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch."""
+    """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch.
+
+    The view's `warnings` are what went wrong although the handoff goes on.
+    """
+    warnings: list[str] = []
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
     if row is not None and not is_own(context, row):
         return view(entry).replaced(deferred=f"{why_foreign(context, row)}; {disown_hint(row.id)}")
@@ -123,7 +129,10 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
     except errors.GateHeld:
         return view(entry).replaced(deferred="another process is draining it")
     try:
-        waits_for = _advance_coordinator(context, entry) if entry.slug is None else _advance_worker(context, entry)
+        if entry.slug is None:
+            waits_for = _advance_coordinator(context, entry, warnings)
+        else:
+            waits_for = _advance_worker(context, entry)
     except (errors.NotSeated, errors.StoreReplaced):
         raise
     except (errors.FleetError, OSError) as error:
@@ -133,7 +142,7 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
     if waits_for and waits_for != entry.deferred:
         context.commit(_defer(entry, waits_for))
     current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
-    return view(current or entry)
+    return view(current or entry).replaced(warnings=warnings or None)
 
 
 def _defer(entry: Handoff, why: str) -> Change[None]:
@@ -240,8 +249,11 @@ def _is_task_free(rows: Rows, entry: Handoff) -> bool:
     return is_assigned or task.status == "open"
 
 
-def _advance_coordinator(context: Context, entry: Handoff) -> str:
-    """Start the replacement of the coordinator. Return what the entry waits for; empty when it is finished."""
+def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) -> str:
+    """Start the replacement of the coordinator. Return what the entry waits for; empty when it is finished.
+
+    The warnings of the new coordinator's start are added to `warnings`.
+    """
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
@@ -262,6 +274,7 @@ def _advance_coordinator(context: Context, entry: Handoff) -> str:
         started = replace.start_candidate(context, wanted)
     finally:
         gate.give()
+    warnings += started.warnings
     return f"{started.id} has to prove itself"
 
 

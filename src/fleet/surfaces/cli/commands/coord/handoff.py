@@ -53,10 +53,20 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
                 terminal.warn(f"{ident} is asked to exit …")
             with waiting(f"handing {ident} off"):
                 finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
-            entry = finished.replaced(changed=entry.changed, warnings=entry.warnings)
+            entry = finished.replaced(changed=entry.changed, warnings=_joined(entry, finished))
     if given["json"]:
         terminal.say_json(entry)
         return
+    _print_entry(entry)
+
+
+def _joined(first: HandoffView, then: HandoffView) -> list[str]:
+    """Return the warnings of two looks at one handoff, each once."""
+    return list(dict.fromkeys([*(first.warnings or ()), *(then.warnings or ())]))
+
+
+def _print_entry(entry: HandoffView) -> None:
+    """Print the state of a handoff, and its warnings."""
     terminal.say(_describe(entry))
     for warning in entry.warnings or ():
         terminal.say(f"  warning: {warning}")
@@ -98,14 +108,20 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
     with Fleet.open() as fleet, waiting("continuing the handoffs"):
         entries = fleet.coord.drain(project)
         if wait:
-            entries = [fleet.coord.finish_handoff(entry.id, limit=_PATIENCE) for entry in entries]
+            entries = [_finished(fleet, entry) for entry in entries]
     if json:
         terminal.say_json(entries)
         return
     for entry in entries:
-        terminal.say(_describe(entry))
+        _print_entry(entry)
     if not entries:
         terminal.say("no handoffs wait")
+
+
+def _finished(fleet: Fleet, entry: HandoffView) -> HandoffView:
+    """Carry on a handoff until it is finished, and return it with the warnings that came before."""
+    finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
+    return finished.replaced(warnings=_joined(entry, finished) or None)
 
 
 @click.group("handoffs")

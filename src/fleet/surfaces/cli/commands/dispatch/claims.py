@@ -13,6 +13,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.dispatch.claim_steps import CLASSES
+from fleet.model.names import is_dispatch_id
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.agents.prompts import WantedPrompt
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.results.dispatches import ClaimView, PromptOutcome
+
+
+_INBOX = "coord_prompt_inbox"
 
 
 @click.group("claims")
@@ -86,16 +90,44 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
         terminal.say(f"{disowned.count} claim(s) of {ident} given up")
 
 
+class ForPrograms(click.Command):
+    """A hidden command for programs: a usage error too is one JSON object on standard output, with exit code 2."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Parse the words of the command. For a usage error, print it as JSON and end the command."""
+        words = list(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            given = super().make_context(info_name, words, parent, **{**extra, "resilient_parsing": True}).params
+            message = error.format_message().rstrip(".").replace("\n", " ")
+            usage = errors.BadUsage(what=message, command=f"fleet claims {self.name}")
+            kind = {"release": given.get("kind"), "inspect": None}.get(self.name or "", _INBOX)
+            # click gives up at the first bad word: the id may come after it.
+            _print_failure(given.get("ident") or next(filter(is_dispatch_id, words), None), kind, usage)
+            raise click.exceptions.Exit(usage.code) from None
+
+
 def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
     """Print the outcome of an act as JSON, also when it fails; return the exit code."""
     try:
         with Fleet.open() as fleet:
             terminal.say_json(act(fleet))
     except errors.FleetError as error:
-        document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
-        terminal.say_json(document | {"message": str(error), "hint": error.next_step})
+        _print_failure(ident, kind, error)
         return error.code
+    except OSError as error:
+        failed = errors.ToolError(what=str(error))
+        _print_failure(ident, kind, failed)
+        return failed.code
     return 0
+
+
+def _print_failure(ident: str | None, kind: str | None, error: errors.FleetError) -> None:
+    document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
+    terminal.say_json(document | {"message": str(error), "hint": error.next_step})
 
 
 def _read_prompt() -> str:
@@ -107,23 +139,21 @@ def _read_prompt() -> str:
         raise errors.BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
 
 
-@claims.command("acquire-prompt", hidden=True)
+@claims.command("acquire-prompt", cls=ForPrograms, hidden=True)
 @click.argument("ident")
-@click.option("--owner", required=True, metavar="OWNER", help="project/P/slug/S or coord/P")
-@click.option("--project", metavar="NAME", help="accepted, but --owner already names the project")
+@click.option("--owner", required=True, metavar="OWNER", help="project/P/slug/S, coord/P, or only a task's slug")
+@click.option("--project", metavar="NAME", help="the project of a slug (default: the one of the current directory)")
 @click.option("--kind", metavar="KIND", help="the dispatch's kind")
 @click.option("--preserve", is_flag=True, help="keep the prompt in inbox/archive when it is released")
-@click.option("--host-id", metavar="ID", help="refuse on any other host")
+@click.option("--host-id", metavar="HOST", help="refuse on any other host: its name or its id")
 @click.option("--tmux-socket", metavar="PATH", help="refuse on any other socket")
-def acquire_prompt(ident: str, project: str | None, **given: Any) -> int:  # noqa: ARG001 - the owner names it
+def acquire_prompt(ident: str, **given: Any) -> int:
     """Publish a prompt, read from standard input, for a dispatch; a missing dispatch is created as pending."""
     wanted = WantedPrompt(**given)
-    return _print_outcome(
-        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.acquire_prompt(ident, _read_prompt(), wanted)
-    )
+    return _print_outcome(ident, _INBOX, lambda fleet: fleet.claims.acquire_prompt(ident, _read_prompt(), wanted))
 
 
-@claims.command("release", hidden=True)
+@claims.command("release", cls=ForPrograms, hidden=True)
 @click.argument("ident")
 @click.option("--kind", required=True, metavar="KIND")
 def release(ident: str, kind: str) -> int:
@@ -131,17 +161,17 @@ def release(ident: str, kind: str) -> int:
     return _print_outcome(ident, kind, lambda fleet: fleet.claims.release_prompt(ident, kind))
 
 
-@claims.command("rewrite-prompt", hidden=True)
+@claims.command("rewrite-prompt", cls=ForPrograms, hidden=True)
 @click.argument("ident")
 @click.option("--target-old-id", required=True, metavar="ID")
 def rewrite_prompt(ident: str, target_old_id: str) -> int:
     """Give a prompt inbox to a new owner, with new content from standard input."""
     return _print_outcome(
-        ident, "coord_prompt_inbox", lambda fleet: fleet.claims.rewrite_prompt(ident, target_old_id, _read_prompt())
+        ident, _INBOX, lambda fleet: fleet.claims.rewrite_prompt(ident, target_old_id, _read_prompt())
     )
 
 
-@claims.command("inspect", hidden=True)
+@claims.command("inspect", cls=ForPrograms, hidden=True)
 @click.argument("ident")
 def inspect(ident: str) -> int:
     """Show the claims of a dispatch and the present state of each claimed thing."""

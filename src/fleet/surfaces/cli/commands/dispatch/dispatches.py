@@ -9,7 +9,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.dispatches import SettledDispatchView
-from fleet.model.text.times import utc
+from fleet.model.text.times import SECOND, age, utc
 from fleet.surfaces.cli.options import json_option, reading, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.picking import pick_agent
@@ -18,7 +18,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import DispatchView, Journal
 
-_HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "CREATED", "REASON")
+_HEADS = ("ID", "KIND", "OWNER", "EXEC", "RECLAIM", "CLAIMS", "AGE", "REASON")
 
 
 @click.group("dispatches")
@@ -58,7 +58,11 @@ def list_(**given: Any) -> None:
 def _row(row: DispatchView) -> tuple[str, ...]:
     """Return a dispatch as a row of the table."""
     state = (row.exec_state, row.recl_state, str(row.claims))
-    return (row.id, row.kind, row.owner, *state, utc(row.created_at), row.blocked_reason or "")
+    return (row.id, row.kind, row.owner, *state, _age(row.age), row.blocked_reason or "")
+
+
+def _age(seconds: int | None) -> str:
+    return age(seconds * SECOND) if seconds is not None else ""
 
 
 @dispatches.command("show")
@@ -66,6 +70,9 @@ def _row(row: DispatchView) -> tuple[str, ...]:
 @json_option
 def show(agent: str | None, **given: Any) -> None:
     """Show the journal of a dispatch with its claims, also when it is archived.
+
+    Each claim of a dispatch that is not archived is compared with the world now: its line says what is there, and how old the
+    claim is.
 
     \b
     Examples:
@@ -83,8 +90,9 @@ def show(agent: str | None, **given: Any) -> None:
 def _print_journal(journal: Journal) -> None:
     """Print a journal with its adoptions and claims."""
     for name, value in journal.as_json().items():
-        if name not in {"claims", "adoptions"} and value is not None:
+        if name not in {"claims", "adoptions", "age"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
+    terminal.say(f"  {'age':<15} {_age(journal.age)}")
     for adoption in journal.adoptions:
         until = f" to {utc(adoption.released_at)}" if adoption.released_at else ""
         terminal.say(
@@ -92,7 +100,8 @@ def _print_journal(journal: Journal) -> None:
         )
     for claim in journal.claims:
         named = claim.data.get("name") or claim.data.get("session") or ""
-        terminal.say(f"  {claim.class_:<10} {claim.kind:<20} {claim.state:<18} {named}")
+        seen = "" if journal.archived else f"{claim.look or '':<9} {_age(claim.age):<5}"
+        terminal.say(f"  {claim.class_:<10} {claim.kind:<20} {claim.state:<18} {seen} {named}".rstrip())
 
 
 @dispatches.command("settle")

@@ -68,9 +68,16 @@ def _print_resumed(resumed: Resumed, *, as_json: bool) -> None:
         return
     if resumed.stopped:
         terminal.say(f"stopped the resume that was in progress: {resumed.stopped}")
-    terminal.say(_sentence(resumed))
+    _print_sentence(resumed)
     ident = resumed.id
     terminal.say(f"  look: fleet peek {ident}   join: fleet attach {ident}   end: fleet stop {ident}")
+
+
+def _print_sentence(resumed: Resumed) -> None:
+    """Print which agent continues which work, and its warnings."""
+    terminal.say(_sentence(resumed))
+    for warning in resumed.warnings or ():
+        terminal.say(f"  warning: {warning}")
 
 
 def _sentence(resumed: Resumed) -> str:
@@ -92,7 +99,7 @@ def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
         terminal.say_json(many)
         return
     for resumed in many.resumed:
-        terminal.say(_sentence(resumed))
+        _print_sentence(resumed)
     for left in many.waiting:
         terminal.say(f"{left.id} ({_work(left)}) waits: {left.why}")
     for job in many.jobs:

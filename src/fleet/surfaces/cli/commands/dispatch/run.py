@@ -9,6 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.results.coord import Seated
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
@@ -38,6 +39,8 @@ def _say_started(made: Dispatched, *, as_json: bool) -> None:
         return
     does = f"works on {made.project}/{made.task}" if made.task else f"coordinates {made.project}"
     terminal.say(f"agent {made.id} {does} ({made.engine})")
+    for warning in made.warnings if isinstance(made, Seated) else ():
+        terminal.say(f"  warning: {warning}")
     terminal.say(f"  look: fleet peek {made.id}   join: fleet attach {made.id}   end: fleet stop {made.id}")
 
 

@@ -57,7 +57,11 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
 
 
 @maintenance.command("sweep-leaks")
-@click.option("--kill", is_flag=True, help="release what leaked (default: only print what would be done, and why)")
+@click.option("--kill", is_flag=True, help="release what leaked")
+@click.option("--dry-run", is_flag=True, help="only print what would be done, and why (the default)")
+@click.option(
+    "--check", is_flag=True, help="the same, and exit with 14 when anything was found, with 0 when nothing was"
+)
 @click.option("--orphans", "phases", flag_value="orphans", multiple=True, help="only things that have lost their owner")
 @click.option(
     "--retry-releases",
@@ -74,20 +78,27 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
     help="only records that are derived from the database",
 )
 @unkeyed
-def sweep_leaks(phases: tuple[str, ...], *, kill: bool, **given: Unpack[Unkeyed]) -> None:
+def sweep_leaks(phases: tuple[str, ...], *, kill: bool, dry_run: bool, check: bool, **given: Unpack[Unkeyed]) -> int:
     """Find leaked sessions, worktrees and files. Only things of this home whose dispatch has ended are ever touched.
+
+    With --check the exit code tells a test run or a CI job whether anything leaked: standing findings, which a sweep does not
+    act on, count too.
 
     \b
     Examples:
       fleet maintenance sweep-leaks
       fleet maintenance sweep-leaks --kill
+      fleet maintenance sweep-leaks --dry-run --check
     """
+    if kill and (dry_run or check):
+        raise errors.BadInput(what=f"--kill acts, {'--dry-run' if dry_run else '--check'} does not: give one of them")
     with Fleet.open(actor=given["as"]) as fleet, waiting("looking for what leaked"):
         findings = fleet.sweep.run(kill=kill, phases=frozenset(phases or PHASES))
     if given["json"]:
         terminal.say_json(findings)
     else:
         _print_findings(findings)
+    return errors.Refused.code if check and findings else 0
 
 
 @maintenance.command("prune-dispatch-archive")

@@ -1,0 +1,122 @@
+"""Show claims: those of one dispatch, each compared with the world now, and the rows of the database that count as claims.
+
+An agent's record and a project's seat are such rows. They are shown among the claims of their dispatch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model import names
+from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.row_claims import AGENT_RECORD, COORD_SPAWN_MARKER, look_at_record, look_at_seat
+from fleet.model.results.dispatches import ClaimView, Inspected, JournalClaim
+from fleet.model.text.times import SECOND
+from fleet.resources import KINDS, ROW_KINDS
+from fleet.store import queries as q
+from fleet.store import seats
+from fleet.verbs.dispatch.find import archived_journal, milliseconds
+from fleet.verbs.dispatch.reclaim import claim_view, journal_view, record_view
+from fleet.verbs.homes.ownership import is_own
+
+if TYPE_CHECKING:
+    from fleet.model.results.dispatches import Journal
+    from fleet.store.queries import Agent
+    from fleet.store.queries import Claim as ClaimRow
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Context
+
+
+def inspect(context: Context, ident: str) -> Inspected:
+    """Return the claims of a dispatch, each compared with the world now; those of an archived one as they were."""
+    names.DispatchId(ident)
+    live = context.store.read(lambda rows: journal_view(rows, ident))
+    journal = live or archived_journal(context, ident)
+    if journal is None:
+        raise errors.Absent(what=f"dispatch {ident}")
+    claims = observed_claims(context, live) if live else [_as_archived(claim) for claim in journal.claims]
+    return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
+
+
+def _as_archived(claim: JournalClaim) -> JournalClaim:
+    """Return a claim of an archived journal. Only the agent's record is still there: in the archive."""
+    return claim.replaced(look="archived") if claim.kind == AGENT_RECORD else claim
+
+
+def observed_journal(context: Context, journal: Journal) -> Journal:
+    """Return the journal of a dispatch with its age, and with its claims compared with the world now."""
+    return journal.replaced(claims=observed_claims(context, journal), age=age_of(context, journal))
+
+
+def age_of(context: Context, journal: Journal) -> int:
+    """Return how many seconds ago a dispatch was recorded."""
+    return _age(context.world.clock.now(), milliseconds(journal.created_at) or 0)
+
+
+def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
+    """Return the claims of a dispatch and of the bundle that it owns, each with its age and what is there now."""
+    now, place = context.world.clock.now(), {"project": journal.project, "slug": journal.slug or ""}
+
+    def look(rows: Rows) -> tuple[list[ClaimRow], list[JournalClaim], list[ClaimRow]]:
+        bundle = q.bundle_of(rows, **place)
+        owned = q.claims_of_bundle(rows, **place) if bundle is not None and bundle.owner == journal.id else []
+        seat = [_seat_claim(rows, journal.project, journal.id)] if journal.kind == "coord" else []
+        record = _record_claim(q.agent_by_id(rows, id=journal.id), now)
+        return q.claims_of_dispatch(rows, dispatch=journal.id), [record, *seat], owned
+
+    own, of_rows, owned = context.store.read(look)
+    return [*(_observed(context, row, now) for row in own), *of_rows, *(_observed(context, row, now) for row in owned)]
+
+
+def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
+    """Return a claim with its age and what is there now. Nothing can be seen from here of what another home made."""
+    claim = Claim.of(row)
+    look = None
+    if claim.kind in KINDS:
+        look = KINDS[claim.kind].look(claim, context.world) if is_own(context, claim) else "unknown"
+    return claim_view(row).replaced(look=look, age=_age(now, row.created_at))
+
+
+def _age(now: int, made: int) -> int:
+    return max(now - made, 0) // SECOND
+
+
+def _record_claim(agent: Agent | None, now: int) -> JournalClaim:
+    """Return an agent's record as a claim: live, archived, or missing when there is none."""
+    claim = record_view(agent)
+    return claim.replaced(look=claim.state, age=_age(now, agent.started_at) if agent is not None else None)
+
+
+def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
+    """Return a project's seat as a claim, as this dispatch sees it: self, other, or missing when nobody is in it."""
+    seat = seats.seat(rows, project)
+    look = look_at_seat(seat.holder, ident)
+    return JournalClaim(
+        class_=ROW_KINDS[COORD_SPAWN_MARKER],
+        kind=COORD_SPAWN_MARKER,
+        state="live" if look == "self" else look,
+        data={"name": project, "holder": seat.holder, "epoch": seat.epoch, "candidate": seat.candidate},
+        look=look,
+    )
+
+
+def row_claims(rows: Rows, here: str) -> list[ClaimView]:
+    """Return the held seats and the live records of agents as claims. `here` is the host of a holder that is archived."""
+    agents = q.listed_dispatches(rows, project=None, ended=0)
+    hosts = {row.id: row.host for row in agents}
+    held = [(COORD_SPAWN_MARKER, row.project, row.holder) for row in q.all_seats(rows) if row.holder]
+    held += [
+        (AGENT_RECORD, row.id, row.id) for row in agents if look_at_record(q.agent_by_id(rows, id=row.id)) == "live"
+    ]
+    return [
+        ClaimView(
+            class_=ROW_KINDS[kind],
+            kind=kind,
+            name=name,
+            state="live",
+            dispatch=dispatch,
+            host=hosts.get(dispatch) or here,
+        )
+        for kind, name, dispatch in held
+    ]
