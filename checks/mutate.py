@@ -26,7 +26,7 @@ from mutating import catalogue, choice, report
 from mutating.copies import Copy
 from mutating.memory import Memory
 from mutating.rows import hash_of_tree, read_tests, tests_of_rows
-from mutating.trial import Verdict, run_tests, try_mutant
+from mutating.trial import Seen, Verdict, run_tests, try_mutant
 
 from fleet.testing.postgres import ThrowawayPostgres
 
@@ -38,6 +38,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build/mutants"
 # Whether a row of checks/mutants/rows.txt without a mutant fails the check.
 STRICT = False
+# Seconds that a test may take on the unbroken source.
+_PATIENCE = 120
 
 
 def check(mutants: list[Mutant], unreadable: list[str]) -> int:
@@ -96,14 +98,21 @@ class Trials:
     def _judge_soundness(self) -> list[Verdict]:
         """A test that noticed has to pass on the unbroken source. Run those of which that is not known."""
         sound = self.memory.sound | {test.ident for test in self.tests if test.passed}
-        doubtful = {test: "" for verdict in self.verdicts for test in verdict.by.values() if test not in sound}
+        doubtful = sorted({test for verdict in self.verdicts for test in verdict.by.values()} - sound)
         if doubtful:
             print(f"running {len(doubtful)} tests that noticed once more, on the unbroken source", flush=True)
-            _, seen = run_tests(self.copies[0], doubtful, time.monotonic() + 60 * len(doubtful), until_noticed=False)
+            parts = [doubtful[start :: len(self.copies)] for start in range(len(self.copies))]
+            with ThreadPoolExecutor(len(self.copies)) as workers:
+                seen = [each for part in workers.map(self._run_unbroken, self.copies, parts) for each in part]
             failed = {each.test for each in seen if each.kind != "passed"}
             self.memory.sound |= {each.test for each in seen} - failed
             sound |= self.memory.sound
         return [self._judged(verdict, sound) for verdict in self.verdicts]
+
+    @staticmethod
+    def _run_unbroken(copy: Copy, tests: list[str]) -> list[Seen]:
+        end = time.monotonic() + _PATIENCE * len(tests)
+        return run_tests(copy, dict.fromkeys(tests, ""), end, until_noticed=False)[1] if tests else []
 
     @staticmethod
     def _judged(verdict: Verdict, sound: set[str]) -> Verdict:
@@ -164,9 +173,11 @@ def try_mutants(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
     tests = read_tests(arguments.outcomes) if arguments.outcomes else tests_of_rows(ROOT, BUILD, rows)
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
     memory.seconds |= {test.ident: test.seconds for test in tests if test.seconds is not None}
-    with ThrowawayPostgres() as server:
-        verdicts = Trials(tests, memory, arguments, str(server.directory)).run(chosen(mutants, tests, arguments))
-    memory.save()
+    try:
+        with ThrowawayPostgres() as server:
+            verdicts = Trials(tests, memory, arguments, str(server.directory)).run(chosen(mutants, tests, arguments))
+    finally:
+        memory.save()
     report.print_table(verdicts)
     if arguments.json:
         report.write_json(verdicts, arguments.json)

@@ -16,7 +16,7 @@ from fleet.engines.hooks import Hooks
 from fleet.engines.kept import conversations, usage
 from fleet.engines.kept.conversations import Kept
 from fleet.engines.kept.usage import Usage
-from fleet.engines.permissions import Permissions
+from fleet.engines.permissions import Permissions, Rules
 from fleet.engines.status_file import StatusFile
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
@@ -123,6 +123,7 @@ class Engine:
     # The same for one command without anything after it; and the variable that takes such commands instead.
     allow_exactly: tuple[str, ...] = ()
     permissions: Permissions | None = None
+    rules: Rules | None = None
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
@@ -195,6 +196,7 @@ TABLE = Table(
         "kept": Key(conversations.TABLE),
         "hooks": Key(hooks.TABLE),
         "permissions": Key(permissions.TABLE),
+        "rules": Key(permissions.RULES),
         "status_file": Key(status_file.TABLE),
         "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
@@ -316,6 +318,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
     "permissions": partial(_table_to_value, Permissions),
+    "rules": partial(_table_to_value, Rules),
     "status_file": partial(_table_to_value, StatusFile),
     "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),
