@@ -46,6 +46,14 @@ def say(scene: SimulatedScene, ident: str, **known: int) -> None:
     scene.fleet.commit(Change("heard", lambda tx: q.learn_agent(tx, dispatch=ident, **facts)))
 
 
+def guard(scene: SimulatedScene) -> list[str]:
+    """What the guard of contexts did."""
+    warnings: list[str] = []
+    done = guard_contexts(scene.fleet.context, PROJECT, warnings)
+    assert warnings == []
+    return done
+
+
 @pytest.mark.req("HAND-1")
 def test_a_handoff_is_written_down_before_anything_is_ended_and_not_at_all_when_it_cannot_be(scene, monkeypatch):
     old = at_work(scene)
@@ -149,16 +157,16 @@ def test_the_document_says_who_what_when_why_and_has_its_sections(scene):
 def test_an_agent_is_asked_at_its_first_threshold_and_handed_off_at_the_second(scene, below, ask, force):
     ident = at_work(scene)
     say(scene, ident, **below)
-    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    assert guard(scene) == []
     say(scene, ident, **ask)
-    assert [each.split(": ")[1] for each in guard_contexts(scene.fleet.context, PROJECT)] == ["reminded"]
-    assert guard_contexts(scene.fleet.context, PROJECT) == [], "once"
+    assert [each.split(": ")[1] for each in guard(scene)] == ["reminded"]
+    assert guard(scene) == [], "once"
     [(name, last)] = force.items()
     say(scene, ident, **{name: last - 1})
-    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    assert guard(scene) == []
     assert scene.fleet.coord.handoffs(PROJECT) == []
     say(scene, ident, **force)
-    assert [each.split(": ")[1] for each in guard_contexts(scene.fleet.context, PROJECT)] == ["handed off"]
+    assert [each.split(": ")[1] for each in guard(scene)] == ["handed off"]
     assert [each.dispatch for each in scene.fleet.coord.handoffs(PROJECT)] == [ident]
 
 
@@ -166,6 +174,6 @@ def test_an_agent_is_asked_at_its_first_threshold_and_handed_off_at_the_second(s
 def test_one_that_is_about_to_compact_is_handed_off_once(scene):
     ident = at_work(scene)
     say(scene, ident, compacting=1)
-    assert "compact" in guard_contexts(scene.fleet.context, PROJECT)[0]
-    assert guard_contexts(scene.fleet.context, PROJECT) == []
+    assert "compact" in guard(scene)[0]
+    assert guard(scene) == []
     assert len(scene.fleet.coord.handoffs(PROJECT)) == 1
