@@ -48,6 +48,16 @@ def pytest_report_header() -> str:
     return deaths.HEADER
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    said = deaths.summary(report for group in terminalreporter.stats.values() for report in group if _is_last(report))
+    if said:
+        terminalreporter.write_line(said)
+
+
+def _is_last(report: object) -> bool:
+    return getattr(report, "when", "") == "teardown"
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if SERVER in config.stash:
         config.stash[SERVER].stop()
