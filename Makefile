@@ -60,9 +60,9 @@ mutants: ready
 mutants-ci: ready
 	@$(BIN)/python checks/mutate.py --changed --seconds 100 --outcomes $(OUTCOMES) --json .build/mutants.json
 
-# The same tests, and which lines they reach.
+# The same tests, or TESTS, and which lines they reach, in child processes too. An hour.
 coverage: ready
-	@$(BIN)/pytest --quiet --cov --cov-report=term
+	@$(BIN)/python checks/covering $(TESTS)
 
 # Every death of every verb on both stores, every death of its recovery, and failing calls of the system; the figures go into
 # docs/explanation/proof.md. Many hours; a part: make deaths PART="--every 20 --most 2"

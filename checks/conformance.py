@@ -1,7 +1,8 @@
 """Print each row of the requirements with the outcomes of its tests in this run; fail when a due row has no passing test.
 
 `docs/reference/due.txt` lists the due rows, one per line: `ROW both` needs passing tests on SQLite and on PostgreSQL, `ROW any`
-any passing test. Rows may only be added to the file; this is checked with git's history.
+any passing test. Rows may only be added to the file; this is checked with git's history. Where tests tried a part of what they could
+try (tests/plugins/samples.py), the column `part` says how large it was, and a list below says what it was a part of, on which store.
 """
 
 import json
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
 REQUIREMENTS = Path("docs/reference/requirements.md")
@@ -16,7 +18,41 @@ DUE = Path("docs/reference/due.txt")
 STORES = ("sqlite", "postgres", "any")
 LEGEND = "✓ passing   ✗ failing, or due and not passing   + passing before it is due   · not due yet   s: only skipped"
 
+# Why tests of a row that is due on both stores may run on one alone, by their folder.
+ONE_STORE = {
+    "unit": "no store takes part",
+    "live": "tmux, git and processes are tested; the same row has tests on both",
+    "cli": "files of SQLite, or what no store sees",
+    "crash": "a death costs seconds",
+    "verbs": "a scene with settings of its own",
+}
+
 Counts = dict[str, Counter[str]]
+
+
+@dataclass(kw_only=True)
+class Sample:
+    """What the tests of one store tried of a whole; `of` is None where nobody knows how many there are."""
+
+    ran: int = 0
+    of: int | None = 0
+    rows: set[str] = field(default_factory=set)
+
+    def add(self, ran: int, of: int | None) -> None:
+        """Add what one more test tried."""
+        self.ran += ran
+        self.of = None if of is None else max(self.of or 0, of)
+
+    def __str__(self) -> str:
+        return f"{self.ran} of {self.of} ({share(self.ran, self.of)})" if self.of else f"{self.ran} of many"
+
+
+Samples = dict[str, dict[str, Sample]]
+
+
+def share(ran: int, of: int) -> str:
+    """Return a part in percent, never rounded to nothing."""
+    return f"{max(1, round(100 * ran / of))} %"
 
 
 def read_rows() -> dict[str, list[tuple[str, str]]]:
@@ -54,6 +90,54 @@ def read_outcomes(path: Path) -> dict[str, Counts]:
     return rows
 
 
+def read_samples(path: Path) -> Samples:
+    """Return what the tests tried of each whole, on each store."""
+    samples: Samples = {}
+    for test in json.loads(path.read_text(encoding="utf-8")):
+        for each in test.get("samples", ()):
+            sample = samples.setdefault(each["what"], {}).setdefault(test["store"], Sample())
+            sample.add(each["ran"], each["of"])
+            sample.rows |= set(test["rows"])
+    return samples
+
+
+def part_of(row: str, samples: Samples) -> str:
+    """Return how much of all that the sampled tests of a row could try was tried, on all stores; empty for a row without such tests."""
+    known = [each for stores in samples.values() for each in stores.values() if row in each.rows]
+    counted = [(each.ran, each.of) for each in known if each.of]
+    if not counted:
+        return "some" if known else ""
+    return share(sum(ran for ran, _ in counted), sum(of for _, of in counted))
+
+
+def print_samples(samples: Samples) -> None:
+    """Print what the tests tried of each whole."""
+    if samples:
+        print("sampled in this run, another part in each:")
+    for what, stores in sorted(samples.items()):
+        parts = ", ".join(f"{store} {sample}" for store, sample in sorted(stores.items()))
+        rows = sorted(set().union(*(sample.rows for sample in stores.values())))
+        print(f"  {what:<32}{parts:<60}{' '.join(rows)}".rstrip())
+
+
+def tests_on_one_store(path: Path, due: dict[str, str]) -> Counter[str]:
+    """Return how many tests of rows that are due on both stores chose their store themselves, by folder. Parameters count once."""
+    names = {
+        test["test"].partition("[")[0]
+        for test in json.loads(path.read_text(encoding="utf-8"))
+        if test["store"] == "any" and any(due.get(row) == "both" for row in test["rows"])
+    }
+    return Counter(name.split("/")[1] for name in names)
+
+
+def print_tests_on_one_store(counts: Counter[str]) -> None:
+    """Print how many tests of rows of both stores run on one, and why."""
+    if counts:
+        print("tests of rows of both stores that run on one:")
+    for folder, count in counts.most_common():
+        print(f"  {count:>4} in tests/{folder}: {ONE_STORE.get(folder, 'nobody said why')}")
+
+
 def why_not_passing(counts: Counts, need: str | None) -> str:
     """Return why a row does not count as passing, in words; empty when it does."""
     if failing := sum(count["failed"] for count in counts.values()):
@@ -81,10 +165,12 @@ def mark(counts: Counts, need: str | None) -> str:
     return "✗" if "failing" in why else "·" if why else "+"
 
 
-def print_table(sections: dict[str, list[tuple[str, str]]], due: dict[str, str], outcomes: dict[str, Counts]) -> None:
+def print_table(
+    sections: dict[str, list[tuple[str, str]]], due: dict[str, str], outcomes: dict[str, Counts], samples: Samples
+) -> None:
     """Print every row with its outcomes, and the totals."""
     marks: Counter[str] = Counter()
-    print(f"\n  {'row':<10}{'due':<6}{'tests':>5}{'sqlite':>8}{'postgres':>10}{'any':>6}")
+    print(f"\n  {'row':<10}{'due':<6}{'tests':>5}{'sqlite':>8}{'postgres':>10}{'any':>6}{'part':>7}")
     for section, rows in sections.items():
         print(section)
         for row, text in rows:
@@ -93,7 +179,7 @@ def print_table(sections: dict[str, list[tuple[str, str]]], due: dict[str, str],
             marks[sign] += 1
             tests = sum(count.total() for count in counts.values())
             cells = [cell(counts[store]) for store in STORES]
-            line = f"{sign} {row:<10}{due.get(row, '-'):<6}{tests:>5}{cells[0]:>8}{cells[1]:>10}{cells[2]:>6}"
+            line = f"{sign} {row:<10}{due.get(row, '-'):<6}{tests:>5}{cells[0]:>8}{cells[1]:>10}{cells[2]:>6}{part_of(row, samples):>7}"
             print(f"{line}  {text if len(text) <= 60 else text[:57] + '...'}")  # noqa: PLR2004
     print(LEGEND)
     print(
@@ -129,7 +215,10 @@ def main() -> int:
     due = read_due(DUE.read_text(encoding="utf-8").splitlines())
     path = Path(sys.argv[1])
     outcomes = read_outcomes(path) if path.exists() else {}
-    print_table(sections, due, outcomes)
+    samples = read_samples(path) if path.exists() else {}
+    print_table(sections, due, outcomes, samples)
+    print_samples(samples)
+    print_tests_on_one_store(tests_on_one_store(path, due) if path.exists() else Counter())
     wrong = faults({row for rows in sections.values() for row, _ in rows}, due, outcomes)
     for fault in wrong:
         print(f"✗ {fault}")

@@ -12,6 +12,7 @@ too, is named as unsound.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import queue
 import sys
@@ -25,7 +26,9 @@ from mutating import catalogue, choice, report
 from mutating.copies import Copy
 from mutating.memory import Memory
 from mutating.rows import hash_of_tree, read_tests, tests_of_rows
-from mutating.trial import Verdict, run_tests, try_mutant
+from mutating.trial import Seen, Verdict, run_tests, try_mutant
+
+from fleet.testing.postgres import ThrowawayPostgres
 
 if TYPE_CHECKING:
     from mutating.catalogue import Mutant
@@ -35,6 +38,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build/mutants"
 # Whether a row of checks/mutants/rows.txt without a mutant fails the check.
 STRICT = False
+# Seconds that a test may take on the unbroken source.
+_PATIENCE = 120
 
 
 def check(mutants: list[Mutant], unreadable: list[str]) -> int:
@@ -54,11 +59,13 @@ def check(mutants: list[Mutant], unreadable: list[str]) -> int:
 class Trials:
     """Tries mutants in several copies at once."""
 
-    def __init__(self, tests: list[Test], memory: Memory, arguments: argparse.Namespace) -> None:
+    def __init__(self, tests: list[Test], memory: Memory, arguments: argparse.Namespace, postgres: str) -> None:
         self.tests, self.memory = tests, memory
         self.limit: float = arguments.timeout
         self.stop = time.monotonic() + arguments.seconds if arguments.seconds else float("inf")
         self.copies = [Copy(ROOT, BUILD / f"copy-{number}") for number in range(1, arguments.jobs + 1)]
+        for copy in self.copies:
+            copy.postgres = postgres
         self.verdicts: list[Verdict] = []
 
     def run(self, mutants: list[Mutant]) -> list[Verdict]:
@@ -74,13 +81,14 @@ class Trials:
 
     def _work(self, copy: Copy, waiting: queue.SimpleQueue[Mutant], progress: report.Progress) -> None:
         copy.refresh()
-        while time.monotonic() < self.stop or not self.verdicts:
+        while time.monotonic() < self.stop or (copy is self.copies[0] and not self.verdicts):
             try:
                 mutant = waiting.get_nowait()
             except queue.Empty:
                 return
             whole = time.monotonic() + self.limit
-            end = min(whole, self.stop) if self.verdicts else whole
+            # One mutant is always tried to its end, however long that takes.
+            end = whole if copy is self.copies[0] and not self.verdicts else min(whole, self.stop)
             verdict = try_mutant(copy, mutant, self.tests, self.memory, end)
             if verdict.kind == "unfinished" and end == whole:
                 verdict = replace(verdict, kind="hang")
@@ -90,14 +98,21 @@ class Trials:
     def _judge_soundness(self) -> list[Verdict]:
         """A test that noticed has to pass on the unbroken source. Run those of which that is not known."""
         sound = self.memory.sound | {test.ident for test in self.tests if test.passed}
-        doubtful = {test: "" for verdict in self.verdicts for test in verdict.by.values() if test not in sound}
+        doubtful = sorted({test for verdict in self.verdicts for test in verdict.by.values()} - sound)
         if doubtful:
             print(f"running {len(doubtful)} tests that noticed once more, on the unbroken source", flush=True)
-            _, seen = run_tests(self.copies[0], doubtful, time.monotonic() + 60 * len(doubtful), until_noticed=False)
+            parts = [doubtful[start :: len(self.copies)] for start in range(len(self.copies))]
+            with ThreadPoolExecutor(len(self.copies)) as workers:
+                seen = [each for part in workers.map(self._run_unbroken, self.copies, parts) for each in part]
             failed = {each.test for each in seen if each.kind != "passed"}
             self.memory.sound |= {each.test for each in seen} - failed
             sound |= self.memory.sound
         return [self._judged(verdict, sound) for verdict in self.verdicts]
+
+    @staticmethod
+    def _run_unbroken(copy: Copy, tests: list[str]) -> list[Seen]:
+        end = time.monotonic() + _PATIENCE * len(tests)
+        return run_tests(copy, dict.fromkeys(tests, ""), end, until_noticed=False)[1] if tests else []
 
     @staticmethod
     def _judged(verdict: Verdict, sound: set[str]) -> Verdict:
@@ -135,18 +150,34 @@ def main() -> int:
     """Check or try; return the exit code."""
     arguments = parsed()
     mutants, unreadable = catalogue.read(ROOT)
-    if arguments.check or check(mutants, unreadable):
-        return check(mutants, unreadable) if arguments.check else 1
+    if check(mutants, unreadable):
+        return 1
+    if arguments.check:
+        return 0
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("mutants: another run uses the copies; wait for it")
+            return 1
+        return try_mutants(mutants, arguments)
+
+
+def try_mutants(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
+    """Try the mutants that were asked for, and print what was seen; return the exit code."""
     if arguments.only:
         names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
         mutants = [mutant for mutant in mutants if mutant.name in names]
-    BUILD.mkdir(parents=True, exist_ok=True)
     rows = {mutant.row for mutant in mutants}
     tests = read_tests(arguments.outcomes) if arguments.outcomes else tests_of_rows(ROOT, BUILD, rows)
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
     memory.seconds |= {test.ident: test.seconds for test in tests if test.seconds is not None}
-    verdicts = Trials(tests, memory, arguments).run(chosen(mutants, tests, arguments))
-    memory.save()
+    try:
+        with ThrowawayPostgres() as server:
+            verdicts = Trials(tests, memory, arguments, str(server.directory)).run(chosen(mutants, tests, arguments))
+    finally:
+        memory.save()
     report.print_table(verdicts)
     if arguments.json:
         report.write_json(verdicts, arguments.json)

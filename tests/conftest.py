@@ -22,7 +22,9 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
 hypothesis.settings.register_profile("on a busy machine", deadline=None)
 hypothesis.settings.load_profile("on a busy machine")
 
-SERVER = pytest.StashKey[ThrowawayPostgres]()
+SERVER, DIRECTORY = pytest.StashKey[ThrowawayPostgres](), pytest.StashKey[Path]()
+# The folder of a server that somebody else runs: checks/mutate.py, for many short runs.
+SHARED = "FLEET_TESTS_POSTGRES"
 NUMBERS = count()
 effect_audit.install()
 
@@ -33,12 +35,27 @@ def is_worker(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One server a run, owned by the controller: it starts in the background while the workers collect."""
-    if not is_worker(config) and not config.option.collectonly and not config.option.quick:
+    if is_worker(config) or config.option.collectonly or config.option.quick:
+        return
+    if SHARED in os.environ:
+        config.stash[DIRECTORY] = Path(os.environ[SHARED])
+    else:
         config.stash[SERVER] = ThrowawayPostgres().start()
+        config.stash[DIRECTORY] = config.stash[SERVER].directory
 
 
 def pytest_report_header() -> str:
     return deaths.HEADER
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    said = deaths.summary(report for group in terminalreporter.stats.values() for report in group if _is_last(report))
+    if said:
+        terminalreporter.write_line(said)
+
+
+def _is_last(report: object) -> bool:
+    return getattr(report, "when", "") == "teardown"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -48,8 +65,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node) -> None:
-    if SERVER in node.config.stash:
-        node.workerinput["postgres"] = str(node.config.stash[SERVER].directory)
+    if DIRECTORY in node.config.stash:
+        node.workerinput["postgres"] = str(node.config.stash[DIRECTORY])
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -61,7 +78,7 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.fixture(scope="session")
 def postgres_directory(request: pytest.FixtureRequest) -> Path:
     config = request.config
-    directory = Path(config.workerinput["postgres"]) if is_worker(config) else config.stash[SERVER].directory
+    directory = Path(config.workerinput["postgres"]) if is_worker(config) else config.stash[DIRECTORY]
     wait_until_ready(directory)
     return directory
 

@@ -38,6 +38,8 @@ class Copy:
     def __init__(self, root: Path, place: Path) -> None:
         self.root, self.place = root, place
         self.python = place / ".venv/bin/python"
+        # The folder of the server that the tests of all copies share; empty: each run starts its own.
+        self.postgres = ""
 
     def refresh(self) -> None:
         """Make the copy equal to the repository. Also repairs what a killed run left broken."""

@@ -125,6 +125,8 @@ def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: b
     out.write_text("", encoding="utf-8")
     words = [str(copy.python), "checks/mutant_tests.py", "run", str(order), str(out)]
     environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
+    if copy.postgres:
+        environment["FLEET_TESTS_POSTGRES"] = copy.postgres
     with (folder / "pytest.log").open("w", encoding="utf-8") as log:
         run = subprocess.Popen(
             words, cwd=copy.place, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0

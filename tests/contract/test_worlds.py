@@ -307,6 +307,7 @@ def test_what_is_typed_is_on_the_screen(stand, sessions):
     stand.becomes(lambda: "two\nlines" in (sessions.capture(pane, history=True) or ""))
 
 
+@pytest.mark.req("OBS-8")
 def test_many_screens_are_read_in_one_call_and_a_pane_that_is_gone_has_none(stand, sessions):
     shown, gone, other = (stand.session(dispatch=f"0000000{sign}", words=("cat",)) for sign in "abc")
     assert sessions.paste(shown, "screen of the first")

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from typing import Any
 
+from plugins.samples import sampled
+
 VARIABLE = "FLEET_DEATHS_OFFSET"
 TIME = 900
 _MANY = 1_000_000
@@ -31,6 +33,10 @@ FEWEST = {
     "drain": 44,
 }
 
+# Of the running test: how many deaths happened, and how many have to.
+COUNTED: list[tuple[int, int]] = []
+PROPERTY = "deaths"
+
 # The controller imports this before there are workers: they inherit the variable, so all agree. Read once: tests run without it.
 OFFSET = int(os.environ.setdefault(VARIABLE, str(random.randrange(_MANY))))
 HEADER = f"deaths: a part, replayed by {VARIABLE}={OFFSET}"
@@ -39,6 +45,7 @@ HEADER = f"deaths: a part, replayed by {VARIABLE}={OFFSET}"
 def play(scenario: str, store_url: str, every: int) -> list[dict[str, Any]]:
     """Every n-th death of a scenario. Fails when one of them leaves a fault, and when fewer died than the scenario should have."""
     cases = run(scenario, store_url, "--every", str(every))
+    sampled(f"deaths of {scenario}", ran=len(cases), of=len(cases) * every)
     enough(cases, floor(scenario, every))
     return cases
 
@@ -47,6 +54,7 @@ def play_twice(scenario: str, store_url: str, most: int) -> list[dict[str, Any]]
     """So many deaths of a scenario whose recovery is killed as well."""
     cases = run(scenario, store_url, "--double", "--most", str(most))
     assert all(case["second"] for case in cases), HEADER
+    sampled(f"double deaths of {scenario}", ran=len(cases), of=None)
     enough(cases, most)
     return cases
 
@@ -69,5 +77,14 @@ def floor(scenario: str, every: int) -> int:
 
 def enough(cases: list[dict[str, Any]], least: int) -> None:
     died = sum(case["died"] for case in cases)
-    print(f"{died} deaths of {len(cases)} that were tried; at least {least} have to be")
+    COUNTED.append((died, least))
     assert died >= least, f"{HEADER}: only {died} of {least} deaths happened: {[case['effect'] for case in cases]}"
+
+
+def summary(reports) -> str:
+    """Say how many deaths a run has played, and how many it had to; empty when there was no such test."""
+    counted = [
+        value for report in reports for name, value in getattr(report, "user_properties", ()) if name == PROPERTY
+    ]
+    happened, least = (sum(each[at] for each in counted) for at in (0, 1))
+    return f"deaths: {happened} happened in {len(counted)} tests, at least {least} have to" if counted else ""

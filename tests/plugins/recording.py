@@ -1,9 +1,10 @@
-"""Writes down what each test showed: its rows, its store, its outcome. checks/conformance.py reads it."""
+"""Writes down what each test showed: its rows, its store, its outcome, its part of the whole. checks/conformance.py reads it."""
 
 import json
 import os
 
 import pytest
+from plugins.samples import RUNNING
 
 OUTCOMES = ".build/conformance.json"
 
@@ -13,6 +14,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         rows = [row for marker in item.iter_markers("req") for row in marker.args]
         item.user_properties += [("rows", rows), ("store", store_of(item))]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    RUNNING[:] = [item]
 
 
 def store_of(item: pytest.Item) -> str:
@@ -39,8 +44,11 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "setup":
             self.tests.pop(report.nodeid, None)
-        seen = self.tests.setdefault(report.nodeid, {**dict(report.user_properties), "outcome": "passed"})
+        known = {name: value for name, value in report.user_properties if name in {"rows", "store"}}
+        seen = self.tests.setdefault(report.nodeid, {**known, "outcome": "passed"})
         self.seconds[report.nodeid] = round(self.seconds.get(report.nodeid, 0.0) + report.duration, 2)
+        samples = [value for name, value in report.user_properties if name == "sample"]
+        seen |= {"samples": samples} if samples else {}
         if report.outcome == "failed" or (report.outcome == "skipped" and seen["outcome"] == "passed"):
             seen["outcome"] = report.outcome
 

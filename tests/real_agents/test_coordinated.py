@@ -44,6 +44,50 @@ def test_a_full_context_is_handed_off_and_the_successor_finishes_and_is_merged(s
         until(lambda: not fleet.agents.list(), lambda: str(fleet.agents.list()))
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.req("HAND-5", "HAND-7")
+def test_handoffs_that_bring_nothing_end_under_needs_you(stage):
+    with open(f"{stage.scene.home}/config.toml", "a", encoding="utf-8") as file:
+        file.write("[handoff]\nwithout_progress = 1\n")
+    full = {"tokens": 550_000}
+    stage.play({"run": "true"} | full, SAY | {"hold": threading.Event()} | full)
+    stage.full_screen("t", "full")
+    stage.program("coord", "start", "-p", PROJECT).ok()
+    until(lambda: stage.task("t")["status"] == "blocked", lambda: str(stage.task("t")))
+    with stage.scene.fleet() as fleet:
+        tried = [entry.dispatch for entry in fleet.coord.handoffs(PROJECT)]
+        assert [entry.fruitless for entry in fleet.coord.handoffs(PROJECT)] == [1, 2]
+        assert [each.kind for each in fleet.agents.list()] == ["coord"]
+    assert f"2 handoffs in a row brought no commit, artifact or changed plan (agents {', '.join(tried)}" in str(
+        stage.task("t")["reason"]
+    )
+    (need,) = stage.program("status", "--json").ok().json["needs_you"]
+    assert (need["kind"], need["slug"]) == ("handoffs", "t")
+    stage.program("coord", "stop", "-p", PROJECT).ok()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.req("LIMIT-1", "ENG-7")
+def test_after_a_repaired_login_one_continues_first_and_then_the_other(stage, heard):
+    stage.prefer({"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}})  # else it tries ten times by itself
+    stage.play({"error": 401, "headers": {"x-should-retry": "false"}})
+    idents = [stage.full_screen(slug, "full") for slug in ("t", "u")]
+    for ident in idents:
+        stage.until_state(ident, "login")
+    (hold,) = stage.program("status", "--json").ok().json["holds"]
+    assert (hold["engine"], hold["kind"]) == ("claude", "login")
+    stage.program("coord", "start", "-p", PROJECT).ok()
+    before = len(heard)
+    stage.play(REPORT, SAY)
+    lifted = stage.program("limits", "lift", "claude", "--json").ok().json
+    assert (len(lifted["continued"]), len(lifted["waiting"]), lifted["unattended"]) == (1, 1, [])
+    assert {*lifted["continued"], *lifted["waiting"]} == set(idents)
+    for slug, ident in zip(("t", "u"), idents, strict=True):
+        until(lambda: stage.standing(slug) != "in_progress", lambda: stage.screen(ident))  # noqa: B023
+    assert len(heard) > before
+    stage.program("coord", "stop", "-p", PROJECT).ok()
+
+
 def ticks(stage) -> int:
     """How many ticks the coordinator has done."""
     with stage.scene.fleet() as fleet:

@@ -1,4 +1,4 @@
-"""`fleet engine check` with the real programs: what their sandboxes and permissions let through, proven from inside."""
+"""What the sandboxes and permissions of the real programs let through: by `fleet engine check`, and with allowed commands."""
 
 import json
 import os
@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 from cli.commandline import FLEET
-from real_agents.staging.stage import BIN, needs
+from real_agents.staging.others import OTHERS, Others
+from real_agents.staging.stage import BIN, needs, until
 
 from fleet.engines.reader import BUILT_IN
+from fleet.model.agents.allow import Allowed
 from fleet.testing.engine_trial import clear
+from fleet.testing.scene import PROJECT
+from fleet.verbs.projects import allow
 
 
 @pytest.fixture
@@ -88,3 +92,38 @@ def test_codex_could_not_call_fleet_if_its_home_were_not_opened(trial, home):
     found = trial(without(home, ', "--add-dir={fleet_home}"'), "allowlist")
     arrived = {name: found[name] for name in ("committed", "logged", "reported")}
     assert (found["verdict"], arrived) == ("broken", {"committed": True, "logged": False, "reported": False})
+
+
+# allowed commands ---------------------------------------------------------------------------------------------------------
+COMMANDS = [
+    'git add . && git commit --quiet --allow-empty --message "Add out"',
+    'fleet log "half way"',
+    "mkdir -p one",
+    "touch one/a",
+    "mkdir -p two",
+    "fleet done",
+]
+REACHED = {"asks", "reported done", "stopped, no report", "exited"}
+
+
+@pytest.fixture(params=OTHERS)
+def others(request, monkeypatch):
+    needs(request.param)
+    made = Others(monkeypatch, request.param, COMMANDS)
+    yield made
+    made.close()
+
+
+@pytest.mark.req("ASK-1", "ENG-5")
+def test_what_is_allowed_is_not_asked_for_and_everything_else_is(others):
+    with others.scene.fleet() as fleet:
+        allow.remember(fleet.context, PROJECT, Allowed(exact=("mkdir -p one",), prefixes=("touch",)))
+    ident = others.starts("t", "ask")
+    until(lambda: others.agent(ident).get("state") in REACHED, lambda: others.screen(ident))
+    assert others.agent(ident)["state"] == "asks", others.screen(ident)
+    until(lambda: "mkdir -p two" in others.screen(ident), lambda: others.screen(ident))
+    tree = others.worktree("t")
+    assert (tree / "one" / "a").exists()
+    assert not (tree / "two").exists()
+    assert others.scene.git("log", "--format=%s", "fleet/main..worker/t") == "Add out"
+    assert any("half way" in entry.message for entry in others.task("t")["log"])

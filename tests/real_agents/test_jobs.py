@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from real_agents.staging.stage import until
 
 from fleet.testing.scene import PROJECT
 
@@ -44,3 +45,22 @@ def test_an_agent_step_that_is_refused_its_tool_has_failed(stage):
     assert (said.code, end["items"]["dead"]) == (1, 1), said
     assert "it made no commit" in stage.program("job", "dlq", "list", end["id"]).out
     assert stage.program("job", "dlq", "drop", end["id"], "--all").code == 0
+
+
+@pytest.mark.req("JOB-6", "LIMIT-1")
+def test_a_job_that_reaches_a_limit_waits_says_until_when_and_goes_on_when_it_is_lifted(stage):
+    stage.prefer({"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}})
+    stage.play({"error": 429, "headers": {"x-should-retry": "false"}})
+    path = Path(stage.scene.root, "job.yml")
+    path.write_text(JOB.format(autonomy="full"))
+    running = stage.program.start("job", "run", str(path), "-p", PROJECT, "--json")
+    said = stage.program
+    until(lambda: said("job", "list", "--json").json, lambda: str(running.poll()))
+    (job,) = said("job", "list", "--json").ok().json
+    until(lambda: said("job", "show", job["id"], "--json").json["waits"], lambda: str(said("job", "logs", job["id"])))
+    assert "claude is held back until " in said("job", "show", job["id"]).ok().out
+    assert said("job", "show", job["id"], "--json").json["items"]["dead"] == 0, "no item fails for it"
+    stage.play(WRITE, {"say": "Done."})
+    said("limits", "lift", "claude").ok()
+    until(lambda: running.poll() is not None, lambda: str(said("job", "show", job["id"])))
+    assert said("job", "show", job["id"], "--json").json["items"]["done"] == 1

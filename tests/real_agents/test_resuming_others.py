@@ -10,7 +10,7 @@ import pytest
 from real_agents.staging.others import OTHERS, Others
 from real_agents.staging.stage import needs, until
 
-# At full the hooks of Codex would tell its conversation.
+# At allowlist the sandbox of Codex is there too.
 FREEDOM = {"codex": "allowlist", "gemini": "full", "opencode": "full"}
 # Its result is in the conversation alone: no prompt has it.
 FIRST = "echo remembered-$FLEET_TASK | tr a-z A-Z"

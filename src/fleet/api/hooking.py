@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.agents.dialect import Dialect
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
@@ -115,6 +116,7 @@ class Hooking:
             payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
+            rules=os.environ.get(ALLOWED_VARIABLE, ""),
             home=self.home,
             funnel=self.funnel,
         )

@@ -5,6 +5,8 @@ An engine's file has a table [hooks]:
     words       command-line words that name the settings file; they replace {hooks}, and {settings} is the file's path
     each        command-line words for each event instead of a file, with {event}, {command} (quoted) and {limit}
     env         variables that name the settings file instead
+    trust       command-line words that let the engine run the hooks of `each`, and no other, without asking a person;
+                {hashes} is a TOML table with the hash that the engine makes of each, under `trust_key` with its {event}
     at          the autonomies at which hooks are given; all when it is missing
     events      each event of the engine and what it means
     later       events that need no answer: the engine does not wait for their hooks
@@ -23,7 +25,9 @@ An engine's file has a table [hooks]:
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -51,6 +55,8 @@ class Hooks:
 
     words: tuple[str, ...] = ()
     each: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()
+    trust_key: str = ""
     at: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
     events: dict[str, str] = field(default_factory=dict)
@@ -74,9 +80,10 @@ TABLE = Table(
     "[hooks]",
     {
         **dict.fromkeys(
-            ("words", "each", "at", "later", "wakes", "own_status"), Key(ListOf(ANYTHING, expects="a list of words"))
+            ("words", "each", "trust", "at", "later", "wakes", "own_status"),
+            Key(ListOf(ANYTHING, expects="a list of words")),
         ),
-        **dict.fromkeys(("matcher", "asking", "shell", "install"), Key(TEXT)),
+        **dict.fromkeys(("matcher", "asking", "shell", "install", "trust_key"), Key(TEXT)),
         **dict.fromkeys(("wait", "unit"), Key(Kind("a whole number", lambda value: type(value) is int))),
         **dict.fromkeys(("env", "also"), Key(TableOf(ANYTHING))),
         "status": Key(FLAG),
@@ -95,14 +102,26 @@ def hooks_of(engine: Engine) -> Hooks:
 
 
 def words_of_events(engine: Engine, fleet: str) -> list[str]:
-    """Return the command-line words that the engine needs for each of its hook events."""
+    """Return the command-line words that the engine needs for each of its hook events, and those that let it run them."""
     hooks = hooks_of(engine)
+    hashes = "{" + ",".join(_trusted_hash(engine, event, fleet) for event in hooks.events) + "}"
     facts = [(event, json.dumps(command(engine, event, fleet)), str(limit(hooks, event))) for event in hooks.events]
-    return [
+    each = [
         word.replace("{event}", event).replace("{limit}", seconds).replace("{command}", quoted)
         for event, quoted, seconds in facts
         for word in hooks.each
     ]
+    return [*each, *(word.replace("{hashes}", hashes) for word in hooks.trust)]
+
+
+def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
+    """Return the key of a hook and its hash, as Codex makes it: of the hook as JSON with sorted keys."""
+    hooks = hooks_of(engine)
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+    hook = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event), "async": False}
+    text = json.dumps({"event_name": name, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    key = hooks.trust_key.replace("{event}", name)
+    return f'{json.dumps(key)}={{trusted_hash="sha256:{hashlib.sha256(text.encode()).hexdigest()}"}}'
 
 
 def states_without_hook(engine: Engine) -> frozenset[str]:

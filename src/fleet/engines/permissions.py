@@ -1,6 +1,7 @@
 """Translate allowed commands into the permission settings of an engine: words of its command line, or a variable.
 
 An engine's file says how: `allow` are the words for the beginning of a command, `allow_exactly` those for one command.
+An engine with a hook event that means `permits` asks `fleet hook`, which knows the commands from the variable FLEET_ALLOWED.
 An engine that takes a JSON document in a variable has the table [permissions]:
 
     variable    the variable; its document is the one in [env]
@@ -8,14 +9,22 @@ An engine that takes a JSON document in a variable has the table [permissions]:
     prefix      the patterns for the beginning of a command
     exactly     the patterns for one command
     value       the value of each pattern
+
+An engine that reads its rules from a file has the table [rules]:
+
+    variable    the variable that names the file
+    prefix      the text of the rule for the beginning of a command, with {command}
+    exactly     the text of the rule for one command, with {pattern}: a regular expression for it
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.text.documents.kinds import SOME_WORDS, TEXT, Key
 from fleet.model.text.documents.tables import Table
 
@@ -39,6 +48,16 @@ class Permissions:
     value: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The table [rules] of an engine's file."""
+
+    variable: str
+    prefix: str
+    exactly: str
+
+
+RULES = Table("[rules]", dict.fromkeys(("variable", "prefix", "exactly"), Key(TEXT, required=True)))
 TABLE = Table(
     "[permissions]",
     {
@@ -56,6 +75,8 @@ def words(engine: Engine, allowed: Allowed) -> list[str]:
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
     """Return the variable that lets the engine run these commands without a question; none for an engine without it."""
     table = engine.permissions
+    if engine.hooks is not None and "permits" in engine.hooks.events.values():
+        return {ALLOWED_VARIABLE: json.dumps({"exact": allowed.exact, "prefixes": allowed.prefixes})}
     if table is None:
         return {}
     document = json.loads(engine.env.get(table.variable, "{}"))
@@ -67,6 +88,12 @@ def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
     # The last pattern that fits a command counts, so the rule for all others stands first.
     place[last] = {_REST: place.get(last, "ask"), **dict.fromkeys(patterns, table.value)}
     return {table.variable: json.dumps(document)}
+
+
+def rules_text(rules: Rules, allowed: Allowed) -> str:
+    """Return the text of the file that lets an engine run these commands without a question."""
+    prefixes = [rules.prefix.replace("{command}", command) for command in allowed.prefixes]
+    return "".join([*prefixes, *(rules.exactly.replace("{pattern}", re.escape(command)) for command in allowed.exact)])
 
 
 def _each(words: Iterable[str], commands: Iterable[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
 import sys
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from fleet.engines.hooks import Hooks
 from fleet.engines.kept import conversations, usage
 from fleet.engines.kept.conversations import Kept
 from fleet.engines.kept.usage import Usage
-from fleet.engines.permissions import Permissions
+from fleet.engines.permissions import Permissions, Rules
 from fleet.engines.status_file import StatusFile
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
@@ -124,6 +123,7 @@ class Engine:
     # The same for one command without anything after it; and the variable that takes such commands instead.
     allow_exactly: tuple[str, ...] = ()
     permissions: Permissions | None = None
+    rules: Rules | None = None
     before: tuple[Before, ...] = ()
     screen: tuple[Rule, ...] = ()
     hooks: Hooks | None = None
@@ -196,6 +196,7 @@ TABLE = Table(
         "kept": Key(conversations.TABLE),
         "hooks": Key(hooks.TABLE),
         "permissions": Key(permissions.TABLE),
+        "rules": Key(permissions.RULES),
         "status_file": Key(status_file.TABLE),
         "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
@@ -235,6 +236,8 @@ def engine(home: str, name: str) -> Engine:
         if path.exists():
             return read(path)
     known = sorted({path.stem for folder in (Path(home, paths.ENGINES), BUILT_IN) for path in folder.glob("*.toml")})
+    import difflib  # noqa: PLC0415 - only for the message
+
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else f" (there are {', '.join(known)})"
     raise errors.Absent(what=f"engine {name!r}{hint}")
@@ -315,6 +318,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
     "permissions": partial(_table_to_value, Permissions),
+    "rules": partial(_table_to_value, Rules),
     "status_file": partial(_table_to_value, StatusFile),
     "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),

@@ -189,7 +189,8 @@ def _text_message(text: str) -> Body:
 def _response(item: Body) -> Iterator[Body]:
     """Yield the events of one answer in OpenAI's interface."""
     ident = f"resp_{uuid.uuid4().hex}"
-    usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
+    details = {"input_tokens_details": {"cached_tokens": 400}, "output_tokens_details": {"reasoning_tokens": 5}}
+    usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020, **details}
     yield {"type": "response.created", "response": {"id": ident}}
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
     yield {"type": "response.completed", "response": {"id": ident, "output": [item], "usage": usage}}
@@ -211,7 +212,13 @@ def contents(body: Body, commands: Sequence[str]) -> Answer:
 def _content(part: Body) -> Body:
     """Return one answer in Google's interface."""
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
-    return {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 1000, "totalTokenCount": 1020}}
+    counted = {
+        "promptTokenCount": 1000,
+        "cachedContentTokenCount": 400,
+        "candidatesTokenCount": 15,
+        "thoughtsTokenCount": 5,
+    }
+    return {"candidates": [candidate], "usageMetadata": {**counted, "totalTokenCount": 1020}}
 
 
 DIALECTS: dict[str, Callable[[Body, Sequence[str]], Answer]] = {

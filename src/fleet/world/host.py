@@ -53,10 +53,11 @@ class Host:
 
 def _first_line(path: str) -> str:
     try:
-        with open(path, encoding="ascii") as file:
-            return file.readline().strip()
-    except (OSError, ValueError):  # ValueError: it is not ASCII
+        with open(path, encoding="utf-8") as file:
+            line = file.readline().strip()
+    except (OSError, ValueError):  # ValueError: it is not UTF-8
         return ""
+    return line if line.isascii() else ""
 
 
 def _boot_of_macos() -> str:

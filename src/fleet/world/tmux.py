@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -250,7 +249,7 @@ class Tmux:
 
     def _shown(self, numbers: Sequence[int]) -> list[str] | None:
         """Return the screens that tmux shows before the first pane that is gone; None when the server does not answer."""
-        mark = f"screen {secrets.token_hex(8)}"
+        mark = f"screen {os.urandom(8).hex()}"
         words = ["display-message", "-p", mark]
         for number in numbers:
             words += [";", "capture-pane", "-p", "-J", "-t", f"%{number}", ";", "display-message", "-p", mark]
@@ -259,7 +258,7 @@ class Tmux:
 
     def paste(self, pane: Pane, text: str) -> bool:
         """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one."""
-        name = f"fleet-{secrets.token_hex(4)}"
+        name = f"fleet-{os.urandom(4).hex()}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
         if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
             return False

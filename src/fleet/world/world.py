@@ -82,7 +82,7 @@ class World:
         """Commands of jobs."""
         from fleet.world.process.children import Children
 
-        return Children(self.funnel)
+        return Children(self.funnel, self.home)
 
     @made_once
     def processes(self) -> Processes:

@@ -80,6 +80,22 @@ def test_since_a_moment_means_from_then_on(busy):
     assert busy("ops", "--json", "--since", third["at"]).ok().objects == later
 
 
+@pytest.mark.req("LOG-3")
+@pytest.mark.parametrize("words", [(), ("--task", "a"), ("--dispatch", "0a1b2c3d")], ids=["all", "task", "dispatch"])
+def test_the_limit_counts_only_what_lies_in_the_time_that_is_asked_for(either, monkeypatch, words):
+    """What came later fills no place of the list, nor does what others did."""
+    hours = iter(range(1, 20))
+    monkeypatch.setattr(Clock, "now", lambda _clock: (1_000_000 + next(hours)) * 3_600_000)
+    either.add("a")
+    either("task", "claim", "a", env=AGENT).ok()
+    for message in ("one", "two", "three"):
+        either("log", message, env=AGENT).ok()
+    listed = either("ops", "--json", *words).ok().objects
+    [second] = [each for each in listed if each["what"].get("message") == "two"]
+    assert either("ops", "--json", "--limit", "1", "--until", second["at"], *words).ok().objects == [second]
+    assert either("ops", "--json", "--limit", "1", "--actor", "0a1b2c3d", *words).ok().objects == listed[-1:]
+
+
 def test_operations_are_told_in_a_line_each(fleet):
     fleet.add("a", "--as", "bob")
     fleet("task", "log", "a", "half\nof it", "--as", "bob").ok()
@@ -89,16 +105,16 @@ def test_operations_are_told_in_a_line_each(fleet):
 
 
 @pytest.mark.req("LOG-3")
-def test_the_limit_holds_for_archived_operations_too(fleet):
+def test_the_limit_holds_for_archived_operations_too(either):
     for slug in ("a", "b", "c"):
-        fleet.add(slug)
-    fleet("maintenance", "rotate-operations", "--older-than", "0s").ok()
-    everything = fleet("ops", "--json", "--archived").ok().objects
+        either.add(slug)
+    either("maintenance", "rotate-operations", "--older-than", "0s").ok()
+    everything = either("ops", "--json", "--archived").ok().objects
     assert [each["seq"] for each in everything] == list(range(1, len(everything) + 1))
-    assert fleet("ops", "--json", "--archived", "--limit", "2").ok().objects == everything[-2:]
+    assert either("ops", "--json", "--archived", "--limit", "2").ok().objects == everything[-2:]
 
 
-@pytest.mark.req("GRAPH-12")
+@pytest.mark.req("GRAPH-12", "LOG-1")
 def test_watch_begins_where_it_is_told_and_ends_after_so_many(busy):
     seen = busy("task", "watch", "--after", "0", "--limit", "4", "--json").ok().objects
     assert [each["seq"] for each in seen] == [1, 2, 3, 4]

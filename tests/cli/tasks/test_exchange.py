@@ -100,22 +100,22 @@ def test_any_graph_goes_out_as_it_came_in(graph, either, tmp_path):
 
 
 @pytest.mark.req("GRAPH-11")
-def test_a_task_as_old_as_the_epoch_keeps_its_times(fleet):
+def test_a_task_as_old_as_the_epoch_keeps_its_times(either):
     node = {"slug": "a", "title": "A", "status": "done", **dict.fromkeys(TIMES, "1970-01-01T00:00:00.000Z")}
-    fleet("task", "import", "-", stdin=json.dumps(node).encode()).ok()
-    assert {fleet.show("a")[name] for name in TIMES} == {"1970-01-01T00:00:00.000Z"}
+    either("task", "import", "-", stdin=json.dumps(node).encode()).ok()
+    assert {either.show("a")[name] for name in TIMES} == {"1970-01-01T00:00:00.000Z"}
 
 
 @pytest.mark.req("GRAPH-11")
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_a_time_that_another_tool_uses_for_never_is_refused_or_goes_out_as_it_came_in(at, fleet, tmp_path):
+def test_a_time_that_another_tool_uses_for_never_is_refused_or_goes_out_as_it_came_in(at, either, tmp_path):
     """Go writes 0001-01-01 for a time that was never set."""
     node = {"id": "bd-1", "title": "A", "priority": 2, "created_at": at, "updated_at": at}
-    answer = fleet("task", "import", "-", stdin=json.dumps(node).encode())
+    answer = either("task", "import", "-", stdin=json.dumps(node).encode())
     assert answer.code == 0 or answer.refused(14, "line 1")
-    other = second_project(fleet, tmp_path, "other")
-    exported = fleet("task", "export").ok().out
-    fleet("task", "import", "-", "-p", other, stdin=exported.encode()).ok()
+    other = second_project(either, tmp_path, "other")
+    exported = either("task", "export").ok().out
+    either("task", "import", "-", "-p", other, stdin=exported.encode()).ok()
 
 
 @pytest.mark.req("GRAPH-11")

@@ -91,9 +91,9 @@ def test_a_cycle_is_named_with_a_line_of_it(project):
 
 
 @pytest.mark.req("GRAPH-11")
-def test_all_findings_are_told_at_once_up_to_twenty(fleet):
+def test_all_findings_are_told_at_once_up_to_twenty(either):
     lines = b"\n".join(b'{"slug": "a%d"}' % number for number in range(25))
-    answer = fleet("task", "import", "-", stdin=lines).refused(
+    answer = either("task", "import", "-", stdin=lines).refused(
         14, "line 1: title is missing", "line 20: ", "and 5 more"
     )
     assert "line 21:" not in answer.err
@@ -108,12 +108,12 @@ def test_findings_are_a_list_for_programs(fleet):
 
 @pytest.mark.req("GRAPH-11")
 @pytest.mark.parametrize("line", ODD, ids=lambda line: line.decode())
-def test_an_odd_line_of_another_tool_is_a_finding_or_is_understood(line, fleet):
-    before = fleet.everything()
-    answer = fleet("task", "import", "-", stdin=GOOD + b"\n" + line + b"\n")
+def test_an_odd_line_of_another_tool_is_a_finding_or_is_understood(line, either):
+    before = either.everything()
+    answer = either("task", "import", "-", stdin=GOOD + b"\n" + line + b"\n")
     if answer.code != 0:
         answer.refused(14, "line 2: ")
-        assert fleet.everything() == before
+        assert either.everything() == before
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ def test_another_time_under_the_same_key_is_refused(either):
 
 
 @pytest.mark.req("STORE-16")
-def test_what_is_emptied_is_known_again_by_every_process(fleet, program):
-    fleet.add("a", "--verify", "true")
+def test_what_is_emptied_is_known_again_by_every_process(either, program):
+    either.add("a", "--verify", "true")
     words = ("task", "edit", "a", "--verify", "none", "--engine", "none", "--not-before", "none", "--key", "same")
     assert {program(*words, env={"PYTHONHASHSEED": seed}).ok().out for seed in "0123"} == {"changed web/a\n"}
 

@@ -121,6 +121,7 @@ def test_rotation_beside_appenders_loses_and_doubles_nothing(fleet, home):
     assert sum(each.why == "log on p/t" for each in logged) == 120
 
 
+@pytest.mark.req("LOG-2")
 def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
     fleet.tasks.add(project="p", title="T", slug="t")
     for number in range(5):
@@ -145,6 +146,7 @@ def test_a_rotation_killed_between_file_and_rows_is_finished_by_the_next(fleet):
         fleet.operations.rotate(older_than="0s")
     fleet.funnel.watcher = None
     count = fleet.store.read(q.count_operations).n
+    fleet.tasks.log(project="p", slug="t", message="one more, so that the next file is another one")
     fleet.operations.rotate(older_than="0s")
     seen = [each.seq for each in fleet.operations.with_archived(Which(), limit=1 << 40)]
     assert count > 5

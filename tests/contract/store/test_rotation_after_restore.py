@@ -8,6 +8,7 @@ from fleet.store import queries as q
 from fleet.store.row import Query
 from fleet.store.transaction import Change
 from fleet.verbs.homes.rotate import archived_operations
+from fleet.verbs.views.operations import Which
 
 EMPTY = Query("empty", *["DELETE FROM operations"] * 2)
 
@@ -43,6 +44,7 @@ def everything(fleet, time_passes):
     return whole
 
 
+@pytest.mark.req("LOG-2")
 @pytest.mark.parametrize("kept", [1, 3])
 def test_a_file_with_the_numbers_of_other_operations_is_named_and_none_of_them_is_forgotten(fleet, everything, kept):
     restore(fleet, everything[:kept])
@@ -51,6 +53,7 @@ def test_a_file_with_the_numbers_of_other_operations_is_named_and_none_of_them_i
     assert "restore" in [each["why"] for each in operations(fleet)]
 
 
+@pytest.mark.req("LOG-2")
 def test_operations_that_are_in_a_file_already_are_forgotten_and_not_written_twice(fleet, everything):
     restore(fleet, everything)
     rotated(fleet)
@@ -64,3 +67,20 @@ def test_a_message_with_a_line_separator_can_be_read_from_the_archive(fleet, tim
     whole = operations(fleet)
     rotated(fleet)
     assert [row.why for row in archived_operations(fleet.files)] == [row["why"] for row in whole]
+
+
+@pytest.mark.req("LOG-3")
+def test_archived_operations_are_filtered_like_the_others(fleet, time_passes):
+    for slug in "abc":
+        fleet.tasks.add(project="p", title=slug, slug=slug)
+    whole = operations(fleet)
+    rotated(fleet)
+    second, third = (row["at"] for row in whole[-3:-1])
+
+    def listed(**which):
+        return [each.why for each in fleet.operations.with_archived(Which(**which), limit=100)]
+
+    assert listed(since=second, before=third) == ["add p/a", "add p/b"]
+    assert listed(slug="a", project="p") == ["add p/a"]
+    assert listed(actor="nobody") == []
+    assert listed(until=1) == [whole[0]["why"]]

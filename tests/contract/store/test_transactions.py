@@ -1,15 +1,18 @@
 """What a transaction promises, in both stores."""
 
+import signal
 import threading
+from pathlib import Path
 
 import pytest
 
 from fleet.errors.absent import NoSuchTask
 from fleet.errors.refused import KeyReused
-from fleet.errors.store import EffectInTransaction, InvariantBroken
+from fleet.errors.store import EffectInTransaction, InvariantBroken, WriteFailed
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.world.files.files import Files
+from fleet.world.forge import Own
 from fleet.world.git.git import Git
 from fleet.world.machine import Machine
 from fleet.world.process.programs import Programs
@@ -96,21 +99,28 @@ def test_a_verb_under_one_key_is_applied_once_by_two_fleets(open_fleet, fleet, t
     assert len(fleet.tasks.show(project="p", slug="t").log) == 1
 
 
+def forge_of(fleet) -> Own:
+    return Own(Programs(fleet.funnel), "/", "", "true")
+
+
+EFFECTS = {
+    "git": lambda fleet: Git(Programs(fleet.funnel)).branches("/", "main"),
+    "a file": lambda fleet: Files(fleet.home, fleet.funnel).publish("x/y", b""),
+    "a program": lambda fleet: Machine(fleet.funnel).version("git", "--version"),
+    "a signal": lambda fleet: fleet.world.processes.signal(fleet.world.processes.me(), signal.SIGCONT),
+    "tmux": lambda fleet: fleet.world.tmux.listing(),
+    "the network": lambda fleet: forge_of(fleet).state("https://forge/1"),
+    "another transaction": lambda fleet: fleet.tasks.log(project="p", slug="t", message="nested"),
+}
+
+
 @pytest.mark.req("STORE-14")
-@pytest.mark.parametrize(
-    "effect",
-    [
-        lambda fleet: Git(Programs(fleet.funnel)).branches("/", "main"),
-        lambda fleet: Files(fleet.home, fleet.funnel).publish("x/y", b""),
-        lambda fleet: Machine(fleet.funnel).version("git", "--version"),
-        lambda fleet: fleet.tasks.log(project="p", slug="t", message="nested"),
-    ],
-    ids=["git", "files", "programs", "another transaction"],
-)
-def test_the_outside_refuses_to_act_while_a_transaction_is_open(fleet, store, task, effect):
-    with pytest.raises(EffectInTransaction) as caught:
-        store.transact("tag it", lambda _tx: effect(fleet), call("k1"))
-    assert "'tag it'" in str(caught.value)
+def test_the_outside_refuses_to_act_while_a_transaction_is_open(fleet, store, task):
+    for name, effect in EFFECTS.items():
+        with pytest.raises(EffectInTransaction) as caught:
+            store.transact(f"try {name}", lambda _tx, effect=effect: effect(fleet), call(name.replace(" ", "-")))
+        assert f"'try {name}'" in str(caught.value)
+    assert not Path(fleet.home, "x").exists()
 
 
 @pytest.mark.req("STORE-14")
@@ -118,6 +128,22 @@ def test_the_outside_acts_again_when_the_transaction_is_over(fleet, store, task)
     store.transact("tag it", lambda tx: add_tag(tx, "a"), call("k1"))
     fleet.files.publish("x/y", b"z")
     assert fleet.files.read("x/y") == b"z"
+
+
+@pytest.mark.req("STORE-10", "GRAPH-5")
+def test_a_store_that_became_read_only_is_an_error_and_keeps_what_it_had(
+    open_fleet, fleet, store, store_url_kind, task
+):
+    read_only = {"sqlite": "PRAGMA query_only = ON", "postgres": b"SET default_transaction_read_only = on"}
+    store._db.execute(read_only[store_url_kind])
+    before = operations(store)
+    with pytest.raises(WriteFailed) as caught:
+        store.transact("tag it", lambda tx: add_tag(tx, "a"), call("k1"))
+    assert "read-only" in str(caught.value)
+    other = open_fleet("other")
+    assert (tags(other), operations(other.store)) == ([], before)
+    other.store.transact("tag it", lambda tx: add_tag(tx, "b"), call("k2"))
+    assert tags(fleet) == ["b"], "whoever could not write has let go of the lock"
 
 
 def test_a_broken_constraint_says_which_and_changes_nothing(store, task):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from contract.tasks.walking import Walk, every_scenario, some_scenario
+from plugins.samples import sampled
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli import entry
@@ -15,6 +16,7 @@ SEED = os.environ.get("FLEET_WALK_SEED") or str(random.randrange(1_000_000))
 WHOLE = bool(os.environ.get("FLEET_EVERY_STATE"))
 SOME = 8
 SCENARIOS = list(every_scenario()) if WHOLE else []
+ALL = sum(1 for _ in every_scenario())
 
 
 @pytest.fixture
@@ -42,3 +44,4 @@ def test_the_named_step_of_any_state_leads_on(walk, number):
     walk.reach(scenario)
     walk.try_other(scenario.other)
     walk.follow()
+    sampled("states of a task", ran=1, of=ALL)

@@ -346,3 +346,35 @@ def test_the_tables_speak_only_of_states_and_events_that_exist():
     ):
         assert {state for state, _ in steps} | set(steps.values()) <= set(states)
         assert {event for _, event in steps} == set(events)
+
+
+@pytest.mark.req("STORE-4", "STORE-5", "STORE-6")
+def test_the_tables_have_the_steps_that_the_requirements_name_and_no_others():
+    def moves(table, *left_out: str) -> set[tuple[str, str]]:
+        return {(state, after) for (state, event), after in table.items() if after != state and event not in left_out}
+
+    assert moves(dispatches.EXEC_STEPS) == {
+        ("pending", "in_flight"),
+        ("pending", "failed"),
+        ("in_flight", "done"),
+        ("in_flight", "blocked"),
+        ("in_flight", "failed"),
+    }
+    trouble = set(itertools.product(("pending", "partial", "blocked"), dispatches.RECL_STATES))
+    assert moves(dispatches.RECL_STEPS) == {pair for pair in trouble if pair[0] != pair[1]}, "complete is the end"
+    assert moves(claim_steps.STEPS, "given_up") == {
+        ("allocating", "live"),
+        ("allocating", "failed_alloc"),
+        ("failed_alloc", "live"),  # made after its maker had stopped waiting
+        ("failed_alloc", "released"),
+        ("live", "releasing"),
+        ("live", "released"),
+        ("releasing", "released"),
+        ("releasing", "releasing_blocked"),
+        ("releasing", "live"),
+        ("releasing_blocked", "releasing"),
+        ("releasing_blocked", "released"),
+        ("releasing_blocked", "live"),
+    }
+    given_up = {state: after for (state, event), after in claim_steps.STEPS.items() if event == "given_up"}
+    assert given_up == {state: "released" for state in claim_steps.STATES if state != "released"}

@@ -34,6 +34,13 @@ def scene(either):
     return either
 
 
+@pytest.mark.req("CLAIMS-2")
+def test_the_whole_of_standard_input_is_the_prompt(scene):
+    given = "  the first line\n\nthe last, with an é\n\n"
+    _code, answer = ask(scene, "acquire-prompt", A, *OWNER, given=given)
+    assert Path(answer["path"]).read_bytes() == given.encode()
+
+
 @pytest.mark.req("CLAIMS-1")
 def test_the_four_are_hidden_from_help(scene):
     env = {**os.environ, "FLEET_HOME": scene.home}

@@ -2,13 +2,16 @@
 
 import json
 import os
+import tempfile
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from real_agents.staging.stage import BIN, FOREIGN, PATIENCE, SURROUNDINGS, Stage
 
 from fleet.engines.reader import BUILT_IN, read
+from fleet.testing import scene
 from fleet.testing.stub_model import StubModel
 
 OTHERS = ("codex", "gemini", "opencode")
@@ -18,6 +21,7 @@ _KEEPS = {
     "gemini": (".gemini/tmp/*/chats/*.jsonl", b"functionResponse"),
     "opencode": (".local/share/opencode/opencode.db*", b""),
 }
+_PRIVATE = BIN.parents[2] / "scenes"
 _THEIRS = ("CODEX", "GEMINI", "GOOGLE_", "OPENAI_", "OPENCODE")
 
 
@@ -39,6 +43,12 @@ class Listening(StubModel):
         return super()._answer(body)
 
 
+def _private_folder(**given: str) -> str:
+    """Make the scene's folder where nobody else can write: Gemini CLI reads no settings below /tmp."""
+    _PRIVATE.mkdir(mode=0o700, exist_ok=True)
+    return tempfile.mkdtemp(**given | {"dir": str(_PRIVATE)})
+
+
 class Others(Stage):
     """The stage, for one engine; the stub of its model does these commands."""
 
@@ -48,6 +58,7 @@ class Others(Stage):
         self._check = self.engine.check
         self.model = Listening(self._check.dialect, commands)
         self.model.__enter__()
+        monkeypatch.setattr(scene, "tempfile", SimpleNamespace(mkdtemp=_private_folder))
         super().__init__(monkeypatch)
 
     def _surround(self, monkeypatch: pytest.MonkeyPatch) -> None:

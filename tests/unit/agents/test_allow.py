@@ -1,6 +1,8 @@
 """Allowed commands: what becomes a rule, what fits one, and how engines are told."""
 
 import json
+import re
+import tomllib
 
 import pytest
 
@@ -8,9 +10,10 @@ from fleet.engines import permissions
 from fleet.engines.command import Filling, words
 from fleet.engines.reader import BUILT_IN, read
 from fleet.errors.families import BadInput
-from fleet.model.agents.allow import Allowed, is_rule, new_rule
+from fleet.model.agents.allow import ALLOWED_VARIABLE, Allowed, is_rule, new_rule
 from fleet.model.settings.table import SettingValue, merged
 from fleet.model.settings.trust import settings_in_force
+from fleet.world.home import allowed
 
 COMPOUND = (
     "make docs && rm -rf /",
@@ -109,3 +112,72 @@ def test_a_repository_frees_nothing_more_before_a_person_trusts_it_and_takes_awa
 def test_a_program_that_runs_any_other_is_no_rule_under_another_name(command):
     assert not is_rule(command)
     assert is_rule("npm run ci=1")
+
+
+LINES = Allowed(prefixes=("git commit", "git add", "fleet log"), exact=("make docs",))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git commit -m 'a $b `c` d'",
+        'git add . && git commit --message "two\nlines; rm -rf /"',
+        "fleet log 'half way' ; make docs",
+        "make  docs | git add a||git add b",
+    ],
+)
+def test_a_line_is_permitted_when_each_of_its_commands_is(line):
+    assert LINES.permits_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(each for each in COMPOUND if each != "make 'docs'"),
+        "",
+        "git add . && make",
+        "git add . && rm -rf /",
+        "git add .; ",
+        "&& git add .",
+        "git add . & rm -rf /",
+        "git add .\nrm -rf /",
+        'git commit -m "$(rm -rf /)"',
+        'git commit -m "`rm`"',
+        'git commit -m "a\\" && rm',
+        "git commit -m 'open",
+        "git add > x",
+        "git add $HOME",
+        "git add *",
+        "X=1 git add .",
+        "git addition",
+        "'git add' .",
+        "make 'docs x'",
+        "'make docs'",
+        "make docs all",
+        "(git add .)",
+        "git add . |& rm",
+        "if true",
+    ],
+)
+def test_a_line_with_anything_else_in_it_is_not(line):
+    assert not LINES.permits_line(line)
+
+
+def test_gemini_is_told_by_a_file_where_it_is_to_ask():
+    rules = read(BUILT_IN / "gemini.toml").rules
+    told = tomllib.loads(permissions.rules_text(rules, Allowed(prefixes=("uv run pytest",), exact=("make a.b+c",))))
+    prefix, exact = told["rule"]
+    assert (prefix["commandPrefix"], prefix["decision"], prefix["priority"]) == ("uv run pytest", "allow", 0)
+    pattern = re.compile('"command":"' + exact["commandRegex"])
+    assert pattern.search('{"command":"make a.b+c","description":"x"}')
+    assert not pattern.search('{"command":"make a.b+c d"}')
+    assert not pattern.search('{"command":"make axb+c"}')
+
+
+def test_codex_is_told_by_the_variable_that_its_hook_reads():
+    told = permissions.variables(read(BUILT_IN / "codex.toml"), ALLOWED)[ALLOWED_VARIABLE]
+    rules = allowed.given(told)
+    assert (rules.exact, rules.prefixes) == (ALLOWED.exact, ALLOWED.prefixes)
+    for broken in ("", "{", "[]", '{"exact": 1}', '{"prefixes": ["bash"]}'):
+        rules = allowed.given(broken)
+        assert (rules.exact, rules.prefixes) == ((), ())

@@ -1,6 +1,8 @@
 """What hooks tell, weighed; what agents ask; when limits are reset: decided without acting."""
 
+import dataclasses
 import time
+import tomllib
 
 import pytest
 
@@ -17,6 +19,7 @@ from fleet.model.results.reports import Received
 from fleet.store.queries import LivingAgent
 from fleet.verbs.agents import messages
 
+SAID_BY_CODEX = "sha256:fdf2734c9e893e640b0e1e1eb6e61da8bbf50ba461745e42b875fc3e776cbd0f"
 NOW = 1_794_723_761_000  # 2026-11-15T06:22:41Z
 NOTHING = LivingAgent.from_json({"dispatch": "0a1b2c3d", "compacting": 0, "sent_back": 0, "failed_turns": 0})
 
@@ -194,6 +197,18 @@ def test_the_hooks_of_every_engine_mean_something_and_call_fleet(name):
     assert not made.resume or "{hooks}" in made.resume or made.hooks.env
     text = hooks.settings(made, "full", "/a b/fleet") + "".join(hooks.words_of_events(made, "/a b/fleet"))
     assert all(f"exec '/a b/fleet' hook {event} --engine {name}" in text for event in made.hooks.events)
+
+
+@pytest.mark.req("HOOK-1")
+def test_only_fleets_own_hooks_are_trusted_by_codex():
+    """The hash is one that Codex 0.166.0 said, of its `hooks/list`, for this command."""
+    made = dataclasses.replace(engine("", "codex"), name="x")
+    words = hooks.words_of_events(made, "/f")
+    assert not any("bypass" in word for word in (*words, *made.hooks.words, *made.start))
+    (told,) = [word for word in words if word.startswith("hooks.state=")]
+    states = tomllib.loads(told)["hooks"]["state"]
+    assert len(states) == len(made.hooks.events)
+    assert states["/<session-flags>/config.toml:stop:0:0"] == {"trusted_hash": SAID_BY_CODEX}
 
 
 @pytest.mark.req("HOOK-2")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fleet.errors.given import BadTime
 from fleet.model.text.moments import moment
-from fleet.model.text.times import age, duration, iso, iso_or_none
+from fleet.model.text.times import LAST, age, duration, iso, iso_or_none, since_epoch
 
 NOW = round(datetime(2026, 11, 15, 12, 30, tzinfo=UTC).timestamp() * 1_000)
 EAST = timezone(timedelta(hours=2))
@@ -117,3 +117,14 @@ def test_no_time_is_none():
 )
 def test_an_age_is_told_in_its_largest_unit(milliseconds, short):
     assert age(milliseconds) == short
+
+
+@given(st.integers(min_value=0, max_value=LAST))
+def test_a_time_that_was_written_is_read_back(at):
+    assert since_epoch(iso(at)) == at
+
+
+@pytest.mark.parametrize("day", ["2000-02-29", "2023-12-31", "2024-02-29", "2024-03-01", "2100-02-28", "2100-03-01"])
+def test_a_day_around_the_end_of_february_is_the_day_that_datetime_means(day):
+    meant = datetime.fromisoformat(f"{day}T12:34:56.789+00:00")
+    assert since_epoch(f"{day}T12:34:56.789Z") == round(meant.timestamp() * 1000)

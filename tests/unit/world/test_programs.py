@@ -8,6 +8,7 @@ import pytest
 
 from fleet.world.funnel import Funnel
 from fleet.world.process import programs
+from fleet.world.process.children import Child, Children
 from fleet.world.process.programs import Programs
 
 LIMIT = 20.0
@@ -46,3 +47,20 @@ def test_what_a_slow_program_says_is_read_to_its_end(monkeypatch):
     monkeypatch.setattr(programs, "_A_WHILE", 0.001)
     done = Programs(Funnel()).run("test", ["sh", "-c", "printf a; sleep 0.1; printf b; sleep 0.1; printf c"], limit=60)
     assert (done.status, done.out) == (0, "abc")
+
+
+@pytest.mark.req("JOB-1")
+def test_the_output_of_the_first_step_of_a_job_has_its_folders_made_but_never_the_home(tmp_path):
+    output = tmp_path / "home/jobs/0123abcd/steps/1.log"
+    children = Children(Funnel(), str(tmp_path / "home"))
+
+    def start():
+        return children.start("job step", ["true"], env={}, cwd=str(tmp_path), output=str(output), limit=60)
+
+    with pytest.raises(FileNotFoundError):
+        start()
+    (tmp_path / "home").mkdir()
+    child = start()
+    assert isinstance(child, Child)
+    child.kill()
+    assert output.exists()

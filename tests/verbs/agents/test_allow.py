@@ -10,10 +10,12 @@ from fleet.api.hooking import Hooking
 from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting
 from fleet.errors.superseded import AnsweredBefore
+from fleet.model.agents.allow import ALLOWED_VARIABLE, Allowed
 from fleet.model.agents.dialect import Dialect
 from fleet.model.agents.roles import REVIEWER, WORKER
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.agents import inject_hooks
 from fleet.verbs.projects import allow
 from fleet.world.home import paths
 
@@ -121,3 +123,40 @@ def test_rules_that_cannot_be_read_are_not_written_over(scene):
     assert "npm test" in file.read_text()
     assert [each.id for each in scene.fleet.messages.questions()] == [asked], "nothing is permitted"
     assert ask(scene, scene.work("b"), "npm test").question, "until then agents ask"
+
+
+@pytest.mark.req("ASK-1")
+def test_an_engine_that_waits_for_its_hook_is_permitted_what_its_agent_was_started_with_and_asks_for_the_rest(
+    scene, monkeypatch
+):
+    ident = scene.work("a")
+    dialect = Dialect({"engine": "x", "events": {"Permit": "permits"}, "shell": "Bash", "wait": 0})
+    hooking = Hooking(scene.home, ident, scene.fleet.store, scene.fleet.funnel)
+
+    def reply(command: str, tool: str = "Bash"):
+        payload = {"tool_name": tool, "tool_input": {"command": command, "description": "why"}}
+        found = hooking.handle_event(dialect, "Permit", payload, scene.clock.now())
+        assert found.question is None, "its person is asked at its terminal"
+        return found.payload
+
+    allow.remember(scene.fleet.context, PROJECT, Allowed(exact=("make late",)))
+    assert not reply("git commit -m x"), "without the variable nothing is permitted"
+    monkeypatch.setenv(ALLOWED_VARIABLE, '{"exact": ["make docs"], "prefixes": ["git commit"]}')
+    permitted = {"hookSpecificOutput": {"hookEventName": "Permit", "decision": {"behavior": "allow"}}}
+    assert reply('git commit -m "a b" && make docs') == permitted
+    for command in ("make docs all", "git commit; rm -rf /", 'git commit -m "$(rm)"', "make late"):
+        assert not reply(command), command
+    assert not reply("make docs", tool="Write")
+
+
+@pytest.mark.req("ENG-5")
+def test_the_file_of_rules_is_private_and_goes_with_the_project(scene):
+    gemini = scene.fleet.engines.show("gemini")
+    for rules in (Allowed(prefixes=("make",)), Allowed(prefixes=("npm test",))):
+        told = inject_hooks.inject_rules(scene.fleet.context, gemini, PROJECT, WORKER, rules)
+    (file,) = Path(scene.home, paths.rules_folder(PROJECT)).iterdir()
+    assert told == {"FLEET_RULES": str(file)}
+    assert ("npm test" in file.read_text(), "make" in file.read_text()) == (True, False)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    scene.fleet.projects.remove(PROJECT, with_tasks=True)
+    assert not file.parent.exists()

@@ -192,6 +192,7 @@ def test_work_in_a_submodule_that_is_nowhere_else_keeps_the_worktree(scene, chec
     assert sorted(map(str, Path(tree).rglob("*"))) == before
 
 
+@pytest.mark.req("ADO-11")
 def test_ignored_files_of_a_submodule_are_put_into_the_trash(scene, checkout):
     tree = worked(scene)
     exclude = scene.git("rev-parse", "--git-path", "info/exclude", cwd=f"{tree}/lib")

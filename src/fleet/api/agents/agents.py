@@ -6,7 +6,7 @@ from fleet import errors
 from fleet.api.actor import Part
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.store import queries as q
-from fleet.verbs.views.status import agents_at_work
+from fleet.verbs.views.at_work import agents_at_work
 from fleet.world.home import paths
 
 TYPE_CHECKING = False

@@ -10,6 +10,7 @@ from fleet.api.agents.agents import Agents
 from fleet.api.agents.dispatches import find_dispatch
 from fleet.model import names
 from fleet.model.agents.allow import new_rule
+from fleet.model.agents.changes import change_of
 from fleet.model.agents.questions import ALLOW, choices_of
 from fleet.model.results.agents import Question, Sent
 from fleet.store import queries as q
@@ -17,13 +18,15 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 from fleet.verbs.projects import allow
-from fleet.verbs.views.asked_changes import with_change
+from fleet.world.files.text_below import text_below
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView, Answered
     from fleet.model.results.reports import Received
     from fleet.model.states import QuestionKind
     from fleet.store.queries import AskedQuestion, LivingAgent, Message, OpenQuestion
+    from fleet.verbs.context import Context
 
 _BETWEEN_LOOKS = 0.1
 # How many seconds a command waits for a message or an answer to arrive.
@@ -87,7 +90,7 @@ class Messages(Part):
     def questions(self) -> list[Question]:
         """Return the open questions: first those that can be answered here, then those that only a terminal takes."""
         waiting, context = self._by.store.read(questions.unanswered), self._by.context
-        asked = [with_change(context, each) for each in waiting]
+        asked = [_with_change(context, each) for each in waiting]
         hooked = {question.agent for question in asked}
         return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
@@ -201,3 +204,11 @@ def _screen_question(agent: AgentView) -> Question:
         asked_at=agent.state_at,
         answerable=False,
     )
+
+
+def _with_change(context: Context, asked: Question) -> Question:
+    """Return a question with what its tool would write, compared with the worktree; unchanged when it is no permission."""
+    if asked.kind != "permission":
+        return asked
+    tree = f"{context.world.home}/{paths.worktree(asked.project, asked.task)}" if asked.task else ""
+    return asked.replaced(change=change_of(asked.command, lambda path: text_below(tree, path) if tree else None))

@@ -36,6 +36,11 @@ _RUN_ANYTHING = frozenset(
     )
 )
 _LONGEST = 500
+_QUOTES = "'\""
+# What may stand between words and commands.
+_JOINTS = (" ", "&&", "||", ";", "|")
+# The variable with the rules of an agent whose engine asks its hook, and its keys.
+ALLOWED_VARIABLE = "FLEET_ALLOWED"
 # What agents that work on a task need for a commit in their own worktree, at every autonomy.
 COMMITS = ("git add", "git commit")
 
@@ -51,6 +56,36 @@ def is_rule(command: object) -> bool:
         return False
     program = command.split()[0]
     return "=" not in program and program.rpartition("/")[2] not in _RUN_ANYTHING
+
+
+def commands_in(line: str) -> list[list[str]]:
+    """Return the words of each command of a line that are joined by `&&`, `||`, `;` or `|`; empty for any other line.
+
+    Words may be quoted. A line with a variable, a redirection, a substitution or a pattern in it is none that can be judged.
+    """
+    commands: list[list[str]] = [[]]
+    word: str | None = None
+    at = 0
+    while at < len(line):
+        sign, after = line[at], at + 1
+        if sign in _QUOTES:
+            after = line.find(sign, after) + 1
+            quoted = line[at + 1 : after - 1]
+            if after == 0 or (sign == '"' and any(each in "$`\\" for each in quoted)):
+                return []
+            word = (word or "") + quoted
+        elif sign in _SIGNS and sign != " ":
+            word = (word or "") + sign
+        else:
+            joint = next((each for each in _JOINTS if line.startswith(each, at)), "")
+            if not joint:
+                return []
+            commands[-1] += [] if word is None else [word]
+            word, after = None, at + len(joint)
+            commands += [[]] if joint != " " else []
+        at = after
+    commands[-1] += [] if word is None else [word]
+    return commands if all(commands) else []
 
 
 class Allowed:
@@ -69,6 +104,15 @@ class Allowed:
         words = command.split()
         beginnings = (prefix.split() for prefix in self.prefixes)
         return " ".join(words) in self.exact or any(words[: len(start)] == start for start in beginnings)
+
+    def permits_line(self, line: str) -> bool:
+        """Whether a whole line may be run, for an engine that does not split it: each of its commands is allowed."""
+        commands = commands_in(line)
+        return bool(commands) and all(self._fits(words) for words in commands)
+
+    def _fits(self, words: list[str]) -> bool:
+        is_exact = all(is_simple(word) and " " not in word for word in words) and " ".join(words) in self.exact
+        return is_exact or any(words[: len(start)] == start for start in map(str.split, self.prefixes))
 
     def joined(self, other: Allowed) -> Allowed:
         """Return the rules of both, each once."""

@@ -22,6 +22,7 @@ MEANINGS = (
     "worked",
     "notified",
     "asks",
+    "permits",
     "stopped",
     "failed",
     "ended",

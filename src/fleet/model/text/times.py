@@ -12,6 +12,8 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _DIGITS = 6
+_FEBRUARY = 2
+_DAYS_TO_1970 = 719_468
 _FORMS = "30s, 45m, 2h, 3d or 1w"
 
 # What four digits of a year can tell: 1970 to 9999.
@@ -26,6 +28,16 @@ def iso(at: int) -> str:
 def iso_or_none(at: int | None) -> str | None:
     """Return a time as 2026-11-15T03:04:05.678Z, or None."""
     return None if at is None else iso(at)
+
+
+def since_epoch(told: str) -> int:
+    """Return the milliseconds of a time that `iso` has written. (The module `datetime` takes long to import.)"""
+    year, month, day = int(told[:4]), int(told[5:7]), int(told[8:10])
+    hour, minute, second, rest = int(told[11:13]), int(told[14:16]), int(told[17:19]), int(told[20:23])
+    # The year begins in March here, so that the day of February that is not always there is the last one.
+    year, month = (year, month - 3) if month > _FEBRUARY else (year - 1, month + 9)
+    days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - _DAYS_TO_1970
+    return days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + rest
 
 
 def utc(told: str) -> str:

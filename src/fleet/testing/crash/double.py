@@ -34,8 +34,8 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
         seconds = _new_deaths(recovery, seen)
         draw.shuffle(seconds)
         for second in seconds[:1] if most else seconds:
-            yield _run_double(scenario, store, (effects, first), (recovery, second))
-            played += 1
+            yield (case := _run_double(scenario, store, (effects, first), (recovery, second)))
+            played += case.died
         if most and played >= most:
             return
 

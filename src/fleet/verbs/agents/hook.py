@@ -80,6 +80,7 @@ class HookEvent(Value):
     at: int
     fresh: str  # an unused id, for a question
     over_budget: str = ""  # at the end of a turn: why the agent may not go on, because a budget is spent
+    rules: str = ""  # the variable with the rules that the agent was started with
     home: str
     funnel: Funnel
 
@@ -269,6 +270,16 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
     return Reply(question=event.fresh if _record(event, decide) is not None else None)
 
 
+def _on_permits(event: HookEvent, _known: Known) -> Reply:
+    """Permit what the agent was started with permission for. Its person answers everything else at its terminal.
+
+    What a person has allowed meanwhile does not count: the sandbox of the agent may let it write to the home.
+    """
+    asked = _question(event)
+    is_allowed = asked.runs is not None and allowed.given(event.rules).permits_line(asked.runs)
+    return Reply(payload=permission(event.name)) if is_allowed else Reply()
+
+
 _HANDLERS = {
     "started": _on_started,
     "prompted": _on_prompted,
@@ -280,6 +291,7 @@ _HANDLERS = {
     "compacting": _on_compacting,
     "status": _on_status,
     "asks": _on_asks,
+    "permits": _on_permits,
 }
 
 

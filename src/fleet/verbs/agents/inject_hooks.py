@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.engines import hooks
+from fleet.engines import hooks, permissions
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
+    from fleet.model.agents.allow import Allowed
     from fleet.verbs.context import Context
 
 
@@ -31,6 +32,14 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
     words = (*(word.replace("{settings}", path) for word in engine.hooks.words), *event_words)
     env = {name: value.replace("{settings}", path) for name, value in engine.hooks.env.items()}
     return words, {**env, "FLEET_HOOKS": engine.name}
+
+
+def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:
+    """Return the variable that names the file with an agent's allowed commands; empty for an engine without such a file."""
+    if engine.rules is None:
+        return {}
+    text = permissions.rules_text(engine.rules, allowed)
+    return {engine.rules.variable: _write_if_changed(context, paths.rules(project, engine.name, role), text)}
 
 
 def write_dialect(context: Context, engine: Engine) -> None:

@@ -21,8 +21,6 @@ from fleet.model.results.agents import AgentView
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.verbs.agents.cost.spending import cost_view
-from fleet.verbs.dispatch.looking import why_alive
-from fleet.verbs.homes.ownership import is_own, owner_of
 from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 
 if TYPE_CHECKING:
@@ -90,8 +88,7 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
             context.world.processes.signal(listing.server, signal.SIGCHLD)  # tmux before 3.5 may have missed the exit
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
-        elsewhere = owner_of(context, row) if not is_own(context, row) else ""
-        return State(name="unknown", source="process", detail=elsewhere)
+        return State(name="unknown", source="process", detail=_foreign_owner(context, row))
     if row.report:
         return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
     agent = Subject(row=row, known=known, engine=_engine_or_none(context, row), who=who)
@@ -100,8 +97,17 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
     return State(name=trouble.name, source=trouble.source, at=trouble.at, detail=trouble.detail) if trouble else state
 
 
+def _foreign_owner(context: Context, row: Dispatch) -> str:
+    """Return which home an agent belongs to; empty for an agent of this home."""
+    from fleet.verbs.homes.ownership import is_own, owner_of  # noqa: PLC0415 - much, and only for these
+
+    return "" if is_own(context, row) else owner_of(context, row)
+
+
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
     """Return the state of a dispatch that was not launched: starting, or exited when its starter is proven dead."""
+    from fleet.verbs.dispatch.looking import why_alive  # noqa: PLC0415 - much, and only for an agent that is starting
+
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)
     next_step = f"`fleet coord start -p {row.project}`" if row.kind == "coord" else "`fleet clean` settles it"

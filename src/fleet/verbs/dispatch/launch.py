@@ -191,7 +191,8 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
-    allowed = allow.of_agent(context, row.project, role_of(row.kind, row.engine))
+    role = role_of(row.kind, row.engine)
+    allowed = allow.of_agent(context, row.project, role)
     filling = command.Filling(
         program=program,
         prompt=text,
@@ -209,6 +210,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     author = committer(context.world.git, cwd) if engine.committer else {}
     variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
     variables |= permissions.variables(engine, allowed)
+    variables |= inject_hooks.inject_rules(context, engine, row.project, role, allowed)
     env = command.environment(engine, os.environ, variables)
     goes_on = row.resumes == "conversation"
     return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)

@@ -70,11 +70,14 @@ def remove_files(context: Context, project: str) -> None:
     for name in paths.files_of_project(project):
         if os.path.lexists(f"{home}/{name}"):
             files.unlink(name)
+    rules = paths.rules_folder(project)
+    for name in files.names(rules):
+        files.unlink(f"{rules}/{name}")
     locks = paths.lock_folders(project)
     for name in [f"{folder}/{name}" for folder in locks for name in files.names(folder)]:
         _remove_lock(context, name)
     folders = [paths.project_folder(project, name) for name in paths.FOLDERS_OF_PROJECT]
-    for folder in (*locks, *folders, f"{paths.PROJECTS}/{project}"):
+    for folder in (rules, *locks, *folders, f"{paths.PROJECTS}/{project}"):
         _remove_empty(context, f"{home}/{folder}")
 
 

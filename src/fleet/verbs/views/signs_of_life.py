@@ -14,7 +14,6 @@ from fleet.model.agents.activity.silence import BUSY, WAITS, Sign, describe_sile
 from fleet.model.results.value import Value
 from fleet.model.text.times import duration
 from fleet.store import queries as q
-from fleet.verbs.resume.conversation import transcript_files
 from fleet.world.git.refs import head_moved_at
 from fleet.world.home import paths
 
@@ -129,6 +128,8 @@ class SignsOfLife:
             yield _sign("session file", at)
             yield _sign("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
         if engine is not None and agent.known is not None and agent.known.conversation:
+            from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - only for who is silent
+
             for path in transcript_files(engine, agent.known.conversation):
                 yield _sign("conversation", _written_at(path))
         if row.slug is not None:

@@ -13,6 +13,7 @@ from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
+from fleet.verbs.views.at_work import agents_at_work
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
 from fleet.verbs.views.next_steps import steps_of_tasks
 from fleet.verbs.views.obstacles import find_obstacles
@@ -119,15 +120,6 @@ def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
     except (errors.BadSetting, errors.NotTrusted):
         return False
     return refs.has_unlanded(f"{project.path}/.git", integration, target or "")
-
-
-def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
-    """Return every unfinished dispatch as `fleet ps` shows it. Ask neither tmux nor an engine when there is none."""
-    if not context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=0)):
-        return []
-    from fleet.verbs.agents.listing import agents
-
-    return agents(context, project)
 
 
 def _unfinished_jobs(context: Context) -> list[JobView]:

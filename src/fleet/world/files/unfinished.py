@@ -7,7 +7,6 @@ temporary file that is not locked.
 from __future__ import annotations
 
 import os
-import secrets
 
 from fleet.world.files.locks import FileLock, is_same_file, lock_open_file
 
@@ -22,7 +21,7 @@ _END = ".new"
 def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
     """Create a temporary file beside a path; return its path, and its descriptor, which holds the lock."""
     while True:
-        temporary = f"{path}.{secrets.token_hex(_BYTES)}{_END}"
+        temporary = f"{path}.{os.urandom(_BYTES).hex()}{_END}"
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
         _lock(handle)
         if is_same_file(temporary, handle):  # else another process discarded the file before it was locked

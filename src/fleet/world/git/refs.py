@@ -6,7 +6,6 @@ Branches and HEAD are read from the repository's files without starting git. Onl
 from __future__ import annotations
 
 import os
-import select
 from time import monotonic
 
 from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
@@ -193,6 +192,8 @@ def _output(words: list[str], common: str) -> str | None:
 
 def _read_all(reader: int, until: float) -> bytes | None:
     """Read a pipe to its end; None when that takes too long."""
+    import select  # noqa: PLC0415 - where git has to be asked after all
+
     waiting = select.poll()
     parts: list[bytes] = []
     waiting.register(reader, select.POLLIN)

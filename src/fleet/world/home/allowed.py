@@ -38,5 +38,16 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
     return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
 
 
+def given(text: str) -> Allowed:
+    """Return the rules that an agent was started with, from its variable; none when it has none, or no such text."""
+    try:
+        kept: object = jsontext.loads(text.strip())
+    except (ValueError, StopIteration):  # StopIteration: a text that ends too early
+        return NOTHING
+    if not isinstance(kept, dict):
+        return NOTHING
+    return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
+
+
 def _rules(given: object) -> list[str]:
     return [each for each in given if is_rule(each)] if isinstance(given, list) else []

@@ -168,6 +168,16 @@ def removed(project: str, at: int) -> str:
     return f"removed/{project}-{at}.jsonl"
 
 
+def rules_folder(project: str) -> str:
+    """Return the folder of the files that tell engines which commands agents of a project may run. It goes with the project."""
+    return f"rules/{project}"
+
+
+def rules(project: str, engine: str, role: str) -> str:
+    """Return the file that tells an engine which commands agents of a project in a role may run."""
+    return f"{rules_folder(project)}/{engine}-{role}.toml"
+
+
 def hook_dialect(engine: str) -> str:
     """Return the file by which a hook reads what an engine says."""
     return f"hooks/{engine}.dialect.json"

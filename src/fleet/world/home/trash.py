@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
     """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
     for name in names:
-        world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}"))  # noqa: B023
+        world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
     _sync(f"{world.home}/{folder}")
 
 
@@ -58,11 +58,10 @@ def delete(world: World, folder: str) -> None:
         world.funnel.through("delete trash", lambda: _delete(path))
 
 
-def _move(path: str, to: str) -> None:
+def _move(path: str, to: str, home: str) -> None:
     if not os.path.lexists(path):
         return
-    folder = os.path.dirname(to)
-    folders.make(folder, below=os.path.dirname(folder))
+    folders.make(os.path.dirname(to), below=home)
     os.rename(path, _free(to))
 
 

@@ -89,8 +89,9 @@ class Child:
 class Children:
     """Starts children."""
 
-    def __init__(self, funnel: Funnel) -> None:
+    def __init__(self, funnel: Funnel, home: str) -> None:
         self._funnel = funnel
+        self._home = home
 
     def start(
         self,
@@ -108,8 +109,8 @@ class Children:
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:
-                out = files.enter_context(_appending(output))
-                err = files.enter_context(_appending(errors)) if errors else subprocess.STDOUT
+                out = files.enter_context(_appending(output, self._home))
+                err = files.enter_context(_appending(errors, self._home)) if errors else subprocess.STDOUT
                 held = () if lock is None else (lock,)
                 try:
                     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env),
@@ -123,9 +124,8 @@ class Children:
 
 
 @contextlib.contextmanager
-def _appending(path: str) -> Iterator[int]:
-    folder = os.path.dirname(path)
-    folders.make(folder, below=os.path.dirname(folder))
+def _appending(path: str, home: str) -> Iterator[int]:
+    folders.make(os.path.dirname(path), below=home)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
         yield handle

@@ -7,10 +7,8 @@ the namespace before it is left, and one that shares the home with another livin
 
 from __future__ import annotations
 
-import contextlib
 import os
-import struct
-from functools import partial
+import sys
 
 from fleet.world.files.locks import FileLock
 from fleet.world.home import paths
@@ -42,8 +40,10 @@ class PidNamespaces:
     def enter(self) -> None:
         """Record that this namespace uses the home, and hold its lock. In a home that cannot be written to, nothing is held."""
         if self.lease < 0 and self._boot:
-            with contextlib.suppress(OSError):
+            try:
                 self._lock.take(None)
+            except OSError:
+                return
 
     def handed_on(self) -> int:
         """Return a copy of the lock's descriptor for a program that this process becomes; -1 when the lock is not held."""
@@ -79,7 +79,7 @@ class PidNamespaces:
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
-                    funnel.through("forget namespace", partial(_unlink, f"{self._folder}/{name}"))
+                    _forget(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
         """Whether a namespace is gone. One of this boot may exist while nobody in it uses the home; one of another boot cannot."""
@@ -93,9 +93,14 @@ class PidNamespaces:
             return []
 
 
-def _unlink(path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(path)
+def _forget(funnel: Funnel, path: str) -> None:
+    def act() -> None:
+        try:
+            os.unlink(path)
+        except FileNotFoundError:
+            return
+
+    funnel.through("forget namespace", act)
 
 
 def own() -> str | None:
@@ -156,7 +161,8 @@ def _listener(path: str) -> int | None:
         asked.settimeout(_PATIENCE)
         try:
             asked.connect(path)
-            return int(struct.unpack("3i", asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0])
+            peer = asked.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # pid, user and group
+            return int.from_bytes(peer[:4], sys.byteorder, signed=True)
         except (ConnectionRefusedError, FileNotFoundError):
             return None
         except OSError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from fleet.model.text.documents.kinds import Key, Kind
 
 TYPE_CHECKING = False
@@ -47,6 +45,8 @@ class Table(Kind):
             if key in self.keys:
                 yield from self.keys[key].kind.faults(value, key, self.keys[key].help)
             elif not self.is_open:
+                import difflib  # noqa: PLC0415 - only for the message
+
                 near = difflib.get_close_matches(key, self.keys, n=1, cutoff=0.5)
                 hint = f"did you mean {near[0]!r}?" if near else self.listing
                 yield node.fault(f"unknown {self.noun} {key!r} in {self.what}", hint, key=key)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from fleet.api.fleet import Fleet
 from fleet.errors.refused import LimitReached, NotWoken, Uncoordinated
 from fleet.model.text import escapes
-from fleet.model.text.times import SECOND, age, utc
+from fleet.model.text.times import age, since_epoch, utc
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.wording import held_in_words, state_in_words
 
@@ -275,4 +273,4 @@ def _one_line(text: str) -> str:
 
 
 def _age(at: str, now: int) -> str:
-    return age(now - round(datetime.fromisoformat(at).timestamp() * SECOND))
+    return age(now - since_epoch(at))

@@ -1,0 +1,62 @@
+"""Run tests and print which lines of fleet they reach, in child processes too; the least covered files come first.
+
+    python checks/covering [pytest's arguments]
+
+Every Python of the virtual environment measures itself meanwhile, so run nothing else with it. Exits with pytest's code.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / ".build" / "coverage"
+CONFIG = FOLDER / "config"
+HOOK = Path(sysconfig.get_path("purelib")) / "fleet_covering.pth"
+START = Path(__file__).with_name("start.py")
+
+SETTINGS = f"""\
+[run]
+branch = true
+parallel = true
+data_file = {FOLDER}/data
+source = {ROOT}/src/fleet
+omit = {ROOT}/src/fleet/store/queries/*
+disable_warnings = no-data-collected, module-not-imported, module-not-measured, already-imported
+
+[report]
+skip_empty = true
+ignore_errors = true
+sort = cover
+exclude_also =
+    if TYPE_CHECKING:
+    assert_never
+    \\.\\.\\.$
+"""
+
+
+def measure(arguments: list[str]) -> int:
+    """Run the tests while every Python measures itself; return pytest's exit code."""
+    HOOK.write_text(f"import runpy; runpy.run_path({str(START)!r})\n", encoding="utf-8")
+    try:
+        return subprocess.run([sys.executable, "-m", "pytest", "--quiet", *arguments], cwd=ROOT, check=False).returncode
+    finally:
+        HOOK.unlink()
+
+
+def main() -> int:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for old in FOLDER.iterdir():
+        old.unlink()
+    CONFIG.write_text(SETTINGS, encoding="utf-8")
+    code = measure(sys.argv[1:])
+    for words in (["combine", "--quiet"], ["report"]):
+        subprocess.run([sys.executable, "-m", "coverage", *words, f"--rcfile={CONFIG}"], cwd=ROOT, check=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
