@@ -28,8 +28,9 @@ def test_it_has_the_holder_of_the_seat_and_the_agent_of_each_task_at_work(fleet,
     states = {name: json.loads((home / "projects" / name / "coord-state.json").read_text()) for name in ("p", "q")}
     assert states["p"]["worker_agent_ids"] == {"a": "00000001", "b": "00000002"}
     assert states["q"]["worker_agent_ids"] == {"a": "00000004"}
-    assert "00000005" in json.dumps(states["p"]["supervisor"])
-    assert not states["q"]["supervisor"]
+    agents = {slug: {"agent_id": f"0000000{number}", "kind": "worker"} for slug, number in (("a", 1), ("b", 2))}
+    assert (states["p"]["coordinator"], states["p"]["supervisor"]) == ("00000005", agents)
+    assert (states["q"]["coordinator"], list(states["q"]["supervisor"])) == (None, ["a"])
 
 
 @pytest.mark.req("DER-2")
