@@ -11,7 +11,7 @@ from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 
 # What is another thing, or has another value, once everything is released and archived.
-CHANGED = {"recl_state", "updated_at", "claims", "archived", "adoptions"}
+CHANGED = {"age", "recl_state", "updated_at", "claims", "archived", "adoptions"}
 
 
 def merged(scene: SimulatedScene) -> tuple[str, dict, dict]:
