@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build/mutants"
 # Whether a row of checks/mutants/rows.txt without a mutant fails the check.
-STRICT = False
+STRICT = True
 # Seconds that a test may take on the unbroken source.
 _PATIENCE = 120
 

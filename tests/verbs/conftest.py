@@ -27,6 +27,12 @@ def store_url_kind() -> str:
 
 
 @pytest.fixture
-def scene(store_url: str) -> Iterator[SimulatedScene]:
-    with SimulatedScene(settings=f'store = "{store_url}"\n') as made:
+def on_store(store_url: str) -> str:
+    """The line of config.toml that names the store."""
+    return f'store = "{store_url}"\n'
+
+
+@pytest.fixture
+def scene(on_store: str) -> Iterator[SimulatedScene]:
+    with SimulatedScene(settings=on_store) as made:
         yield made

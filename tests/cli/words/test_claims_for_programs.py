@@ -193,8 +193,8 @@ def ask(line: CommandLine, *words: str, stdin: bytes = b"the prompt\n") -> tuple
         host, socket = fleet.world.host, fleet.world.tmux.socket
     here = {"$HOSTNAME": host.name, "$HOSTID": host.id, "$SOCKET": socket}
     said = line("claims", *(here.get(word, word) for word in words), stdin=stdin)
+    assert (len(said.out.splitlines()), said.err) == (1, ""), said
     (answer,) = said.objects
-    assert said.err == "", said
     return said.code, json.loads(json.dumps(answer).replace(str(line.home), "$HOME"))
 
 

@@ -26,10 +26,19 @@ def test_it_has_the_holder_of_the_seat_and_the_agent_of_each_task_at_work(fleet,
     write(fleet, "INSERT INTO seats (project, holder) VALUES ('p', '00000005')")
     reconcile()
     states = {name: json.loads((home / "projects" / name / "coord-state.json").read_text()) for name in ("p", "q")}
-    assert states["p"]["worker_agent_ids"] == {"a": "00000001", "b": "00000002"}
-    assert states["q"]["worker_agent_ids"] == {"a": "00000004"}
-    assert "00000005" in json.dumps(states["p"]["supervisor"])
-    assert not states["q"]["supervisor"]
+    assert states["p"] == {
+        "coordinator": "00000005",
+        "supervisor": {
+            "a": {"agent_id": "00000001", "kind": "worker"},
+            "b": {"agent_id": "00000002", "kind": "worker"},
+        },
+        "worker_agent_ids": {"a": "00000001", "b": "00000002"},
+    }
+    assert states["q"] == {
+        "coordinator": None,
+        "supervisor": {"a": {"agent_id": "00000004", "kind": "worker"}},
+        "worker_agent_ids": {"a": "00000004"},
+    }
 
 
 @pytest.mark.req("DER-2")

@@ -78,6 +78,9 @@ def test_a_cycle_is_refused_and_named(fleet):
     with pytest.raises(DependencyCycle) as caught:
         fleet.tasks.edit(Edit(project="p", slug="a", add_after=("c",)))
     assert "a → c → b → a" in str(caught.value)
+    fleet.tasks.add(project="p", title="D", slug="d", after=("c",))
+    with pytest.raises(DependencyCycle, match="a → d → c → b → a"):
+        fleet.tasks.edit(Edit(project="p", slug="a", add_after=("d",)))
     assert fleet.tasks.show(project="p", slug="a").after == []
     with pytest.raises(DependencyCycle):
         fleet.tasks.edit(Edit(project="p", slug="a", add_after=("a",)))

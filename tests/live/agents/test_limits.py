@@ -10,7 +10,6 @@ from fleet.errors.refused import EngineHeld
 from fleet.model.text.times import utc
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
-from fleet.verbs.agents.failed_turns import REST
 from fleet.verbs.dispatch.plan import Wanted
 
 
@@ -142,35 +141,6 @@ def test_a_login_or_a_bill_needs_the_person_and_holds_the_engine_back(either, er
         hook(either, ident, "UserPromptSubmit", prompt="The login works again")
         hook(either, ident, "PostToolUse", tool_name="Bash", tool_input={})
         start(fleet, "a")
-
-
-@pytest.mark.req("ENG-7")
-def test_an_overloaded_model_is_tried_again_with_growing_rests_five_times(either):
-    with either.fleet() as fleet:
-        ident = scripted(either, fleet, "hang")
-        for turn in range(1, 7):
-            hook(either, ident, "StopFailure", error="overloaded", last_assistant_message=f"529, number {turn}")
-            assert agent(fleet, ident).state == "failed_turn", "never idle"
-            assert known(fleet, ident).failed_turns == turn
-            raw(
-                fleet, f"UPDATE agents SET state_at = {fleet.clock.now()} WHERE dispatch = '{ident}'"
-            )  # it failed just now
-            fleet.agents.tend("p")
-            assert messages_of(fleet, ident) == [], "it rests first"
-            rest = REST[min(turn, len(REST)) - 1] * 1_000
-            raw(fleet, f"UPDATE messages SET delivered_at = delivered_at - {2 * rest}")  # all of it was so long ago
-            raw(fleet, f"UPDATE agents SET state_at = {fleet.clock.now() - rest} WHERE dispatch = '{ident}'")
-            fleet.agents.tend("p")
-            fleet.agents.tend("p")
-            told = [row.text for row in messages_of(fleet, ident)]
-            assert len(told) == (1 if turn <= 5 else 0), "the sixth time it needs the person"
-            hook(
-                either,
-                ident,
-                "UserPromptSubmit",
-                prompt=f"[fleet message {(told and messages_of(fleet, ident)[0].id)}] go",
-            )
-        assert held(fleet) == {}
 
 
 @pytest.mark.req("ENG-7")

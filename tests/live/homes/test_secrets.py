@@ -115,4 +115,5 @@ def test_a_token_in_the_address_of_a_remote_is_in_no_message():
     assert hidden("ssh://git@github.com/a/b") == "ssh://git@github.com/a/b"
     assert hidden("https://docs.example.com/a?b=c") == "https://docs.example.com/a?b=c"
     assert address("postgresql:///fleet?host=/run") == "postgresql:///fleet?…"
+    assert address("postgresql://ann:se?secret@localhost:1/fleet") == "postgresql://…"
     assert address("secret") == "…"

@@ -205,6 +205,7 @@ def test_a_request_that_is_closed_parks_the_task_and_the_next_one_is_new(either)
             fleet.merge.check_pull(**TASK)
 
 
+@pytest.mark.req("MERGE-7")
 def test_what_somebody_else_pushed_onto_the_branch_is_not_overwritten(either):
     with either.fleet() as fleet:
         forge = Forge(either)

@@ -165,6 +165,10 @@ def test_garbled_holder_text_decides_nothing(path, text):
     mine = gate(path)
     mine.take()
     assert mine.holder().pid == os.getpid()
+    with open(path, "wb") as file:
+        file.write(text)
+    with pytest.raises(GateHeld):
+        gate(path).take()
 
 
 @pytest.mark.req("GATE-3")

@@ -224,7 +224,9 @@ def test_whoever_carries_the_id_keeps_the_dispatch_whatever_home_it_names_and_is
         bearer = scene.machine.table.spawn(FIRST, ["server"], environment=named, leads_session=True)
         other = scene.machine.table.spawn(FIRST, ["server"], environment={**named, "FLEET_DISPATCH_ID": "0" * 8})
         scene.exit(ident)
-        why = scene.fleet.sessions.settle(ident).why
+        told = scene.fleet.sessions.settle(ident)
+        assert not told.settled
+        why = told.why
         assert f"process {bearer.pid} (server) carries its FLEET_DISPATCH_ID, but not this home" in why
         assert f"--not-ours {bearer.pid}" in why
         with pytest.raises(WorktreeBusy, match=f"process {bearer.pid}"):

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors.store import NotAFolder, WriteFailed
 from fleet.model.results.coord import Seated
 from fleet.model.results.dispatches import Resumed, ResumedMany
+from fleet.store.transaction import Change, Tx
 from fleet.surfaces.cli.commands.coord.handoff import _print_entry
 from fleet.surfaces.cli.commands.dispatch.resume import _print_all_resumed, _print_resumed
 from fleet.surfaces.cli.commands.dispatch.run import _say_started
@@ -36,8 +37,11 @@ def coordinated(scene: SimulatedScene, monkeypatch: pytest.MonkeyPatch) -> tuple
 
 def with_marker_unset(scene: SimulatedScene) -> None:
     """As before anybody has chosen."""
-    with scene.fleet.store._db as database:
-        database.execute("UPDATE projects SET remote_control = NULL")
+
+    def work(tx: Tx) -> None:
+        tx._db.execute("UPDATE projects SET remote_control = NULL")
+
+    scene.fleet.context.commit(Change("nobody has chosen", work))
 
 
 @pytest.mark.req("HAND-9")

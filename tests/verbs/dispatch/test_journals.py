@@ -11,7 +11,7 @@ from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 
 # What is another thing, or has another value, once everything is released and archived.
-CHANGED = {"recl_state", "updated_at", "claims", "archived", "adoptions"}
+CHANGED = {"age", "recl_state", "updated_at", "claims", "archived", "adoptions"}
 
 
 def merged(scene: SimulatedScene) -> tuple[str, dict, dict]:
@@ -71,6 +71,7 @@ def test_an_archived_journal_has_the_values_that_the_live_one_had(scene):
     }
     assert {name: old[name] for name in known} == known
     assert (live["recl_state"], old["recl_state"], old["archived"]) == ("pending", "complete", True)
+    assert (live["age"], old["age"]) == (120, 180), "seconds since it was begun"
     assert live["updated_at"] == iso(begun + 120_000) < old["updated_at"]
 
     compare_claims(scene, ident, live, old)

@@ -31,7 +31,6 @@ class Claim:
     state: ClaimState = "allocating"
     actor: str = ""
     failures: int = 0
-    failed_at: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -228,6 +228,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     _refuse_other_home(context, old)
     mine = [each for each in _claims_of_dispatch(context, new) if each.data.get("rewritten_from") == old]
     if mine:
+        finish_rewrite(context, mine[0])  # whoever recorded it may have been killed before the file was written
         return _prompt_outcome("already_rewritten", new, context, mine[0])
     claim = _inbox_of(context, old)
     if claim is None or claim.state != "live":

@@ -15,6 +15,7 @@ from fleet import errors
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.tables import change
+from fleet.model.text import jsontext
 from fleet.model.text.times import HOUR
 from fleet.resources import KINDS
 from fleet.store import queries as q
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 TRIES = 3
+# In the data of a claim: when its last releases failed.
+_FAILED = "failed"
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
@@ -253,10 +256,13 @@ def _record_failed_release(claim: Claim) -> Change[int]:
 
     def work(tx: Tx) -> int:
         _set_subject(tx, claim)
-        recent = claim.failed_at is not None and tx.at - claim.failed_at < HOUR
-        stuck = recent and claim.failures + 1 >= TRIES
+        row = q.claim_by_id(tx, id=claim.id)
+        kept = json.loads(row.data) if row else {}
+        recent = [at for at in kept.get(_FAILED, []) if tx.at - at < HOUR]
+        stuck = len(recent) + 1 >= TRIES
         stepped = change(life.STEPS, claim.state, "stuck" if stuck else "not_gone")
         tx.note(claim=str(claim), now=stepped["after"], failures=claim.failures + 1)
+        q.set_claim_data(tx, id=claim.id, data=jsontext.dumps({**kept, _FAILED: [*recent, tx.at][-TRIES:]}), at=tx.at)
         return q.fail_release(tx, id=claim.id, **stepped, at=tx.at)
 
     return Change(f"{claim}: could not be released", work)

@@ -1,0 +1,177 @@
+"""Replace on a simulated machine: the proof of the new coordinator, its time, its one commit, and the end of the old one."""
+
+import signal
+
+import pytest
+
+from fleet.engines.reader import engine as read_engine
+from fleet.errors.refused import NotProven
+from fleet.errors.superseded import NotSeated
+from fleet.model.dispatch.one_time_proof import VARIABLE, hash_nonce
+from fleet.model.text.times import DAY, SECOND
+from fleet.store import queries as q
+from fleet.store import seats
+from fleet.store.transaction import Change
+from fleet.testing.simulated import SimulatedScene
+from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.agents import messages
+from fleet.verbs.coord import replace
+from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.plan import Wanted
+
+COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
+WRONG = "0" * 32
+
+
+def seat(scene: SimulatedScene) -> q.Seat:
+    return scene.fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
+
+
+def seated(scene: SimulatedScene) -> str:
+    """A coordinator in the seat, at work."""
+    ident = scene.fleet.coord.start(COORDINATOR).id
+    scene.launch(ident)
+    return ident
+
+
+def candidate(scene: SimulatedScene) -> tuple[str, str]:
+    """A candidate at work, and the nonce that it was given."""
+    ident = replace.start_candidate(scene.fleet.context, COORDINATOR).id
+    return ident, scene.launch(ident).environment[VARIABLE]
+
+
+def ticks(scene: SimulatedScene, ident: str, nonce: str | None = None) -> list[str]:
+    """A tick of a coordinator; what was done."""
+    with scene.speaking(ident) as fleet:
+        return tick(fleet.context, PROJECT, ident, nonce=nonce).done
+
+
+def proof(scene: SimulatedScene, ident: str) -> q.Nonce | None:
+    return scene.fleet.store.read(lambda rows: q.nonce_of(rows, dispatch=ident))
+
+
+@pytest.mark.req("REP-3", "REP-4", "REP-6")
+def test_the_candidate_alone_has_a_proof_and_takes_the_seat_with_it(scene):
+    old = seated(scene)
+    scene.agent(old).ignores.add(signal.SIGTERM)
+    assert VARIABLE not in scene.agent(old).environment, "it has nothing to prove"
+    new, nonce = candidate(scene)
+    kept = proof(scene, new)
+    assert (proof(scene, old), kept.hash, kept.spent_at) == (None, hash_nonce(nonce), None)
+    assert nonce not in kept.hash
+    before = scene.fleet.operations.newest()
+    for given in (None, WRONG):
+        with pytest.raises(NotSeated):
+            ticks(scene, new, given)
+    assert (seat(scene).holder, seat(scene).candidate) == (old, new)
+    assert scene.fleet.operations.newest() == before, "until the proof nothing is changed"
+    ticks(scene, new, nonce)
+    assert (seat(scene).holder, seat(scene).candidate, seat(scene).epoch) == (new, None, 2)
+    assert proof(scene, new).spent_at is not None
+    with pytest.raises(NotSeated):
+        ticks(scene, old)
+
+
+@pytest.mark.req("REP-4")
+def test_what_a_dead_candidate_left_takes_no_seat(scene):
+    old = seated(scene)
+    new, nonce = candidate(scene)
+    with scene.speaking(new) as fleet:  # a child, which goes on
+        scene.exit(new, 1)
+        with pytest.raises(NotSeated):
+            tick(fleet.context, PROJECT, new, nonce=nonce)
+    assert seat(scene).holder == old
+
+
+@pytest.mark.req("REP-5")
+def test_a_candidate_has_thirty_seconds_and_is_then_withdrawn_with_all_it_held(scene):
+    old = seated(scene)
+    before = seat(scene)
+    assert read_engine(scene.home, "shell").proof_timeout == 30.0
+    new, _nonce = candidate(scene)
+    assert seat(scene).deadline == scene.fleet.context.dispatch(new).created_at + 30 * SECOND
+    with pytest.raises(NotProven, match="within 30 s"):
+        replace.await_proof(scene.fleet.context, PROJECT, new)
+    assert seat(scene) == before
+    assert [agent.id for agent in scene.fleet.agents.list()] == [old]
+    assert {claim.dispatch for claim in scene.fleet.claims.list()} == {old}
+    assert proof(scene, new).spent_at is None, "the evidence stays"
+
+
+@pytest.mark.req("REP-10")
+def test_a_sweep_leaves_a_candidate_its_time_and_withdraws_it_after_that(scene):
+    old = seated(scene)
+    new, _nonce = candidate(scene)
+    scene.clock.wait(29)
+    scene.fleet.sweep.run(kill=True)
+    assert (seat(scene).holder, seat(scene).candidate) == (old, new)
+    scene.clock.wait(2)
+    scene.fleet.sweep.run(kill=True)
+    assert (seat(scene).holder, seat(scene).candidate) == (old, None)
+    assert [agent.id for agent in scene.fleet.agents.list()] == [old]
+
+
+@pytest.mark.req("REP-9", "REP-11")
+def test_the_old_one_is_asked_given_its_grace_and_then_killed(scene):
+    old = seated(scene)
+    scene.agent(old).ignores.add(signal.SIGTERM)
+    new, nonce = candidate(scene)
+    assert scene.fleet.context.dispatch(old).asked_for is None, "nothing is asked of it before the commit"
+    assert f"{old}: asked to exit" in ticks(scene, new, nonce)
+    assert f"{old}: given time to exit" in ticks(scene, new)
+    scene.clock.wait(1.1)
+    assert f"{old}: ended" in ticks(scene, new)
+    assert old not in {claim.dispatch for claim in scene.fleet.claims.list()}
+    assert (seat(scene).holder, seat(scene).epoch) == (new, 2), "the seat is not among what is reclaimed"
+
+
+@pytest.mark.req("REP-11")
+def test_a_seat_is_emptied_of_its_own_holder_alone(scene):
+    old = seated(scene)
+    new, nonce = candidate(scene)
+    ticks(scene, new, nonce)
+    emptied = Change("a late stop of the old one", lambda tx: seats.vacate(tx, PROJECT, old))
+    assert scene.fleet.commit(emptied) is False
+    assert seat(scene).holder == new
+
+
+@pytest.mark.req("REP-12", "REP-1")
+def test_a_start_over_a_dead_coordinator_is_a_replace(scene):
+    old = seated(scene)
+    scene.exit(old, 1)
+    with pytest.raises(NotProven):  # the new one never proves itself, and so it does not get the seat
+        scene.fleet.coord.start(COORDINATOR)
+    assert (seat(scene).holder, seat(scene).epoch) == (old, 1)
+
+
+@pytest.mark.req("REP-7")
+def test_spent_proofs_are_forgotten_after_thirty_days_and_unspent_ones_never(scene):
+    seated(scene)
+    new, nonce = candidate(scene)
+    ticks(scene, new, nonce)
+    lost, _nonce = candidate(scene)
+    for days, kept in ((29, {new, lost}), (2, {lost}), (400, {lost})):
+        scene.clock.wait(days * DAY / SECOND)
+        scene.fleet.sweep.run(kill=True)
+        assert {each for each in (new, lost) if proof(scene, each)} == kept, days
+
+
+@pytest.mark.req("REP-8")
+def test_a_message_is_applied_once_and_its_id_is_kept_for_seven_days(scene):
+    ident = seated(scene)
+    [sent] = scene.fleet.messages.send("hello", agent=ident)
+
+    def row() -> q.Message | None:
+        return scene.fleet.store.read(lambda rows: q.message_by_id(rows, id=sent.id))
+
+    assert scene.fleet.commit(messages.acknowledge(ident, [sent.id])) == [sent.id]
+    applied = row().acknowledged_at
+    scene.clock.wait(5)
+    assert scene.fleet.commit(messages.acknowledge(ident, [sent.id])) == []
+    assert row().acknowledged_at == applied
+    scene.clock.wait(7 * DAY / SECOND - 60)
+    scene.fleet.sweep.run(kill=True)
+    assert row() is not None
+    scene.clock.wait(120)
+    scene.fleet.sweep.run(kill=True)
+    assert row() is None
