@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test quick test-agents check conformance mutants mutants-ci coverage deaths states storm bench fmt sql api lock clean ready
+.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -13,6 +13,10 @@ demo: ready
 
 test: check
 	@$(MAKE) conformance
+
+# Also what `make test` takes a part of: all tests with agents on PostgreSQL. Half an hour more.
+whole: check
+	@FLEET_EVERY_TEST=1 $(MAKE) conformance
 
 # The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/plugins/quick.py has the rules). Under a minute.
 QUICK := tests/unit tests/contract tests/verbs tests/cli

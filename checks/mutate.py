@@ -131,7 +131,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seed", default="", help="the order of those that did not change; default: today")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one mutant")
-    parser.add_argument("--outcomes", type=Path, help="what `make conformance` has just written: saves collecting")
+    parser.add_argument("--outcomes", type=Path, help="what `make conformance` has just written: which tests pass")
     parser.add_argument("--json", type=Path, help="write the verdicts to this file")
     return parser.parse_args()
 
@@ -144,6 +144,12 @@ def chosen(mutants: list[Mutant], tests: list[Test], arguments: argparse.Namespa
     first = choice.touched(mutants, tests, choice.changed_files(ROOT))
     print(f"mutants: {len(first)} of {len(mutants)} changed; the others in turn, replayed by --seed {seed}")
     return choice.in_turn(mutants, first, seed)
+
+
+def with_outcomes(tests: list[Test], outcomes: Path | None) -> list[Test]:
+    """Return the tests with what the last run knows of each: its outcome and its seconds. A run may leave tests out."""
+    ran = {test.ident: test for test in read_tests(outcomes)} if outcomes else {}
+    return [ran.get(test.ident, test) for test in tests]
 
 
 def main() -> int:
@@ -170,7 +176,7 @@ def try_mutants(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
         mutants = [mutant for mutant in mutants if mutant.name in names]
     rows = {mutant.row for mutant in mutants}
-    tests = read_tests(arguments.outcomes) if arguments.outcomes else tests_of_rows(ROOT, BUILD, rows)
+    tests = with_outcomes(tests_of_rows(ROOT, BUILD, rows), arguments.outcomes)
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
     memory.seconds |= {test.ident: test.seconds for test in tests if test.seconds is not None}
     try:
