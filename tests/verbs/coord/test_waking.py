@@ -108,7 +108,7 @@ def test_a_wake_that_came_to_nothing_is_repeated_after_a_time(scene):
 
 def test_a_tick_waits_for_a_look_of_the_watch(scene, monkeypatch):
     ident = seated(scene)
-    gate = scene.fleet.world.project_gate(PROJECT, "coordinator")
+    gate = scene.fleet.world.project_gate(PROJECT, "coord-look")
     gate.take()
     wait = scene.clock.wait
 
@@ -122,8 +122,9 @@ def test_a_tick_waits_for_a_look_of_the_watch(scene, monkeypatch):
 
 def test_a_tick_that_waited_in_vain_says_so(scene):
     ident = seated(scene)
-    with scene.fleet.world.project_gate(PROJECT, "coordinator"), pytest.raises(TickInProgress):
+    with scene.fleet.world.project_gate(PROJECT, "coord-look"), pytest.raises(TickInProgress):
         ticked(scene, ident)
+    assert ticked(scene, ident) == []
 
 
 def test_what_its_own_tick_told_it_does_not_wake_it(scene):
@@ -205,7 +206,7 @@ def test_a_coordinator_that_never_ticked_is_woken_for_what_there_is(scene):
 def test_a_tick_that_runs_is_not_disturbed(scene):
     ident = seated(scene)
     add(scene, "parser")
-    with scene.fleet.world.project_gate(PROJECT, "coordinator"):
+    with wake.no_look(scene.fleet.context, PROJECT):  # as a tick does
         assert scene.fleet.coord.watch(PROJECT) == []
     assert scene.pane(ident).typed == []
 

@@ -109,11 +109,12 @@ def test_only_the_holder_ticks_and_one_at_a_time(scene):
     scene.launch(ident)
     with pytest.raises(Superseded):
         tick(scene.fleet.context, PROJECT, "00000000")
-    before = scene.fleet.operations.newest()
+    before, clock = scene.fleet.operations.newest(), scene.fleet.world.clock
+    at = clock.ticks()
     gate = scene.fleet.world.project_gate(PROJECT, "coordinator")
     with gate, pytest.raises(Exception, match="tick") as caught:
         tick(scene.fleet.context, PROJECT, ident)
     assert getattr(caught.value, "code", None) == 12
-    assert scene.fleet.operations.newest() == before
+    assert (scene.fleet.operations.newest(), clock.ticks()) == (before, at)
     assert tick(scene.fleet.context, PROJECT, ident).holder == ident
     assert gate.is_free()

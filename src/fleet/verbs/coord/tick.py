@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-# How many seconds a tick waits for the gate: the watch holds it while it looks, which does not do a tick's work.
-_GATE_WAIT = 5.0
-
-
 @dataclass(slots=True)
 class Steps:
     """The results of a tick's steps, as lines: what was done, and what failed."""
@@ -64,7 +60,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
         raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
     gate = context.world.project_gate(project, "coordinator")
     try:
-        gate.take(wait=_GATE_WAIT)
+        gate.take()
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
@@ -96,7 +92,12 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
 
 
 def _run_steps(context: Context, project: str) -> Steps:
-    """Run the steps of one tick in order. A step that fails is recorded as a trouble, and the next one runs."""
+    """Run the steps of one tick in order, while no watch looks. A step that fails is a trouble, and the next one runs."""
+    with wake.no_look(context, project):
+        return _run_each(context, project)
+
+
+def _run_each(context: Context, project: str) -> Steps:
     steps = Steps()
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(

@@ -8,6 +8,7 @@ its project, or by `fleet up`. It wakes by a message, which is delivered like an
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -27,12 +28,17 @@ from fleet.verbs.coord.briefing import briefing
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.store.queries import Dispatch, LivingAgent, Wake
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
     from fleet.world.files.gates import Gate
 
 _WATCH_GATE = "coord-watch"
+_LOOK_GATE = "coord-look"
+# How many seconds a tick waits for a look of the watch to end.
+_LONGEST_LOOK = 5.0
 # How long after the launch of a coordinator its watch may still be starting.
 _STARTING = 15 * SECOND
 
@@ -40,6 +46,20 @@ _STARTING = 15 * SECOND
 def watch_gate(context: Context, project: str) -> Gate:
     """Return the gate that the watch of a project holds: there is never a second one."""
     return context.world.project_gate(project, _WATCH_GATE)
+
+
+@contextmanager
+def no_look(context: Context, project: str) -> Iterator[None]:
+    """Keep the watch from looking for as long as the block runs; wait for a look to end. TickInProgress when it does not."""
+    gate = context.world.project_gate(project, _LOOK_GATE)
+    try:
+        gate.take(wait=_LONGEST_LOOK)
+    except errors.GateHeld:
+        raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
+    try:
+        yield
+    finally:
+        gate.give()
 
 
 def start_watch(context: Context, project: str) -> bool:
@@ -95,7 +115,7 @@ def watch(context: Context, project: str) -> list[str] | None:
     """
     if not watched_coordinators(context, project):
         return None
-    gate = context.world.project_gate(project, "coordinator")
+    gate = context.world.project_gate(project, _LOOK_GATE)
     try:
         gate.take()
     except errors.GateHeld:
