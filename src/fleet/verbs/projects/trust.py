@@ -47,14 +47,17 @@ def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChang
 
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
-    """Record these values as trusted. The operation records the names of the settings and a hash, not the values."""
+    """Record these values as trusted. The operation records the names of the settings and a hash, not the values.
+
+    The operation comes first: if only it was written, nothing is trusted yet, and the next try writes both.
+    """
     path = context.project(project).path
     before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
     if before != values:
         record = {"repository": path, "hash": fingerprint, "at": iso(context.world.clock.now()), "values": values}
-        context.world.files.publish(paths.trust(project), json.dumps(record, indent=1).encode())
         names = sorted(name for name in {*before, *values} if before.get(name) != values.get(name))
         context.commit(_record_trust(project, fingerprint, names))
+        context.world.files.publish(paths.trust(project), json.dumps(record, indent=1).encode())
     changes, file = _changes(values, before), f"{path}/{PROJECT_FILE}"
     return Trusted(project=project, file=file, hash=fingerprint, changed=before != values, changes=changes)
 
