@@ -178,7 +178,7 @@ class World:
         return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
-        """Return the lock that serialises git commands which fail side by side in one repository."""
+        """Return the gate for git commands that fail when two of them run at once in one repository."""
         import hashlib
 
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")

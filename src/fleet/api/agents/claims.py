@@ -43,7 +43,7 @@ class Claims(Part):
         return prompts.disown(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-        """Publish a prompt for a dispatch."""
+        """Write the prompt file of a dispatch into the inbox; add a pending dispatch when none has this id."""
         self._by.may("claims.acquire_prompt")
         if "/" not in wanted.owner:  # only a task's slug
             wanted = replace(wanted, project=self._by.project_here(wanted.project))

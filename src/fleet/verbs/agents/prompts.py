@@ -53,7 +53,7 @@ class WantedPrompt:
 
 
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-    """Publish a prompt for a dispatch. Adds a pending dispatch when there is none with this id."""
+    """Write the prompt file of a dispatch into the inbox, as a claim. Add a pending dispatch when none has this id."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted)

@@ -238,7 +238,7 @@ def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
 
 
 def _begin_release(context: Context, claim: Claim) -> Change[int]:
-    """Return the change that records the intent to release. Committing it returns 0 when another process was faster."""
+    """Return the change that records the intent to release a claim. It returns 0 when another process was faster."""
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 

@@ -46,7 +46,7 @@ def look(
 
 
 def look_at_candidate(context: Context, seat: Seat) -> Seen:
-    """Return the facts about the candidate of a seat, whose dispatch may already be archived."""
+    """Return whether the coordinator that is to take a seat over lives, and what else decides its fate."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")

@@ -109,7 +109,7 @@ class SignsOfLife:
         return Trouble(name="stopped", source="process", at=None, detail=detail)
 
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
-        """Yield the signs that are known already: its start, its hooks, its screen."""
+        """Yield an agent's signs of life that cost no further read: its start, its last hook, its screen."""
         row, known = agent.row, agent.known
         yield _sign("start", row.launched_at)
         heard = _heard(known)
@@ -120,7 +120,7 @@ class SignsOfLife:
             yield _sign("screen", pane.active_at if pane else None)
 
     def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
-        """Yield the signs in the store, in the engine's files and in the worktree."""
+        """Yield an agent's signs of life that take a read: its last command, session file, conversation and commit."""
         row, engine = agent.row, agent.engine
         yield _sign("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
         if engine is not None and engine.status_file is not None:

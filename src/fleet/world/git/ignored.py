@@ -33,9 +33,9 @@ class Remains:
         return self
 
     def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
-        """Return what of a file or folder cannot be reproduced, and whether it contains anything reproducible.
+        """Return the paths at or below an ignored path that cannot be reproduced, and whether anything there can be.
 
-        A repository counts as a whole.
+        Everything in a repository of its own counts as not reproducible.
         """
         found = os.lstat(f"{self._top}/{name}")
         if not whole and self._is_reproducible(name):

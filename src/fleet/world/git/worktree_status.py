@@ -74,7 +74,10 @@ def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
 
 
 def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
-    """Return the named files that differ from the index, compared with a copy of the index without flags."""
+    """Return the named files that were edited; None when git does not say.
+
+    They are compared with a copy of the index in which assume-unchanged and skip-worktree are cleared.
+    """
     asked = ask("rev-parse", path, "--path-format=absolute", "--git-path", "index")
     if not asked.ok:
         return None

@@ -30,7 +30,7 @@ def _unreadable(line: int, why: str, advice: str) -> Unreadable:
 
 
 def _most_nested(text: str) -> int:
-    """Return the number of the line with the most brackets and dots."""
+    """Return the number of the line that is probably nested deepest: it has the most opening brackets and dots."""
     weights = [sum(line.count(sign) for sign in "[{.") for line in text.split("\n")]
     return weights.index(max(weights)) + 1
 

@@ -19,8 +19,8 @@ _LONG = 3_600.0
 def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
     """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree. Its branch is not moved.
 
-    Of a submodule the commit that is checked out is kept; the caller has proven that it is not only there. Work that
-    the newest ref already holds gets no second one: whoever was interrupted or refused may try again.
+    Of a submodule only its checked-out commit is kept; the caller has proven that this commit exists elsewhere, too. When
+    the newest ref already holds the same work, no second ref is made: whoever was interrupted may try again.
     """
     submodules = _changed_submodules(git, path)
     hidden = worktree_status.hidden_edits(git.exactly, path, git.funnel)

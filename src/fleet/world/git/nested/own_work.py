@@ -42,7 +42,7 @@ def unseen_folders(git: Git, tree: str) -> list[str]:
 
 
 def has_filters(git: Git, path: str) -> bool:
-    """Whether a repository configures programs that git would run to compare files; True when git does not say."""
+    """Whether a repository's own configuration has filters, which `git status` would run; True when git does not say."""
     done = git.ask_foreign("config", path, "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
     told = [line for line in done.out.splitlines() if line.startswith(("local", "worktree"))]
     return done.status not in {0, 1} or bool(told)
