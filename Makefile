@@ -60,7 +60,7 @@ conformance: ready
 mutants: ready
 	@$(BIN)/python checks/mutate.py $(if $(ONLY),--only "$(ONLY)") $(MUTANTS)
 
-# CI's part, right after the tests: the mutants whose source or tests changed, then others in turn, for a fixed time.
+# A part of it, right after the tests: the mutants whose source or tests changed, then others in turn, for a fixed time.
 mutants-ci: ready
 	@$(BIN)/python checks/mutate.py --changed --seconds 100 --outcomes $(OUTCOMES) --json .build/mutants.json
 

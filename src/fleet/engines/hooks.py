@@ -105,7 +105,10 @@ def words_of_events(engine: Engine, fleet: str) -> list[str]:
     """Return the command-line words that the engine needs for each of its hook events, and those that let it run them."""
     hooks = hooks_of(engine)
     hashes = "{" + ",".join(_trusted_hash(engine, event, fleet) for event in hooks.events) + "}"
-    facts = [(event, json.dumps(command(engine, event, fleet)), str(limit(hooks, event))) for event in hooks.events]
+    facts = [
+        (event, json.dumps(command(engine, event, fleet), ensure_ascii=False), str(limit(hooks, event)))
+        for event in hooks.events
+    ]
     each = [
         word.replace("{event}", event).replace("{limit}", seconds).replace("{command}", quoted)
         for event, quoted, seconds in facts
@@ -121,7 +124,9 @@ def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
     hook = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event), "async": False}
     text = json.dumps({"event_name": name, "hooks": [hook]}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     key = hooks.trust_key.replace("{event}", name)
-    return f'{json.dumps(key)}={{trusted_hash="sha256:{hashlib.sha256(text.encode()).hexdigest()}"}}'
+    return (
+        f'{json.dumps(key, ensure_ascii=False)}={{trusted_hash="sha256:{hashlib.sha256(text.encode()).hexdigest()}"}}'
+    )
 
 
 def states_without_hook(engine: Engine) -> frozenset[str]:

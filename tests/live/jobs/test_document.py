@@ -252,6 +252,7 @@ def test_an_input_that_prints_without_end_is_ended_and_does_not_fill_the_disk(sc
         ("1\n2\n", [1, 2]),
         ("1\n", [1]),
         ('"a"\n', ["a"]),
+        ("12e4567\n", ["12e4567"]),
         ("a.py\n", ["a.py"]),
         ("null", None),
     ],

@@ -97,6 +97,14 @@ def test_the_sandbox_of_codex_is_opened_for_the_home_and_for_gits_directories(au
     assert needs_git_dirs(codex, autonomy)
 
 
+@pytest.mark.req("SEC-6")
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode"])
+def test_no_hook_runs_outside_a_sandbox_that_may_write_what_the_hook_reads(name):
+    its = engine("", name)
+    opened = {autonomy for autonomy, given in its.autonomy.items() if "{fleet_home}" in str(given)}
+    assert its.hooks is None or not opened & set(its.hooks.at or its.autonomy)
+
+
 @pytest.mark.req("ENG-4")
 @pytest.mark.parametrize("autonomy", ["ask", "full", None])
 def test_nothing_is_opened_where_there_is_no_sandbox_or_nothing_may_be_written(autonomy):

@@ -133,8 +133,8 @@ def test_an_engine_that_waits_for_its_hook_is_permitted_what_its_agent_was_start
     dialect = Dialect({"engine": "x", "events": {"Permit": "permits"}, "shell": "Bash", "wait": 0})
     hooking = Hooking(scene.home, ident, scene.fleet.store, scene.fleet.funnel)
 
-    def reply(command: str, tool: str = "Bash"):
-        payload = {"tool_name": tool, "tool_input": {"command": command, "description": "why"}}
+    def reply(command: str, tool: str = "Bash", why: str = "why"):
+        payload = {"tool_name": tool, "tool_input": {"command": command, "description": why}}
         found = hooking.handle_event(dialect, "Permit", payload, scene.clock.now())
         assert found.question is None, "its person is asked at its terminal"
         return found.payload
@@ -147,6 +147,7 @@ def test_an_engine_that_waits_for_its_hook_is_permitted_what_its_agent_was_start
     for command in ("make docs all", "git commit; rm -rf /", 'git commit -m "$(rm)"', "make late"):
         assert not reply(command), command
     assert not reply("make docs", tool="Write")
+    assert not reply("make docs", why="network-access example.org:443"), "the command is allowed, not the network"
 
 
 @pytest.mark.req("ENG-5")

@@ -38,6 +38,7 @@ REPORT = (
     "You have stopped without a report. If the work is finished and committed, run `fleet done`. If it cannot be done, run "
     "`fleet fail --reason TEXT`; if you need something from a person, `fleet block --reason TEXT`. Otherwise go on working."
 )
+_NETWORK = "network-access"
 _MILLIONTHS = 1_000_000
 _SEPARATORS = str.maketrans("", "", "_.-")
 # States that say more than `idle`.
@@ -273,9 +274,12 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 def _on_permits(event: HookEvent, _known: Known) -> Reply:
     """Permit what the agent was started with permission for. Its person answers everything else at its terminal.
 
-    What a person has allowed meanwhile does not count: the sandbox of the agent may let it write to the home.
+    What a person has allowed meanwhile does not count: the sandbox of the agent may let it write to the home. Nor is a way into
+    the network permitted, for which Codex asks with the command that wants it.
     """
-    asked = _question(event)
+    asked, given = _question(event), event.dialect.field(event.payload, "input")
+    if isinstance(given, dict) and str(given.get("description") or "").startswith(_NETWORK):
+        return Reply()
     is_allowed = asked.runs is not None and allowed.given(event.rules).permits_line(asked.runs)
     return Reply(payload=permission(event.name)) if is_allowed else Reply()
 

@@ -123,5 +123,6 @@ def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) 
 
 
 def _write_file(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8") as file:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)  # a link may lead anywhere
+    with open(fd, "w", encoding="utf-8") as file:
         file.write(text)

@@ -144,13 +144,18 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 
 
 def parse_input(text: str) -> object:
-    """Return a text as JSON, else as JSON Lines, else as a list of its lines. A single value is a list of one line."""
+    """Return a text as JSON, else as JSON Lines, else as a list of its lines.
+
+    A single value is a list of one; a number with a fraction or an exponent stays a text, because `12e4567` may be a commit.
+    """
     try:
         whole = json.loads(text)
     except ValueError:
         pass
     else:
-        return whole if whole is None or isinstance(whole, list | dict) else [whole]
+        if whole is None or isinstance(whole, list | dict):
+            return whole
+        return [text.strip() if isinstance(whole, float) else whole]
     lines = [line for line in text.splitlines() if line.strip()]
     try:
         return [json.loads(line) for line in lines]
