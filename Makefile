@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm bench fmt sql api lock clean ready
+.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm daemon-storm bench fmt sql api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -80,6 +80,10 @@ states: ready
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready
 	@$(BIN)/python tests/live/resume/storm.py 100000
+
+# A daemon that is killed every half second for a minute while clients write: every acknowledged change is there, once.
+daemon-storm: ready
+	@DAEMON_STORM_SECONDS=60 $(BIN)/pytest --quiet tests/cli/daemon/test_killed.py -k killed_all_the_time
 
 bench: ready
 	@$(BIN)/python -m benchmarks

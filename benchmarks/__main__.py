@@ -15,7 +15,19 @@ from time import perf_counter
 
 from benchmarks.processes import ROOT, compile_bytecode
 
-NAMES = ("start", "mutations", "crowd", "documents", "scale", "others", "dispatching", "resuming", "jobs")
+NAMES = (
+    "start",
+    "mutations",
+    "crowd",
+    "documents",
+    "scale",
+    "others",
+    "dispatching",
+    "resuming",
+    "jobs",
+    "daemon",
+    "screen",
+)
 SMALLEST = "--smallest"
 
 

@@ -25,7 +25,7 @@ TEXT = "What is wanted, why, and how to see that it is there. " * 4
 def make_home(directory: Path, nodes: Iterable[bytes]) -> Path:
     """A home with one project that holds these nodes."""
     repository, home = directory / "repository", directory / "home"
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     with fleet.open(str(home)) as opened:
         opened.projects.register(str(repository), PROJECT)

@@ -60,6 +60,20 @@ class Bare:
         self.db.execute(q.ADD_LOG.sqlite, here | said)
         self._commit(here, seq=seq, key=key, at=at, why=f"log on {PROJECT}/{task}", what=f'{{"message": "{message}"}}')
 
+    def log_together(self, tasks: list[tuple[str, str]]) -> None:
+        """Log on several tasks in one transaction, a savepoint each."""
+        self.db.execute("BEGIN IMMEDIATE")
+        for task, message in tasks:
+            self.db.execute("SAVEPOINT request")
+            here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
+            seq: int = self.db.execute(q.NEXT_OPERATION.sqlite, {"key": key}).fetchone()[0]
+            self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
+            self.db.execute(q.ADD_LOG.sqlite, here | {"seq": seq, "at": at, "actor": ACTOR, "message": message})
+            what = f'{{"message": "{message}"}}'
+            self._write_operation(here, seq=seq, key=key, at=at, why=f"log on {PROJECT}/{task}", what=what)
+            self.db.execute("RELEASE SAVEPOINT request")
+        self.db.execute("COMMIT")
+
     def claim(self, task: str) -> None:
         """What `claim` commits."""
         here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
@@ -96,10 +110,13 @@ class Bare:
         return seq
 
     def _commit(self, here: dict[str, str], **fields: object) -> None:
+        self._write_operation(here, **fields)
+        self.db.execute("COMMIT")
+
+    def _write_operation(self, here: dict[str, str], **fields: object) -> None:
         asked = fingerprint(str(fields["why"]), ())
         row = here | fields | {"actor": ACTOR, "dispatch": None, "request": asked, "result": fields["what"]}
         self.db.execute(q.WRITE_OPERATION.sqlite, row)
-        self.db.execute("COMMIT")
 
 
 class Queued(Bare):

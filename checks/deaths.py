@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fleet.testing.crash.catalogue import DOUBLE, SCENARIOS
+from fleet.testing.crash.catalogue import DOUBLE, FAULTY, SCENARIOS
 from fleet.testing.crash.fault_acts import ACTS
 from fleet.testing.crash.faults import FaultCase, why_not
 from fleet.testing.crash.harness import Case
@@ -114,9 +114,16 @@ def run(play: Play) -> Result:
     words = [sys.executable, "-m", "fleet.testing.crash", *play.words]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began
-    lines = done.stdout.splitlines()
+    lines = [line.rstrip("\n") for line in done.stdout.splitlines(keepends=True) if line.endswith("\n")]
     print(f"{play.kind} {play.name} ({play.store}): {len(lines)} in {seconds:.0f} s", file=sys.stderr)
-    return Result(play=play, lines=lines, broken="" if done.returncode in {0, 1} and lines else done.stderr or "nothing was played", seconds=seconds)  # fmt: skip
+    return Result(play=play, lines=lines, broken=why_broken(done, lines), seconds=seconds)
+
+
+def why_broken(done: subprocess.CompletedProcess[str], lines: list[str]) -> str:
+    """Return what a harness said that played nothing or ended in the middle; empty when it came to its end."""
+    if done.returncode in {0, FAULTY} and lines:
+        return ""
+    return f"exit code {done.returncode}: {done.stderr.strip() or 'nothing was played'}"
 
 
 def heading(part: Part, minutes: float) -> str:

@@ -22,7 +22,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "dispatch/settle.py": (5, "what the task becomes after an attempt"),
     "dispatch/acquire.py": (6, CLAIMS),
     "dispatch/dispatch.py": (3, CLAIMS),
-    "agents/prompts.py": (5, CLAIMS),
+    "agents/prompts.py": (3, CLAIMS),
     "dispatch/reclaim.py": (4, CLAIMS),
     "homes/disown.py": (1, CLAIMS),
     "sweep/sweep.py": (5, CLAIMS),

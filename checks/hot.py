@@ -117,11 +117,19 @@ def prepare(scene: Path) -> Path:
 def every_other_setting() -> str:
     """Return a config.toml with every setting except those of the store, so that no command needs to parse TOML."""
     others = [each for each in SETTINGS if each.file == HOME_FILE and not each.name.startswith("store")]
-    # A setting without a default is an amount of money or a text.
-    missing = {each.name: 1.5 if each.kind.accepts(1.5) else "/a/path" for each in others if each.default is None}
+    # A setting without a default takes one of these: an amount of money, hours, a command, a text.
+    tried = (1.5, "22:00-07:00", ["program"], "/a/path")
+    missing = {
+        each.name: next(value for value in tried if each.kind.accepts(value)) for each in others if each.default is None
+    }
     values = [(each.name, missing.get(each.name, each.default)) for each in others]
-    lines = [f"{name} = {repr(value) if isinstance(value, str) else value}" for name, value in values]
+    lines = [f"{name} = {_toml(value)}" for name, value in values]
     return "\n".join(["# mine", *lines, ""])
+
+
+def _toml(value: object) -> str:
+    """Return a value as TOML writes it."""
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:

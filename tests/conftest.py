@@ -16,7 +16,7 @@ from fleet.model.text.times import SECOND
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 from fleet.world.clock import Clock
 
-pytest_plugins = ["plugins.recording", "staging.fixtures", "plugins.quick", "plugins.part"]
+pytest_plugins = ["plugins.recording", "staging.fixtures", "plugins.quick", "plugins.part", "plugins.daemons"]
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
 hypothesis.settings.register_profile("on a busy machine", deadline=None)

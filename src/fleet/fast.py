@@ -5,6 +5,7 @@
     blake2s         _blake2                     hashlib
     encode, scan    _json                       json
     sqlite          _sqlite3, _functools        sqlite3
+    unix_socket     _socket                     socket
 
 The C modules are private: another version of Python may lack one, or a name in it, or call it differently. Each choice is made
 here, once, when the name is first imported. No other file of fleet imports a private module.
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from functools import cached_property as made_once
     from hashlib import blake2s
+    from socket import socket
     from types import ModuleType
     from typing import Any
 
     def encode(value: object) -> str:
         """Return the value as one line of JSON. Raise TypeError for a value that JSON cannot express."""
+
+    def unix_socket() -> socket:
+        """Return a new Unix stream socket."""
 
     def scan(text: str) -> object:
         """Return the JSON value at the start of the text. Raise ValueError or StopIteration when there is none."""
@@ -51,7 +56,7 @@ else:
             return result
 
 
-__all__ = ("alarm", "blake2s", "encode", "made_once", "scan", "sqlite")
+__all__ = ("alarm", "blake2s", "encode", "made_once", "scan", "sqlite", "unix_socket")
 _INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 
@@ -128,6 +133,16 @@ def _choose_scan() -> Callable[[str], object]:
     return lambda text: scanner(text, 0)[0]
 
 
+def _choose_unix_socket() -> Callable[[], object]:
+    try:
+        import _socket as module
+
+        _ = module.socket, module.AF_UNIX, module.SOCK_STREAM
+    except _INCOMPATIBLE:
+        import socket as module  # type: ignore[no-redef]
+    return lambda: module.socket(module.AF_UNIX, module.SOCK_STREAM)
+
+
 def _choose_sqlite() -> ModuleType:
     try:
         module = _import_sqlite()
@@ -170,4 +185,5 @@ _CHOICES: dict[str, Callable[[], object]] = {
     "encode": _choose_encode,
     "scan": _choose_scan,
     "sqlite": _choose_sqlite,
+    "unix_socket": _choose_unix_socket,
 }

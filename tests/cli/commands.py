@@ -31,7 +31,9 @@ WITHOUT_JSON = {
     ("completion",),
     ("task", "export"),
     ("attach",),
+    ("tui",),
     ("coord", "attach"),
     ("coord", "run"),
     ("coord", "watch"),
+    ("daemon", "run"),
 }

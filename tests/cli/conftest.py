@@ -7,6 +7,8 @@ from pathlib import Path
 import psycopg
 import pytest
 from cli.commandline import CommandLine, Program, make_repository
+from plugins import daemons
+from staging.daemon import RunningDaemon
 
 from fleet.testing.postgres import url_in
 
@@ -57,11 +59,16 @@ def nowhere(
 
 
 @pytest.fixture
-def fleet(repository: Path, nowhere: CommandLine) -> CommandLine:
-    """The same in the project `web`, on SQLite."""
+def fleet(repository: Path, nowhere: CommandLine, request: pytest.FixtureRequest) -> Iterator[CommandLine]:
+    """The same in the project `web`, on SQLite; with a daemon where the run wants it (plugins/daemons.py)."""
     nowhere.where = repository
     nowhere("init").ok()
-    return nowhere
+    if not daemons.is_wanted(request):
+        yield nowhere
+        return
+    with RunningDaemon(nowhere.home):
+        nowhere.has_daemon = True
+        yield nowhere
 
 
 @pytest.fixture

@@ -112,10 +112,13 @@ class Real(Stand):
         return ("/bin/sh", "-c", "trap '' HUP; echo deaf; exec sleep 1000")
 
     def ran(self, dispatch: str) -> None:
-        """Let the program of a pane come to its end, and tmux notice. Before 3.5 it may lose the signal: it is told again."""
+        """Let the program of a pane come to its end, and tmux notice. Before 3.5 it may lose the signal: it is told again.
+
+        tmux calls a pane dead as soon as its terminal is closed, a moment before it knows how the process ended.
+        """
         server = self.world.tmux.listing().server
         assert server is not None
-        until(lambda: self.world.processes.signal(server, signal.SIGCHLD) and self.pane(dispatch).dead)
+        until(lambda: self.world.processes.signal(server, signal.SIGCHLD) and self.pane(dispatch).status is not None)
 
     def is_deaf(self, dispatch: str) -> bool:
         return "deaf" in (self.world.tmux.capture(self.pane(dispatch), history=False) or "")

@@ -257,7 +257,9 @@ def test_a_pane_whose_process_was_killed_says_by_which_signal(stand, sessions, p
     pane = stand.session()
     server = sessions.ensure_server()
     stand.kill(stand.identity(pane.pid))
-    stand.becomes(lambda: processes.signal(server, signal.SIGCHLD) and stand.pane().dead)
+    # A pane is dead when its terminal is closed; how its process ended tmux knows a moment later.
+    stand.becomes(lambda: processes.signal(server, signal.SIGCHLD) and stand.pane().status is not None)
+    assert stand.pane().dead
     assert stand.pane().status == 128 + signal.SIGKILL
 
 

@@ -31,6 +31,9 @@ FEWEST = {
     "replace": 12,
     "prove": 10,
     "drain": 34,
+    "take-anew": 18,
+    "held-tick": 39,
+    "dismiss": 10,
 }
 
 # Of the running test: how many deaths happened, and how many have to.

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from fleet.api.fleet import Fleet
+from fleet.api.remote import lifecycle
 from fleet.errors.families import FleetError
 
 PATIENCE = 60.0
@@ -49,6 +50,9 @@ def closed(home: Path) -> list[str]:
     if any((home / trace).exists() for trace in TRACES):
         with contextlib.suppress(FleetError, OSError), Fleet.open(str(home), actor="finisher") as fleet:
             fleet.sweep.run(kill=True)
+    if (home / "daemon.sock").exists():
+        with contextlib.suppress(FleetError, OSError), Fleet.open(str(home), actor="finisher") as fleet:
+            lifecycle.stop(fleet)  # one that `fleet up` has started
     left = survivors(str(home))
     for pid in processes_of(str(home)) if left else ():
         with contextlib.suppress(ProcessLookupError):

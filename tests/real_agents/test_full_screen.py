@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from real_agents.staging.stage import until
+from screen.driving import Terminal
 
 from fleet.testing.scene import PROJECT
 
@@ -122,3 +123,26 @@ def test_an_agent_that_is_killed_from_outside_is_settled_without_a_sweep(stage):
     os.kill(stage.pid(ident), signal.SIGKILL)
     assert stage.until_settled("t") == "failed"
     assert stage.processes_of(ident) == []
+
+
+@pytest.mark.req("TUI-4", "TUI-6", "ASK-1")
+def test_a_person_approves_joins_and_leaves_it_from_the_screen(stage):
+    stage.play(stage.writes("t"), {"run": "git tag asked"}, {"run": "git tag again"}, COMMIT, REPORT, SAY)
+    ident = stage.full_screen("t", "edits")
+    stage.until_state(ident, "asks")
+    terminal = Terminal(stage.scene, columns=140, rows=40)
+    try:
+        terminal.runs("fleet")
+        terminal.sees("needs you 1", "git tag asked", "y approve   ! deny")
+        terminal.presses("y")
+        terminal.sees("git tag again", "y approve   ! deny")
+        terminal.presses("o")
+        terminal.sees("Ctrl+Q detaches")
+        terminal.presses("C-q")
+        terminal.sees("q quit", "git tag again")
+        terminal.presses("y")
+        terminal.until(lambda: sorted(stage.scene.git("tag").split()) == ["again", "asked"], "both are allowed")
+        terminal.presses("q")
+        terminal.sees("own-shell>")
+    finally:
+        terminal.close()

@@ -177,3 +177,47 @@ def test_it_is_parked_alive_when_its_budget_is_spent_and_goes_on_when_more_is_al
     assert need["kind"] == "over budget"
     assert stage.program("limits", "allow", "5", "t", "-p", PROJECT, "--json").ok().json["continued"] == [ident]
     stage.until_state(ident, "reported done")
+
+
+@pytest.mark.req("SEC-3", "ENG-4", "HOOK-2")
+def test_in_a_sandbox_it_asks_is_answered_is_told_commits_and_reports(stage, heard):
+    stage.serve('agents.sandbox = "bwrap"\n')
+    secret = stage.person / ".ssh" / "id"
+    secret.parent.mkdir()
+    secret.write_text("a key of mine")
+    looks = (
+        f"cat {secret} {stage.scene.home}/fleet.db; ls -A {stage.scene.home}/projects/{PROJECT}/worktrees; echo looked"
+    )
+    stage.play({"run": looks}, stage.writes("t"), COMMIT, {"run": "fleet log inside"}, REPORT, SAY)
+    ident = stage.full_screen("t", "ask")
+    found = stage.until_state(ident, "asks")
+    assert found["sandbox"] == "bwrap"
+    assert stage.program("message", ident, "go on").ok().code == 0
+    for name in (".ssh/id", "out.txt"):
+        until(lambda: name in str(stage.program("questions", "--json").json), lambda: stage.screen(ident))  # noqa: B023
+        (asked,) = stage.program("questions", "--json").ok().json
+        assert stage.program("approve", asked["id"], "--json").ok().json["taken"] is True
+    stage.until_state(ident, "reported done")
+    assert [entry.message for entry in stage.task("t")["log"]] == ["inside"]
+    assert "Add out" in stage.scene.git("log", "--format=%s", "worker/t")
+    assert "a key of mine" not in "".join(heard)
+    assert "looked" in heard[-1]
+    assert "go on" in heard[-1]
+    assert (stage.person / ".claude/projects").is_dir(), "its conversation stays"
+
+
+@pytest.mark.req("SEC-3", "ENG-5", "AGENT-4")
+def test_in_a_sandbox_it_is_asked_to_exit_and_goes_by_itself(stage, monkeypatch):
+    monkeypatch.delenv("IS_SANDBOX")
+    stage.serve('agents.sandbox = "bwrap"\nagents.sandbox_write = ["~/ended"]\n', exit_grace="60s")
+    (stage.person / "ended").mkdir()
+    ended = {"type": "command", "command": f"cat >> {stage.person}/ended/ended.jsonl"}
+    stage.prefer({"hooks": {"SessionEnd": [{"hooks": [ended]}]}})
+    hold = threading.Event()
+    stage.play(SAY | {"hold": hold})
+    ident = stage.full_screen("t", "full")
+    stage.until_state(ident, "working")
+    assert stage.program("stop", ident, "--json").ok().json["settled"] is True
+    assert (stage.person / "ended/ended.jsonl").exists(), "its own hook at the end has run: it was not killed"
+    hold.set()
+    assert stage.processes_of(ident) == []

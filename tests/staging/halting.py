@@ -55,6 +55,7 @@ VERBS = {
     "coord": lambda f: f.coord.start(Wanted(project="p", slug=None, kind="coord", engine="shell", command=SLEEP)).id,
     "repair": lambda f: f.homes.repair()["path"],
     "sweep": lambda f: f.sweep.run(kill=True),
+    "notify": lambda f: f.notices.send_due(),
     "kill": lambda f, ident: f.dispatches.kill(ident, "halted"),
     "resume": lambda f, ident: f.dispatches.resume(ident).id,
     "settle": lambda f, ident: f.sessions.settle(ident),

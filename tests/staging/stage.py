@@ -214,10 +214,10 @@ class Stage(Scene):
 class Terminal:
     """fleet as a person runs it: on a terminal of its own."""
 
-    def __init__(self, stage: Stage, *words: str) -> None:
+    def __init__(self, stage: Stage, *words: str, term: str = "dumb") -> None:
         self.screen = ""
         self._keyboard, theirs = pty.openpty()
-        around = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "env": stage.around(TERM="dumb")}
+        around = {"stdin": theirs, "stdout": theirs, "stderr": theirs, "env": stage.around(TERM=term)}
         self._child = subprocess.Popen((FLEET, *words), cwd=stage.repository, text=True, **around)
         stage.started.append(self._child)
         os.close(theirs)

@@ -7,7 +7,7 @@ import pwd
 
 from fleet import errors
 from fleet.model import names
-from fleet.model.agents.actors import identify_actor
+from fleet.model.agents.actors import DOOR, identify_actor
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.context import Committer, Context, Request
@@ -16,14 +16,18 @@ from fleet.world.funnel import Funnel
 from fleet.world.home import home_record, paths
 from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
+from fleet.world.process import surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self, TypeVar
+    from collections.abc import Callable
+    from typing import Any, ClassVar, Self, TypeVar
 
     from fleet.api.permits import Speaker
+    from fleet.api.remote.door import Door
     from fleet.model.agents.actors import Caller
     from fleet.store.transaction import Change, Store
+    from fleet.world.files.daemon_process import DaemonProcess
     from fleet.world.files.files import Files
     from fleet.world.files.gates import Gate
     from fleet.world.home.home_record import HomeRecord
@@ -43,6 +47,9 @@ _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 class Actor:
     """One actor at one fleet home, with the home's store, clock and world."""
 
+    # How the daemon opens its own home, for whoever asks; None in every other process.
+    opened_by_daemon: ClassVar[Callable[[str | None], Any] | None] = None
+
     def __init__(
         self, *, home: str, store: Store, actor: str, dispatch: names.DispatchId | None, funnel: Funnel
     ) -> None:
@@ -55,14 +62,22 @@ class Actor:
         self.ids = Ids()
         self.committer = Committer(store=store, actor=actor, dispatch=dispatch, clock=self.clock, ids=self.ids)
         self.record: HomeRecord | None = None
+        # The connection to the daemon that makes this actor's changes; None: this process makes them itself.
+        self.door: Door | None = None
         self._world: World | None = None
+        # Set when this process is the daemon of the home, before the world is used.
+        self.daemon: DaemonProcess | None = None
 
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
         """Open a home for the named actor, else the one in the environment. An agent never creates a missing home."""
-        name, dispatch = identify_actor(
-            dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=_person_name()
-        )
+        if cls.opened_by_daemon is not None:
+            found: Self = cls.opened_by_daemon(actor)
+            return found
+        name, dispatch = identify_actor(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=person_name())
+        if home is None and os.environ.get(DOOR) and not os.environ.get("FLEET_DIRECT"):
+            by_door: Self = _by_door(name, dispatch)
+            return by_door
         funnel, path = Funnel(), os.path.abspath(home) if home else home_path()
         where = ready_home(path, funnel, make=make and dispatch is None)
         known = home_record.read(where)
@@ -76,11 +91,18 @@ class Actor:
             opened.moved = _why_elsewhere(known, where)
         if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
             _save_record(known, where, funnel)
+        if (
+            opened.moved is None
+            and not os.environ.get("FLEET_DIRECT")
+            and os.path.exists(f"{where}/{paths.DAEMON_SOCKET}")
+        ):
+            opened.door = _door(where)
         return opened
 
     def close(self) -> None:
         """Close the store and the world."""
         self.store.close()
+        self.do_without_daemon()
         if self._world is not None:
             self._world.close()
 
@@ -93,7 +115,7 @@ class Actor:
 
     def project_here(self, named: str | None = None) -> str:
         """Return the named project, else that of FLEET_PROJECT or of the current directory; NoProject when none."""
-        name = os.environ.get("FLEET_PROJECT") or None if named is None else named
+        name = surroundings.environ().get("FLEET_PROJECT") or None if named is None else named
         if name is not None:
             return names.project(name)
         path = here()
@@ -116,7 +138,7 @@ class Actor:
         """Return the task of the agent that speaks; NoTask with the usage when the speaker has no task."""
         if self.speaker is None and worktree_at(here() or ""):
             raise errors.NotInThisWorktree
-        slug = os.environ.get("FLEET_TASK")
+        slug = surroundings.environ().get("FLEET_TASK")
         if not slug:
             raise errors.NoTask(usage=usage)
         return names.slug(slug)
@@ -124,6 +146,17 @@ class Actor:
     def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change in the name of this actor."""
         return self.committer.commit(change, key)
+
+    def use_daemon(self) -> None:
+        """Let the daemon make all further changes, if one answers."""
+        if self.door is None:
+            self.door = _door(self.home)
+
+    def do_without_daemon(self) -> None:
+        """Make all further changes in this process."""
+        if self.door is not None:
+            door, self.door = self.door, None
+            door.close()
 
     def caller(self, key: str | None = None) -> Caller:
         """Return a new request by this actor with the current time."""
@@ -153,12 +186,14 @@ class Actor:
             from fleet.world.world import World
 
             self._world = World(self.home, self.funnel, self.record)
+            self._world.daemon = self.daemon
         return self._world
 
     @world.setter
     def world(self, world: World) -> None:
         """Use another world, for example a simulated one, with its clock and ids."""
         self._world = world
+        world.daemon = self.daemon
         self.clock = self.committer.clock = world.clock
         self.ids = self.committer.ids = world.ids
 
@@ -210,6 +245,18 @@ class Part:
         self._by = by
 
 
+def _by_door(actor: str, dispatch: names.DispatchId | None) -> Any:  # noqa: ANN401 - a Fleet, which is built on this
+    from fleet.api.remote.by_door import FleetByDoor
+
+    return FleetByDoor.of(actor, dispatch)
+
+
+def _door(home: str) -> Door | None:
+    from fleet.api.remote.door import Door
+
+    return Door.of(home)
+
+
 def _is_in_use(home: str) -> bool:
     from fleet.world.home.home_change import is_in_use
 
@@ -238,7 +285,7 @@ def _why_elsewhere(record: HomeRecord, home: str) -> errors.FleetError | None:
     return why_elsewhere(record, home)
 
 
-def _person_name() -> str:
+def person_name() -> str:
     """Return user@host, with only the characters that an actor's name may have."""
     name = f"{_user_name()}@{os.uname().nodename}"
     return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in name)[:90].strip(
@@ -248,7 +295,8 @@ def _person_name() -> str:
 
 def _user_name() -> str:
     """Return the user's name, or `uidN` when the system has no name for the user."""
-    name = os.environ.get("USER") or os.environ.get("LOGNAME")
+    environ = surroundings.environ()
+    name = environ.get("USER") or environ.get("LOGNAME")
     if name:
         return name
     try:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from fleet.api.agents.coord import Coord
     from fleet.api.agents.dispatches import Dispatches
     from fleet.api.agents.engines import Engines
+    from fleet.api.agents.hooks import Hooks
     from fleet.api.agents.jobs import Jobs
     from fleet.api.agents.messages import Messages
     from fleet.api.agents.sessions import Sessions
     from fleet.api.homes.homes import Homes
+    from fleet.api.homes.notices import Notices
     from fleet.api.homes.operations import Operations
     from fleet.api.homes.projects import Projects
     from fleet.api.homes.settings import Settings
@@ -39,6 +41,7 @@ PARTS = {
     "sessions": ("agents", "Launch an agent in its session, and settle its dispatch after the exit."),
     "agents": ("agents", "The running agents, their screens and their output."),
     "messages": ("agents", "Messages to agents, and questions of agents."),
+    "hooks": ("agents", "The hooks of an agent that reaches fleet by its daemon."),
     "engines": ("agents", "The programs that agents run in, their limits and hooks."),
     "reviews": ("tasks", "Accept a task's work, or send it back."),
     "merge": ("tasks", "Merge work, land it, open pull requests."),
@@ -47,6 +50,7 @@ PARTS = {
     "claims": ("agents", "Claims: what dispatches hold."),
     "sweep": ("homes", "Find and release what was left behind."),
     "homes": ("homes", "The home itself: show it, repair it, give up what gone homes held."),
+    "notices": ("homes", "Tell a person what needs them, once, by the channels of the settings."),
     "operations": ("homes", "The log of everything that was committed."),
     "views": ("homes", "Status, recap and doctor."),
 }
@@ -63,6 +67,7 @@ class Fleet(Actor):
     sessions: Sessions
     agents: Agents
     messages: Messages
+    hooks: Hooks
     engines: Engines
     reviews: Reviews
     merge: Merge
@@ -71,6 +76,7 @@ class Fleet(Actor):
     claims: Claims
     sweep: Sweep
     homes: Homes
+    notices: Notices
     operations: Operations
     views: Views
 
@@ -80,8 +86,19 @@ class Fleet(Actor):
             """Create a part when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
-            part = self.__dict__[name] = part_class(name)(self)
+            part: object = part_class(name)(self)
+            if self.door is not None:
+                from fleet.api.remote.parts import RemotePart
+
+                part = RemotePart(name, part, self)
+            self.__dict__[name] = part
             return part
+
+    def use_daemon(self) -> None:
+        """Let the daemon make all further changes, if one answers."""
+        super().use_daemon()
+        for name in PARTS:
+            self.__dict__.pop(name, None)
 
 
 def part_class(name: str) -> type[Part]:

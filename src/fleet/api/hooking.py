@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 
 from fleet.model.agents.allow import ALLOWED_VARIABLE
-from fleet.model.agents.dialect import Dialect
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.names import DispatchId
-from fleet.model.text import jsontext
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.agents import hook, hook_answer, messages
 from fleet.verbs.context import Committer
 from fleet.verbs.coord.prove import prove
 from fleet.world.clock import Clock
-from fleet.world.home import home_record, paths
+from fleet.world.home import home_record
 from fleet.world.home.location import home_path, ready_home
 from fleet.world.ids import Ids
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, Self
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
-    from fleet.model.agents.dialect import Payload
+    from fleet.model.agents.dialect import Dialect, Payload
     from fleet.store.transaction import Store
     from fleet.verbs.agents.hook import Reply
     from fleet.world.funnel import Funnel
@@ -36,14 +34,26 @@ PATIENCE = 5.0
 class Hooking:
     """The hooks of one agent. It is not an Actor, because an Actor loads what only agents' own commands need."""
 
-    def __init__(self, home: str, ident: DispatchId, store: Store, funnel: Funnel) -> None:
+    def __init__(
+        self,
+        home: str,
+        ident: DispatchId,
+        store: Store,
+        funnel: Funnel,
+        *,
+        variables: Mapping[str, str] | None = None,
+        by: Committer | None = None,
+    ) -> None:
         self.home = home
+        # Variables of the agent: its one-time proof and its project if it is a new coordinator, and the rules it was started with.
+        self._variables = os.environ if variables is None else variables
         self.funnel = funnel
         self.ident = ident
         self.store = store
         self.clock = Clock()
         self.ids = Ids()
-        self._committer = Committer(store=store, actor=ident, dispatch=ident, clock=self.clock, ids=self.ids)
+        own = Committer(store=store, actor=ident, dispatch=ident, clock=self.clock, ids=self.ids)
+        self._committer = own if by is None else by
 
     @classmethod
     def here(cls, funnel: Funnel) -> Self:
@@ -63,7 +73,7 @@ class Hooking:
 
     def prove(self) -> None:
         """Prove a new coordinator with the nonce in its environment, so that it gets the seat; no nonce, no effect."""
-        nonce, project = os.environ.get(VARIABLE), os.environ.get("FLEET_PROJECT")
+        nonce, project = self._variables.get(VARIABLE), self._variables.get("FLEET_PROJECT")
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
@@ -102,6 +112,22 @@ class Hooking:
         received = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
         return messages.lines(received) if received else "", [message.id for message in received]
 
+    def look_for_answer(
+        self, dialect: Dialect, event: str, payload: Payload, question: str, *, last: bool
+    ) -> hook_answer.Looked:
+        """Look once for the answer to a question; with `last`, nobody waits for it after this."""
+        asked = self._hook_event(dialect, event, payload, self.clock.now())
+        look = hook_answer.give_up if last else hook_answer.look_for_answer
+        return look(asked, question, self.clock)
+
+    def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
+        """Look once for messages to an idle agent."""
+        received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
+        if not received:
+            return hook_answer.Woken(over=received is None)
+        idents = tuple(message.id for message in received)
+        return hook_answer.Woken(over=True, text=messages.lines(received), messages=idents)
+
     def acknowledge(self, idents: Sequence[str]) -> None:
         """Record that the agent has these messages."""
         if idents:
@@ -116,14 +142,7 @@ class Hooking:
             payload=payload,
             at=at,
             fresh=self.ids.dispatch(),
-            rules=os.environ.get(ALLOWED_VARIABLE, ""),
+            rules=self._variables.get(ALLOWED_VARIABLE, ""),
             home=self.home,
             funnel=self.funnel,
         )
-
-
-def dialect_of(engine: str) -> Dialect:
-    """Return the dialect of an engine, from the file that the launch of an agent wrote."""
-    with open(f"{home_path()}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
-        table: Any = jsontext.loads(file.read().strip())
-    return Dialect(table)

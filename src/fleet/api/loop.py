@@ -18,6 +18,20 @@ _POLL = 0.3
 _AFTER_TROUBLE = 5.0
 
 
+class NewLines:
+    """Tells which lines of a tick are new: a tick repeats what it still cannot do."""
+
+    def __init__(self) -> None:
+        self._before: list[str] = []
+
+    def of(self, ticked: Ticked) -> list[str]:
+        """Return what a tick did, and its troubles, without the lines that the tick before had too."""
+        now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
+        new = [line for line in now if line not in self._before]
+        self._before = now
+        return new
+
+
 class Loop:
     """The loop of one coordinator."""
 
@@ -27,7 +41,7 @@ class Loop:
         self._clock = Clock()
         self._seen = -1
         self._next = 0.0
-        self._printed: list[str] = []
+        self._new = NewLines()
 
     def run(self) -> None:
         """Tick until another coordinator has the seat, or the home or its store is gone."""
@@ -56,11 +70,8 @@ class Loop:
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
         """Print what a tick did that the tick before did not print too; print and acknowledge messages."""
-        now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
-        for line in now:
-            if line not in self._printed:
-                self._say(line)
-        self._printed = now
+        for line in self._new.of(ticked):
+            self._say(line)
         for message in ticked.messages:
             self._say(f"message {message.id} from {message.sender}: {message.text}")
         if ticked.messages:

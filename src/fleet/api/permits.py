@@ -6,12 +6,11 @@ started this one: an agent does not become a person by losing a variable.
 
 from __future__ import annotations
 
-import os
-
 from fleet import errors
 from fleet.model.agents import roles
 from fleet.store import queries as q
-from fleet.world.process.ancestry import marks_above
+from fleet.world.process import surroundings
+from fleet.world.process.surroundings import marks_above
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class Permits:
 
     def _job_of_runner(self) -> str | None:
         """Return `job ID` when a job's runner started this process; else None."""
-        job = os.environ.get("FLEET_RUNNER_OF")
+        job = surroundings.environ().get("FLEET_RUNNER_OF")
         return f"job {job}" if job else None
 
 

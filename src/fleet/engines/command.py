@@ -77,6 +77,8 @@ def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str
     """Return an autonomy word with its placeholders filled in: {allow} for all allowed commands, {git_dir} one word each."""
     if word == "{allow}":
         return permissions.words(engine, filling.allow)
+    if "{fleet_home}" in word and not filling.fleet_home:
+        return []  # the agent reaches fleet by a socket, and needs nothing of the home
     directories = filling.git_dirs if "{git_dir}" in word else ("",)
     return [
         _fill_once(word, {"{{": "{", "}}": "}", "{fleet_home}": filling.fleet_home, "{git_dir}": directory})

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.engines import hooks, permissions, status_file
+from fleet.engines import hooks, permissions, sandbox
 from fleet.engines.hooks import Hooks
-from fleet.engines.kept import conversations, usage
+from fleet.engines.kept import conversations, status_file, usage
 from fleet.engines.kept.conversations import Kept
+from fleet.engines.kept.status_file import StatusFile
 from fleet.engines.kept.usage import Usage
 from fleet.engines.permissions import Permissions, Rules
-from fleet.engines.status_file import StatusFile
+from fleet.engines.sandbox import Sandboxed
 from fleet.model import names
 from fleet.model.text.documents.kinds import (
     ANYTHING,
@@ -131,6 +132,8 @@ class Engine:
     # Where it writes how many tokens its agents use; None: that is not known.
     usage: Usage | None = None
     check: Check | None = None
+    # What of the person's home directory an agent has in the sandbox that fleet makes for it.
+    sandboxed: Sandboxed = field(default_factory=Sandboxed)
     # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
     remote: tuple[str, ...] = ()
@@ -200,6 +203,7 @@ TABLE = Table(
         "status_file": Key(status_file.TABLE),
         "usage": Key(usage.TABLE),
         "check": Key(_CHECK),
+        "sandboxed": Key(sandbox.TABLE),
     },
 )
 
@@ -322,6 +326,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "status_file": partial(_table_to_value, StatusFile),
     "usage": partial(_table_to_value, Usage),
     "check": partial(_table_to_value, Check),
+    "sandboxed": partial(_table_to_value, Sandboxed),
 }
 
 

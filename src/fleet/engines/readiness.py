@@ -36,10 +36,20 @@ def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] 
     return os.path.abspath(path)
 
 
-def check(engine: Engine, *, autonomy: str | None, repository: str, env: Mapping[str, str] = os.environ) -> None:
-    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog."""
+def check(
+    engine: Engine,
+    *,
+    autonomy: str | None,
+    repository: str,
+    env: Mapping[str, str] = os.environ,
+    sandboxed: bool = False,
+) -> None:
+    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog.
+
+    With `sandboxed`, fleet starts the agent in a sandbox.
+    """
     if engine.autonomy:
-        _check_autonomy(engine, autonomy, env)
+        _check_autonomy(engine, autonomy, sandboxed=sandboxed or _declares_sandbox(engine, env))
     for before in engine.before:
         if before.unless != autonomy and not _is_met(before, repository, env):
             facts = {"{repository}": repository}
@@ -48,7 +58,12 @@ def check(engine: Engine, *, autonomy: str | None, repository: str, env: Mapping
             )
 
 
-def _check_autonomy(engine: Engine, autonomy: str | None, env: Mapping[str, str]) -> None:
+def _declares_sandbox(engine: Engine, env: Mapping[str, str]) -> bool:
+    """Whether the engine's own variable says that there is a sandbox around fleet."""
+    return bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
+
+
+def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) -> None:
     """Raise AutonomyRefused when the autonomy is not chosen, not known, or full for root without a sandbox."""
     known = ", ".join(engine.autonomy)
     if autonomy is None:
@@ -60,10 +75,9 @@ def _check_autonomy(engine: Engine, autonomy: str | None, env: Mapping[str, str]
         raise errors.AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="the engine does not have it", advice=f"choose one of {known}"
         )
-    sandboxed = bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
     if autonomy == "full" and os.geteuid() == 0 and not sandboxed:
-        declare = f", or declare a sandbox with {engine.root_sandbox}=1" if engine.root_sandbox else ""
-        advice = f"run as another user{declare}"
+        declare = f", or declare a sandbox around fleet with {engine.root_sandbox}=1" if engine.root_sandbox else ""
+        advice = f'run as another user, or set agents.sandbox = "bwrap" in config.toml{declare}'
         raise errors.AutonomyRefused(
             engine=engine.name, autonomy=autonomy, why="this is root, without a sandbox", advice=advice
         )

@@ -12,10 +12,14 @@
     │   ├── NoTask                     an agent's short command without a task
     │   ├── BadUsage                   the words of a command do not fit its usage
     │   ├── NoProject                  no -p and no project here
+    │   ├── BadRequest                 the daemon does not understand it
     │   ├── NotInThisWorktree          a fleet worktree whose engine stripped the environment
     │   └── ActorIsGiven               --as together with FLEET_DISPATCH_ID
     ├── NotOwned                  10   the thing belongs to someone else
-    │   └── LeftAlone                  not ours, or nobody can tell: not released
+    │   ├── LeftAlone                  not ours, or nobody can tell: not released
+    │   ├── ForeignUnit                a file that fleet did not write is where the daemon's unit belongs
+    │   ├── WrongToken                 a request for a dispatch without its secret
+    │   └── OnlyForAgents              a request for nobody at the agents' socket
     ├── Absent                    11   the thing does not exist
     │   ├── NoSuchTask
     │   ├── NoSuchProject
@@ -23,6 +27,7 @@
     │   ├── NoSuchJob
     │   ├── NoSuchItem                 a job has no item of that id
     │   ├── NoSuchQuestion
+    │   ├── NoDaemon                   no daemon serves the home
     │   └── NoSuchDispatch
     ├── Contested                 12   somebody else holds the thing at the moment
     │   ├── TaskHeld                   somebody else has claimed the task
@@ -31,6 +36,7 @@
     │   ├── ResumeInProgress
     │   ├── ReplaceInProgress          a new coordinator is proving itself
     │   ├── TickInProgress
+    │   ├── DaemonRuns                 one daemon a home
     │   ├── BundleHeld                 another dispatch owns the task's worktree
     │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
     │   ├── ThingHeld                  another dispatch holds the claim
@@ -66,12 +72,15 @@
     │   ├── EngineNotReady             the engine would wait at a dialog
     │   ├── VariablesMissing           agents would lack variables that they need
     │   ├── AutonomyRefused            for example `full` as root
+    │   ├── SandboxRefused             bubblewrap is missing or cannot make namespaces
+    │   ├── NoAgentsDoor               no daemon listens at the socket for agents
     │   ├── LimitReached               the limit of running agents
     │   ├── NoPortsLeft                every block of ports belongs to a worktree
     │   ├── OverBudget                 a task, a project or a day has cost what it may
     │   ├── EngineHeld                 a usage limit or a missing login
     │   ├── CannotAnswer               only at the agent's own terminal
     │   ├── CoordinatorLives           the coordinator is alive or unknown
+    │   ├── NoTerminal                 a coordinator is a duty of the daemon, and nobody can join it
     │   ├── NotProven                  a new coordinator gave no proof in time
     │   ├── WorktreeRefused            foreign or incomplete
     │   │   └── ForeignBranch          the task's branch is somebody else's
@@ -91,12 +100,18 @@
     │   ├── NotExcused                 the process keeps no worktree, or is the agent's
     │   ├── NotResumable               alive, unknown, finished or taken over
     │   ├── ForceRefused               the lock holder is not proven
+    │   ├── NoUnitSystem               neither systemd nor launchd starts anything for this user
+    │   ├── PathTaken                  a foreign file is where the daemon's socket belongs
+    │   ├── OtherVersion               the daemon is of another version
+    │   ├── Draining                   the daemon is ending
     │   ├── KeyReused                  one idempotency key for two requests
     │   └── ImportRefused              lists every fault with its line
+    ├── NoDoor                     1   the daemon does not answer, and there is no other way
     ├── JobFailed                  1   a job cannot continue
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused
     │   ├── GitRefused
+    │   ├── UnitRefused                systemd or launchd did not take the daemon's unit
     │   ├── SetupFailed                the project's setup command
     │   └── NotReleased                the thing of a claim could not be removed
     └── StoreError                 1   the store or the home cannot be used
@@ -125,6 +140,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.errors.absent import *
     from fleet.errors.contested import *
+    from fleet.errors.daemon import *
     from fleet.errors.families import *
     from fleet.errors.given import *
     from fleet.errors.refused import *
@@ -132,7 +148,7 @@ if TYPE_CHECKING:
     from fleet.errors.superseded import *
     from fleet.errors.tools import *
 
-_FAMILIES = ("families", "given", "absent", "contested", "superseded", "refused", "tools", "store")
+_FAMILIES = ("families", "given", "absent", "contested", "superseded", "refused", "tools", "store", "daemon")
 
 
 def __getattr__(name: str) -> object:

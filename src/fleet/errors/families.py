@@ -71,6 +71,19 @@ class LeftAlone(NotOwned):
     hint = "nothing was touched; `fleet claims inspect {dispatch}` shows what is there"
 
 
+class ForeignUnit(NotOwned):
+    """A file that fleet did not write for this home is where the unit of its daemon belongs."""
+
+    hint = "it was left as it is; move it away if you do not need it"
+
+
+class WrongToken(NotOwned):
+    """A request speaks for a dispatch without the secret that the launch of that dispatch made."""
+
+    says = "a request speaks as dispatch {dispatch}, but {why}; nothing was changed"
+    hint = "only the agent of that dispatch speaks for it, with the FLEET_TOKEN of its own environment"
+
+
 class Absent(FleetError):
     """The thing does not exist."""
 

@@ -105,6 +105,12 @@ class NoCommit(Refused):
     hint = "make a first commit there"
 
 
+class NoUnitSystem(Refused):
+    """Neither systemd nor launchd starts anything for this user here."""
+
+    says = "the system cannot start the daemon: {why}"
+
+
 class DetachedHead(Refused):
     """The checkout is on no branch, and no setting names the target branch."""
 
@@ -175,6 +181,20 @@ class AutonomyRefused(Refused):
     hint = "{advice}"
 
 
+class SandboxRefused(Refused):
+    """The sandbox that the settings ask for cannot be made here."""
+
+    says = "agents are to be started in a sandbox (agents.sandbox), which cannot be made here: {why}"
+    hint = "{advice}"
+
+
+class NoAgentsDoor(Refused):
+    """Agents are to reach fleet by the daemon's socket alone, and no daemon listens there."""
+
+    says = "agents are to reach fleet by its daemon alone (agents.door, agents.sandbox), and none listens at {path}"
+    hint = "start it with `fleet daemon start`"
+
+
 class LimitReached(Refused):
     """The configured number of agents is already running."""
 
@@ -215,6 +235,13 @@ class CoordinatorLives(Refused):
 
     says = "project {project!r} has a coordinator that is {life}: {dispatch} on {host}, tmux socket {socket}"
     hint = "{advice}"
+
+
+class NoTerminal(Refused):
+    """A coordinator that is a duty of the daemon has no terminal that somebody could join."""
+
+    says = "coordinator {dispatch} has no terminal: it is a duty of the daemon"
+    hint = "`fleet logs {dispatch} --follow` shows what it does; `fleet coord status` shows where it runs"
 
 
 class NotProven(Refused):

@@ -12,6 +12,13 @@ class TmuxRefused(ToolError):
     hint = "`fleet doctor` looks at tmux"
 
 
+class UnitRefused(ToolError):
+    """systemd or launchd did not do what it was asked to do with the daemon's unit."""
+
+    says = "{system} did not {what}: {why}"
+    hint = "`fleet daemon start` starts the daemon without it"
+
+
 class GitRefused(ToolError):
     """git failed or did not answer."""
 

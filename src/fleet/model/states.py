@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     MergeState = Literal["contained", "missing", "acknowledged"]
     PullRequestState = Literal["open", "merged", "closed", "unknown"]
 
+    # No columns: how screens and pages draw.
+    Tone = Literal["", "red", "yellow", "green", "cyan", "blue", "magenta", "dim", "bold"]
+    Outcome = Literal["working", "done", "failed", "blocked"]
+    RowKind = Literal["project", "coordinator", "task", "obstacle", "kept", "job"]
+
     DispatchKind = Literal["worker", "reviewer", "finisher", "fix", "rebase", "coord"]
     ExecState = Literal["pending", "in_flight", "done", "blocked", "failed"]
     ReclState = Literal["pending", "complete", "partial", "blocked"]
@@ -30,6 +35,12 @@ if TYPE_CHECKING:
     BudgetScope = Literal["task", "project", "day"]
     HoldKind = Literal["limit", "login"]
     TrialVerdict = Literal["proven", "asks", "broken", "refused", "unproven"]
+
+    NoticeKind = Literal["needs you", "failed", "review", "blocked"]
+    NoticeState = Literal["due", "sending", "told", "unsure", "failed", "lapsed"]
+    # No columns: how a notice reaches a person, and whether it did.
+    NoticeChannel = Literal["desktop", "terminal", "command", "urls"]
+    ChannelOutcome = Literal["told", "absent", "failed"]
 
     JobState = Literal["running", "paused", "failed", "done", "cancelled"]
     JobPhase = Literal["setup", "map", "reduce", "over"]

@@ -150,7 +150,19 @@ class PostgresStore(Store):
             self._undo()
             raise self._translated(error, "begin") from error
         self._refuse_newer(said)
+        return self._tx(by)
+
+    def _tx(self, by: Caller) -> Tx:
         return PostgresTx(self._db, by)
+
+    def _say(self, words: str) -> None:
+        self._db.execute(words.encode())
+
+    def _is_in_transaction(self) -> bool:
+        return self._db.info.transaction_status in {
+            psycopg.pq.TransactionStatus.INTRANS,
+            psycopg.pq.TransactionStatus.INERROR,
+        }
 
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
         """Raise when a newer fleet has migrated the database since it was opened."""

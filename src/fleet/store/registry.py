@@ -17,6 +17,12 @@ WAIT = 30.0
 # The settings of config.toml that do not concern the store; checks/hot.py compares them with the table of settings.
 ELSEWHERE = frozenset(
     (
+        b"daemon",
+        b"agents.door",
+        b"agents.sandbox",
+        b"agents.sandbox_read",
+        b"agents.sandbox_write",
+        b"daemon_sweep",
         b"environment.file",
         b"environment.pass",
         b"exit_grace",
@@ -34,10 +40,18 @@ ELSEWHERE = frozenset(
         b"limits.failed_spawns",
         b"limits.project_agents",
         b"limits.quota_percent",
+        b"notify.channels",
+        b"notify.command",
+        b"notify.most",
+        b"notify.on",
+        b"notify.quiet",
+        b"notify.urls",
         b"ports.block",
         b"ports.first",
         b"remote_control",
+        b"screen.theme",
         b"report_grace",
+        b"resume_on_boot",
         b"silent_after",
         b"spawn_cooldown",
         b"tick_every",
@@ -47,7 +61,9 @@ ELSEWHERE = frozenset(
         b"wake_every",
     )
 )
-_TABLES = frozenset(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)
+# A table with keys of its own: the keys of the screen.
+_KEYS = b"keys"
+_TABLES = frozenset((_KEYS, *(name.partition(b".")[0] for name in ELSEWHERE if b"." in name)))
 _QUOTES = (b'"', b"'")
 
 
@@ -126,10 +142,23 @@ def _sets_known(line: bytes, table: bytes) -> bool:
     key, equals, value = line.partition(b"=")
     name = b".".join(filter(None, (table, _key(key))))
     inner = value.partition(b"#")[0].strip()
+    if name.startswith(_KEYS + b"."):
+        return bool(equals)
     if name not in _TABLES:
         return name in ELSEWHERE and bool(equals) and not inner.startswith(b"{")
     one = inner[:1] + inner[-1:] == b"{}" and b"}" not in inner[:-1]
-    return one and all(_sets_known(part, name) for part in inner[1:-1].split(b","))
+    return one and all(_sets_known(part, name) for part in _parts(inner[1:-1]) if part.strip())
+
+
+def _parts(inner: bytes) -> list[bytes]:
+    """Split what stands in an inline table at its commas, but not at those in a list."""
+    found: list[bytes] = []
+    for part in inner.split(b","):
+        if found and found[-1].count(b"[") > found[-1].count(b"]"):
+            found[-1] += b"," + part
+        else:
+            found.append(part)
+    return found
 
 
 def _key(text: bytes) -> bytes:

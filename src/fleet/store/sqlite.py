@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _LOG = "-wal"  # behind the name of the database: its recent changes
 MARK = 0x666C6565  # "flee", in the header of every database of ours
-SCHEMA = 14
+SCHEMA = 16
 _SLICE = 0.1
 _NO_FILE = (-1, -1)
 # Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
@@ -103,6 +103,8 @@ class SqliteStore(Store):
 
     def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
         super().__init__(funnel)
+        # Seconds to wait for the turn to write. None: without limit, in the kernel's queue, also in a thread.
+        self.patience: float | None = wait
         self.path = f"{home}/{paths.DATABASE}"
         self._home = home
         self._wait = wait
@@ -182,7 +184,7 @@ class SqliteStore(Store):
         return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
-        queue(self._lock, self._wait)
+        queue(self._lock, self.patience)
         try:
             if self._is_full:
                 self._db = self._reopened()
@@ -198,7 +200,16 @@ class SqliteStore(Store):
             if known is error:
                 raise
             raise known from error
+        return self._tx(by)
+
+    def _tx(self, by: Caller) -> Tx:
         return SqliteTx(self._db, by)
+
+    def _say(self, words: str) -> None:
+        self._db.execute(words)
+
+    def _is_in_transaction(self) -> bool:
+        return self._db.in_transaction
 
     def _reopened(self) -> sqlite.Connection:
         """Open the database again for writing, after it was opened on a full disk."""
@@ -276,12 +287,12 @@ def _file_at(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def queue(lock: WriterLock, wait: float) -> None:
+def queue(lock: WriterLock, wait: float | None) -> None:
     """Wait for the turn to write. StoreBusy names the holder; HomeUnusable says why the lock cannot be made."""
     try:
         lock.take(wait)
     except BlockingIOError:
-        raise errors.StoreBusy(holder=lock.holder(), seconds=wait) from None
+        raise errors.StoreBusy(holder=lock.holder(), seconds=wait or 0) from None
     except OSError as error:
         home, name = os.path.split(lock.path)
         raise errors.HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None

@@ -114,6 +114,10 @@ class Change(_Returning[T]):
         self.returns = returns
 
 
+class SharedBroken(Exception):
+    """A transaction that several requests share is lost. Each of them has to be done again, alone."""
+
+
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
     """Return a short text that differs between different requests."""
     return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -149,13 +153,11 @@ class Store:
         tx = self._begin(by)
         self._funnel.shut(why)
         try:
-            asked = fingerprint(why, request)
-            found, result = self._done_before(tx, asked) or (False, None)
-            if not found:
-                _fence_speaker(tx)
-                result = work(tx)
-                self._write_operation(tx, why, asked, result)
+            is_new, result = self._perform(tx, why, work, request)
+            if is_new:
                 self._funnel.commit(why, self._commit)
+            else:
+                self._undo()
         except BaseException as error:
             self._undo()
             known = self._translated(error, why)
@@ -165,7 +167,62 @@ class Store:
         finally:
             self._funnel.reopen()
             self._end()
-        return result  # type: ignore[return-value]
+        return result
+
+    # several requests in one synced transaction: see together.py ------------------------------------------------------
+    def open_shared(self, by: Caller) -> None:
+        """Begin a transaction that several requests share. Until it ends, this thread may not act on the outside."""
+        self._refuse_after_fork()
+        self._funnel.refuse_in_transaction("shared transaction")
+        self._begin(by)
+        self._funnel.shut("shared transaction")
+
+    def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
+        """Do the work of one request in the shared transaction. When it fails, only its own changes are undone.
+
+        SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
+        """
+        self._say("SAVEPOINT request")
+        try:
+            _is_new, result = self._perform(self._tx(by), why, work, request)
+        except BaseException as error:
+            self._undo_request(error)
+            known = self._translated(error, why)
+            if known is error:
+                raise
+            raise known from error
+        self._say("RELEASE SAVEPOINT request")
+        return result
+
+    def read_within(self, work: Callable[[Rows], T], by: Caller) -> T:
+        """Read what the shared transaction sees."""
+        return work(self._tx(by))
+
+    def close_shared(self, why: str, *, commit: bool) -> None:
+        """End the shared transaction: commit it, or undo everything in it. An error means that nothing was committed."""
+        try:
+            if commit:
+                self._funnel.commit(why, self._commit)
+        except BaseException as error:
+            known = self._translated(error, why)
+            if known is error:
+                raise
+            raise known from error
+        finally:
+            self._undo()
+            self._funnel.reopen()
+            self._end()
+
+    def _undo_request(self, error: BaseException) -> None:
+        """Undo the changes of one request in the shared transaction."""
+        if self._is_in_transaction():
+            try:
+                self._say("ROLLBACK TO SAVEPOINT request")
+                self._say("RELEASE SAVEPOINT request")
+            except Exception:  # noqa: BLE001 - whatever the driver raises, the transaction cannot go on
+                raise SharedBroken from error
+            return
+        raise SharedBroken from error
 
     def read(self, work: Callable[[Rows], T]) -> T:
         """Read from one snapshot. It blocks nobody."""
@@ -175,15 +232,19 @@ class Store:
         """Close the database."""
         raise NotImplementedError
 
-    def _done_before(self, tx: Tx, asked: str) -> tuple[bool, Any] | None:
+    def _perform(self, tx: Tx, why: str, work: Callable[[Tx], T], request: tuple[object, ...]) -> tuple[bool, T]:
+        """Do the work and write its operation. Return whether the request is new, and its result or the stored one."""
+        asked = fingerprint(why, request)
         head = q.next_operation(tx, key=tx.caller.key)
         tx.seq = head.seq
-        if head.why is None or head.result is None:
-            return None
-        if head.request != asked:
-            raise errors.KeyReused(key=tx.caller.key, why=head.why)
-        self._undo()
-        return True, jsontext.loads(head.result)
+        if head.why is not None and head.result is not None:
+            if head.request != asked:
+                raise errors.KeyReused(key=tx.caller.key, why=head.why)
+            return False, jsontext.loads(head.result)  # type: ignore[return-value]
+        _fence_speaker(tx)
+        result = work(tx)
+        self._write_operation(tx, why, asked, result)
+        return True, result
 
     def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
         q.write_operation(
@@ -208,6 +269,17 @@ class Store:
 
     def _begin(self, by: Caller) -> Tx:
         """Wait for the writers' lock, and begin."""
+        raise NotImplementedError
+
+    def _tx(self, by: Caller) -> Tx:
+        """Return the open transaction, for one caller."""
+        raise NotImplementedError
+
+    def _say(self, words: str) -> None:
+        """Run a statement without values."""
+        raise NotImplementedError
+
+    def _is_in_transaction(self) -> bool:
         raise NotImplementedError
 
     def _commit(self) -> None:

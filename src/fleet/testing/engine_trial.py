@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.api.remote import lifecycle
 from fleet.model.branches import INTEGRATION, head_ref, task_ref
 from fleet.model.results.engines import Trial
 from fleet.testing.scene import make_repository
@@ -48,14 +49,16 @@ _TMUX_NOTICE = "Pane is dead"
 _STUCK = ("dialog", "limit", "login", "failed_turn")
 
 
-def try_out(engine: Engine, autonomy: str | None, root: str, *, patience: float = PATIENCE) -> Trial:
-    """Try an engine in a throw-away folder; return the verdict, and leave nothing behind."""
+def try_out(
+    engine: Engine, autonomy: str | None, root: str, *, sandbox: str | None = None, patience: float = PATIENCE
+) -> Trial:
+    """Try an engine in a throw-away folder, in a sandbox if one is named; return the verdict, and leave nothing behind."""
     if engine.check is None:
-        return Trial(autonomy=autonomy, verdict="unproven", detail="its file has no [check]")
+        return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
     clear(root)
     try:
         with _stub_model(engine.check) as stub:
-            return _Trial(engine, engine.check, autonomy, root, stub).run(patience)
+            return _Trial(engine, engine.check, autonomy, root, stub, sandbox).run(patience)
     finally:
         clear(root)
 
@@ -69,6 +72,8 @@ def clear(root: str) -> None:
             _wait_for(fleet, lambda: _end_agents(fleet), f"an agent of the trial in {home} could not be ended")
             fleet.sweep.run(kill=True)
             fleet.world.tmux.stop_empty_server()
+            if lifecycle.status(fleet).running:
+                lifecycle.stop(fleet)
             _wait_for(fleet, lambda: not _other_processes(home), f"a process of the trial in {home} still runs")
     for _ in range(2):  # a process that was just ending may write once more
         shutil.rmtree(root, ignore_errors=True)
@@ -115,8 +120,11 @@ def _stub_model(check: Check) -> AbstractContextManager[StubModel | None]:
 class _Trial:
     """One trial of one engine, with its home, repository and stub model."""
 
-    def __init__(self, engine: Engine, check: Check, autonomy: str | None, root: str, stub: StubModel | None) -> None:
+    def __init__(  # noqa: PLR0917 - what a trial is made of
+        self, engine: Engine, check: Check, autonomy: str | None, root: str, stub: StubModel | None, sandbox: str | None
+    ) -> None:
         self._engine = engine
+        self._sandbox = sandbox
         self._check = check
         self._autonomy = autonomy
         self._stub = stub
@@ -130,6 +138,8 @@ class _Trial:
         with Fleet.open(self._home, actor="trial") as fleet:
             fleet.projects.register(self._repository, PROJECT)
             fleet.tasks.add(project=PROJECT, title="Prove that this engine works", slug=TASK, description=SCRIPT)
+            if self._sandbox:
+                lifecycle.start(fleet)
             started = self._dispatch(fleet.world.programs)
             if "error" in started:
                 error = started["error"]
@@ -140,7 +150,8 @@ class _Trial:
         """Write the throw-away home, the repository, and the files that the engine's check asks for."""
         for folder in (f"{self._home}/{paths.ENGINES}", self._person):
             os.makedirs(folder, mode=0o700)
-        Path(self._home, "config.toml").write_text('exit_grace = "2s"\n', encoding="utf-8")
+        sandbox = f'agents.sandbox = "{self._sandbox}"\n' if self._sandbox else ""
+        Path(self._home, "config.toml").write_text(f'exit_grace = "2s"\n{sandbox}', encoding="utf-8")
         shutil.copyfile(self._engine.source, f"{self._home}/{paths.ENGINES}/{self._engine.name}.toml")
         make_repository(self._repository)
         for name, text in self._check.files.items():
@@ -222,7 +233,7 @@ class _Trial:
         return lines[-1].strip() if lines else ""
 
     def _trial(self, verdict: TrialVerdict, detail: str, **arrived: bool) -> Trial:
-        return Trial(autonomy=self._autonomy, verdict=verdict, detail=detail, **arrived)
+        return Trial(autonomy=self._autonomy, sandbox=self._sandbox, verdict=verdict, detail=detail, **arrived)
 
 
 def _shell_script() -> str:

@@ -49,7 +49,8 @@ class Scene:
         self.repository = f"{self.root}/repository"
         os.mkdir(self.home, mode=0o700)
         Path(self.home, "config.toml").write_text(
-            f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\ntrust = "{trust}"\n{settings}',
+            f'store = "{self._database.url if self._database else store}"\nexit_grace = "1s"\nreport_grace = "1s"\nspawn_cooldown = "0s"\n'
+            f'daemon = "never"\ntrust = "{trust}"\n{settings}',
             encoding="utf-8",
         )
         self._make_repository()

@@ -7,6 +7,7 @@ from fleet.model import names
 from fleet.model.agents.actors import Caller
 from fleet.model.results.value import Value
 from fleet.store import queries as q
+from fleet.store.transaction import fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 class Committer:
     """Commits changes in the name of one actor; `dispatch` is set when that actor is an agent."""
 
-    __slots__ = ("actor", "clock", "dispatch", "ids", "refusal", "store")
+    __slots__ = ("_invocation", "_steps", "actor", "clock", "dispatch", "ids", "refusal", "store")
 
     def __init__(self, *, store: Store, actor: str, dispatch: names.DispatchId | None, clock: Clock, ids: Ids) -> None:
         self.store = store
@@ -35,6 +36,9 @@ class Committer:
         self.ids = ids
         # Why nothing may be committed (the home was moved or copied); None when commits are allowed.
         self.refusal: errors.FleetError | None = None
+        # The key of the invocation that changes belong to now; None outside of one.
+        self._invocation: str | None = None
+        self._steps: dict[str, int] = {}
 
     def caller(self, key: str | None = None) -> Caller:
         """Return the Caller of a request that this actor makes now; make an idempotency key if `key` is None."""
@@ -49,10 +53,47 @@ class Committer:
 
     def commit_anyway(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change even in a home that was moved. Only for changes of rows that a repair needs first."""
-        result = self.store.transact(change.why, change.work, self.caller(key), *change.request)
+        by = self.caller(self._step_key(change) if key is None else key)
+        result = self.store.transact(change.why, change.work, by, *change.request)
         if change.returns is None or isinstance(result, Value):
             return result
         return change.returns.from_json(result)  # the stored result: this key was committed before
+
+    def under(self, key: str | None) -> Invocation:
+        """Return a block whose changes belong to one invocation: the keys of its steps derive from its key."""
+        return Invocation(self, key)
+
+    def begin_invocation(self, key: str | None) -> None:
+        """Let the keys of changes derive from this key from now on; None: each change has a key of its own."""
+        self._invocation = None if key is None else names.key(key)
+        self._steps = {}
+
+    def _step_key(self, change: Change[T]) -> str | None:
+        """Return the key of one step of an invocation: a repeated invocation finds the steps that it has done.
+
+        A change that is made several times has another key each time. None outside an invocation.
+        """
+        if self._invocation is None:
+            return None
+        step = fingerprint(change.why, change.request)
+        number = self._steps[step] = self._steps.get(step, 0) + 1
+        return f"{self._invocation}:{fingerprint(self._invocation, (step, number))}"
+
+
+class Invocation:
+    """A block in which changes belong to one invocation."""
+
+    __slots__ = ("_by", "_key")
+
+    def __init__(self, by: Committer, key: str | None) -> None:
+        self._by = by
+        self._key = key
+
+    def __enter__(self) -> None:
+        self._by.begin_invocation(self._key)
+
+    def __exit__(self, *_: object) -> None:
+        self._by.begin_invocation(None)
 
 
 class Request:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import os
 import re
 import shutil
@@ -36,6 +38,26 @@ class Machine:
         found = re.search(r"(\d+)\.(\d+)", said)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
+    def has(self, program: str) -> bool:
+        """Whether a program is installed."""
+        return shutil.which(program) is not None
+
+    def has_module(self, name: str) -> bool:
+        """Whether the Python that runs this can import a module. It is not imported."""
+        return importlib.util.find_spec(name) is not None
+
+    def is_mac(self) -> bool:
+        """Whether this is macOS."""
+        return sys.platform == "darwin"
+
+    def variable(self, name: str) -> str:
+        """Return a variable of this process's environment; empty when it is not set."""
+        return os.environ.get(name, "")
+
+    def user_folder(self) -> str:
+        """Return the home directory of this user."""
+        return os.path.expanduser("~")
+
     def free_bytes(self, path: str) -> int:
         """Return the free space of the disk that a path is on."""
         return shutil.disk_usage(path).free
@@ -44,9 +66,30 @@ class Machine:
         """Whether only its owner can read a path."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
+    def read_file(self, path: str) -> str | None:
+        """Return the text of a file of the person's own; None when there is none."""
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def remove_file(self, path: str) -> None:
+        """Remove a file of the person's own; do nothing when there is none."""
+        self._funnel.through(f"remove {os.path.basename(path)}", lambda: _unlink(path))
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder of the person's own, with what is missing above it, for its owner alone."""
+        self._funnel.through("make folder", lambda: os.makedirs(path, mode=0o700, exist_ok=True))
+
     def replace_file(self, path: str, text: str) -> None:
         """Write a file of the person's own, whole or not at all, as private as it was."""
         self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace(path, text))
+
+
+def _unlink(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _replace(path: str, text: str) -> None:

@@ -227,10 +227,14 @@ class Tmux:
         done = self._ask("kill-pane", "if-shell", "-F", "-t", target, _both(same, own), then, otherwise)
         return done.ok and not done.out
 
-    def capture(self, pane: Pane, *, history: bool) -> str | None:
-        """Return the text on a pane's screen, with the history on request; None when the server does not say."""
+    def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:
+        """Return the text on a pane's screen, with the history or with its colours on request; None when the server does not say.
+
+        With colours, each line is as it stands on the screen; else a line that was too long for the screen is whole.
+        """
         back = ["-S", "-"] if history else []
-        done = self._ask("capture-pane", "capture-pane", "-p", "-J", *back, "-t", f"%{pane.number}")
+        how = "-e" if colours else "-J"
+        done = self._ask("capture-pane", "capture-pane", "-p", how, *back, "-t", f"%{pane.number}")
         return _EPITAPH.sub("", done.out) if done.ok else None
 
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
@@ -271,6 +275,12 @@ class Tmux:
         if self.listing().server is None or self.listing().panes:
             return False
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
+
+    def clients(self) -> list[tuple[str, str]]:
+        """Return the terminals that are attached to the server: each one's device, and its name (TERM)."""
+        done = self._ask("list-clients", "list-clients", "-F", "#{client_tty}\t#{client_termname}")
+        found = (line.partition("\t") for line in done.out.splitlines()) if done.ok else ()
+        return [(device, name) for device, _, name in found if device]
 
     def attach_words(self, pane: Pane) -> list[str]:
         """Return the command that attaches a terminal to the session that a pane is in, with the pane selected."""

@@ -15,6 +15,10 @@ from fleet.world.process.pid_namespaces import PidNamespaces
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from fleet.model.identity import Identity
+    from fleet.world.files.daemon_process import DaemonProcess
     from fleet.world.files.files import Files
     from fleet.world.files.gates import Gate
     from fleet.world.files.locks import FileLock
@@ -35,7 +39,18 @@ UNATTENDED = "FLEET_UNATTENDED"
 # What says who an agent is.
 _SPEAKING = frozenset(
     f"FLEET_{name}"
-    for name in ("DISPATCH_ID", "TASK", "PROJECT", "REPLACE_NONCE", "PROMPT_FILE", "RUNNER_OF", "JOB", "ITEM")
+    for name in (
+        "DISPATCH_ID",
+        "TASK",
+        "PROJECT",
+        "TOKEN",
+        "DOOR",
+        "REPLACE_NONCE",
+        "PROMPT_FILE",
+        "RUNNER_OF",
+        "JOB",
+        "ITEM",
+    )
 )
 
 
@@ -55,6 +70,8 @@ class World:
         self.fleet_program = fleet_program()
         # The repositories of all projects; None: any will do.
         self.repositories: frozenset[str] | None = None
+        # Set when this process is the daemon of the home.
+        self.daemon: DaemonProcess | None = None
 
     @made_once
     def files(self) -> Files:
@@ -147,15 +164,41 @@ class World:
         """Release the record that this process uses the home."""
         self.namespaces.leave()
 
-    def start_fleet(self, *words: str, for_person: bool = False) -> None:
+    def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:
         """Start another fleet command in the background, without the identity of the agent that this process may be.
 
-        With `for_person`, a person has asked for it, and what it starts takes the variables of that person's shell.
+        With `for_person`, a person has asked for it, and what it starts takes the variables of that person's shell. It also gets
+        the variables of `more`.
         """
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
-        env |= {} if for_person else {UNATTENDED: "1"}
+        env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
         started = self.cgroups.outside([self.fleet_program, *words])
         self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
+
+    def daemon_gate(self) -> Gate:
+        """Return the lock that the daemon of this home holds for as long as it lives. Its file names the daemon exactly."""
+        return self.work_gate("daemon", "daemon")
+
+    def starting(self, dispatch: str) -> AbstractContextManager[None]:
+        """Return a block in which this thread starts a dispatch. Only the daemon has to note that."""
+        from contextlib import nullcontext
+
+        return nullcontext() if self.daemon is None else self.daemon.starting(dispatch)
+
+    def daemon_process(self) -> Identity | None:
+        """Return the process of this home's daemon, to which no verb sends a signal; None when none is known to live.
+
+        The daemon holds its gate for as long as it lives, so that the exact process that the gate's file names is the daemon.
+        """
+        if self.daemon is not None:
+            return self.processes.me()
+        holder = self.daemon_gate().holder()
+        return holder.who if holder is not None and self.processes.life(holder.who) == "alive" else None
+
+    def daemon_pid(self) -> int | None:
+        """Return the pid of this home's daemon; None when none is known to live."""
+        process = self.daemon_process()
+        return process.pid if process is not None else None
 
     def gate(self, name: str) -> Gate:
         """A named exclusive lock of this home."""

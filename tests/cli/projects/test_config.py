@@ -85,6 +85,7 @@ def test_a_mistake_in_a_projects_file_is_told_with_file_and_line_wherever_it_mat
 
 @pytest.mark.req("CONF-1")
 @pytest.mark.parametrize("text", ['stroe = "postgresql:///fleet"\n', 'Store = "postgresql:///fleet"\n', "[sqlite]\n"])
+@pytest.mark.alone("a daemon has read the file before, and goes on with its store")
 def test_no_command_works_on_while_the_operators_file_holds_an_unknown_key(text, fleet):
     """A misspelt `store` must not let agents write into another store than the one that was meant."""
     fleet.add("a")

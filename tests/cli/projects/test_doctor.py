@@ -11,7 +11,20 @@ def findings(fleet, **how) -> dict[str, dict]:
 
 def test_doctor_looks_at_tools_home_disk_store_and_projects(fleet):
     found = findings(fleet)
-    assert list(found) == ["python", "git", "tmux", "home", "disk", "store", "hooks", "project web"]
+    expected = [
+        "python",
+        "git",
+        "tmux",
+        "home",
+        "disk",
+        "store",
+        "daemon",
+        "hooks",
+        "notifications",
+        "agents",
+        "project web",
+    ]
+    assert list(found) == expected
     assert all(each["ok"] for about, each in found.items() if about != "tmux")
     told = fleet("doctor").out.splitlines()
     assert f"✓ project web: {fleet.where}" in told

@@ -145,6 +145,7 @@ class Enough(Exception):
 
 
 @pytest.mark.req("LOG-3")
+@pytest.mark.alone("it holds up the follower's own look at the store")
 def test_an_operation_committed_while_following_begins_is_told_once(either, monkeypatch):
     """Between the look at the newest number and the list comes another commit: neither lost nor doubled."""
     either.add("a")

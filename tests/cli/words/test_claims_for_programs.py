@@ -171,7 +171,9 @@ STEPS: tuple[tuple[str, ...] | Callable[[CommandLine], None], ...] = (
     ("release", B, "--kind", "worktree"),
     ("release", B, "--kind", "supervisor_entry"),
     ("release", B),
+    ("release", B, "--kind"),
     ("release", B, "--kind", "handoff_resume_inbox"),
+    ("rewrite-prompt", B, "--target-old-id", A),
     ("release", B, "--kind", INBOX),
     ("release", B, "--kind", INBOX),
     ("acquire-prompt", C, "--owner", "u", "--kind", "fix"),
@@ -288,6 +290,20 @@ def test_a_file_where_the_inbox_belongs_is_one_line_and_nothing_is_half_written(
         line("dispatch", "t", "--engine", "shell", "--", "true").refused(1, "is not a folder", "move it away")
         assert (fleet.operations.newest(), fleet.claims.list(), fleet.dispatches.list()) == (before, [], [])
     assert (line.home / "inbox").read_text() == "in the way"
+
+
+@pytest.mark.req("CLAIMS-4", "EXC-5", "EXC-9")
+@pytest.mark.parametrize("state", ["allocating", "live", "releasing", "releasing_blocked", "failed_alloc"])
+def test_a_foreign_thing_is_not_owned_whatever_the_state_of_its_claim(line, state):
+    ask(line, "acquire-prompt", C, "--owner", "u")
+    put_foreign(line)
+    change(line, lambda tx: set_state(tx, state, actor=""))
+    code, answer = ask(line, "release", C, "--kind", INBOX)
+    assert (code, answer["outcome"], answer["dispatch_id"], answer["kind"]) == (10, "not_owned", C, INBOX)
+    assert answer["message"] == f"not released: {INBOX} inbox/{C}.md: foreign, left alone"
+    with Fleet.open(str(line.home), actor="tester") as fleet:
+        assert [claim.state for claim in fleet.claims.list("delivery")] == [state], "nothing was changed"
+    assert (line.home / "inbox" / f"{C}.md").is_dir()
 
 
 @pytest.mark.req("OBS-2")

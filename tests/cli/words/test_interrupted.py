@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.alone("it is about what a process does by itself when it waits")
 SOON = 50
 linux_only = pytest.mark.skipif(
     sys.platform != "linux", reason="/proc/locks tells who waits for a lock; only Linux has it"

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from cli.commandline import make_repository
@@ -16,6 +17,8 @@ from fleet.api.agents import messages
 from fleet.api.fleet import Fleet
 from fleet.errors.families import BadInput, FleetError
 from fleet.testing.crash.scenarios import until
+from fleet.world.files.daemon_log import Log
+from fleet.world.funnel import Funnel
 
 SHAPES, ANSWERS = read_page()
 AGENT = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "web", "FLEET_TASK": "mine"}
@@ -72,6 +75,8 @@ SCRIPT = [
     ("config show", ["config", "show"]),
     ("trust", ["trust", "--yes"]),
     ("doctor", ["doctor"]),
+    ("notify test", ["notify", "test"]),
+    ("notify list", ["notify", "list"]),
     ("project list", ["project", "list"]),
     ("project show", ["project", "show", "web"]),
     ("maintenance rotate-operations", ["maintenance", "rotate-operations", "--older-than", "0s"]),
@@ -191,7 +196,7 @@ def said(fleet, command: str, words: list[str]) -> object:
     lines = "\n".join(json.dumps(node) for node in GRAPH).encode()
     split = words.index("--") if "--" in words else len(words)
     answer = fleet(*words[:split], "--json", *words[split:], env=env, stdin=lines)
-    assert answer.code in {0, 1} if command in {"doctor", "job run"} else answer.code == 0, answer
+    assert answer.code in {0, 1} if command in {"doctor", "job run", "notify test"} else answer.code == 0, answer
     assert answer.err == ""
     return answer.objects if ANSWERS[command].startswith("lines of ") else answer.json
 
@@ -245,6 +250,7 @@ def test_every_answer_about_agents_has_the_keys_and_types_of_the_page(staffed):
 
 
 @pytest.mark.req("OBS-5")
+@pytest.mark.alone("it speaks for an agent, whose token only that agent has")
 def test_every_answer_about_talking_has_the_keys_and_types_of_the_page(staffed, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(messages, "ARRIVAL", 0.0)  # nobody takes these answers
@@ -285,6 +291,7 @@ def test_every_answer_about_jobs_has_the_keys_and_types_of_the_page(staffed, rep
 
 
 @pytest.mark.req("OBS-5")
+@pytest.mark.alone("it speaks for an agent, whose token only that agent has")
 def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staffed, home, monkeypatch):
     (home / "engines").mkdir()
     (home / "engines" / "proves.toml").write_text(PROVES)
@@ -311,6 +318,9 @@ def test_every_answer_about_coordinators_has_the_keys_and_types_of_the_page(staf
 
 # The same for the home itself.
 HOMES = [
+    ("daemon install", ["daemon", "install"]),
+    ("daemon uninstall", ["daemon", "uninstall"]),
+    ("daemon logs", ["daemon", "logs"]),
     ("home show", ["home", "show"]),
     ("dispatches disown", ["dispatches", "disown", "@last", "--reason", "gone"]),
     ("home repair", ["home", "repair", "--yes"]),
@@ -318,8 +328,18 @@ HOMES = [
 ]
 
 
+def pretend_systemd(place: Path, patch: pytest.MonkeyPatch) -> None:
+    """Put a `systemctl` that takes everything before the one of this machine; units go into a folder of the test."""
+    (place / "bin").mkdir()
+    (place / "bin/systemctl").symlink_to("/bin/true")
+    patch.setenv("PATH", f"{place / 'bin'}:{os.environ['PATH']}")
+    patch.setenv("XDG_CONFIG_HOME", str(place / "config"))
+
+
 @pytest.mark.req("OBS-5")
-def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed, home, monkeypatch):
+def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed, home, tmp_path, monkeypatch):
+    pretend_systemd(tmp_path, monkeypatch)
+    Log(str(home), Funnel()).write("started", pid=1)
     ident = staffed("dispatch", "other", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
     until(lambda: staffed.ask("dispatches", "show", ident)["launched_at"])
     staffed("stop", ident)
@@ -343,6 +363,25 @@ def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed,
     assert wrong == [], "\n".join(wrong)
 
 
+# The same for the daemon.
+DAEMON = [
+    ("daemon start", ["daemon", "start"]),
+    ("daemon status", ["daemon", "status"]),
+    ("daemon restart", ["daemon", "restart"]),
+    ("daemon stop", ["daemon", "stop"]),
+]
+
+
+@pytest.mark.req("OBS-5")
+@pytest.mark.alone("it starts the daemon itself")
+def test_every_answer_about_the_daemon_has_the_keys_and_types_of_the_page(fleet):
+    wrong = []
+    for command, words in DAEMON:
+        value = said(fleet, command, words)
+        wrong += [f"{command}: {fault}" for fault in faults(value, ANSWERS[command], SHAPES)]
+    assert wrong == [], "\n".join(wrong)
+
+
 @pytest.mark.req("OBS-5")
 def test_the_demonstration_answers_as_the_page_says(program):
     answer = program("demo", "--crowd", "--processes", "2", "--tasks", "10", "--json")
@@ -350,7 +389,9 @@ def test_the_demonstration_answers_as_the_page_says(program):
 
 
 def test_every_command_of_the_page_is_tried_above():
-    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING + HOMES} == set(ANSWERS) - {
+    assert {command for command, _ in SCRIPT + AGENTS + JOBS + TALKING + COORDINATING + HOMES + DAEMON} == set(
+        ANSWERS
+    ) - {
         "demo",
         "demo --crowd",
     }
@@ -377,7 +418,7 @@ def test_every_shape_is_used_and_every_type_is_known():
     used = {shape for kind in ANSWERS.values() for shape in kind.split(" of ")[-1].split(" or ")}
     for shape in SHAPES.values():
         used |= {kind.removesuffix(", if said").removesuffix(" or null").split(" of ")[-1] for kind in shape.values()}
-    assert used - set(PLAIN) == set(SHAPES)
+    assert (used | {"NotifyEvent"}) - set(PLAIN) == set(SHAPES), "a program of the person's gets that one"
 
 
 @pytest.mark.req("OBS-5")

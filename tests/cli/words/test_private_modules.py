@@ -63,6 +63,7 @@ def cases():
         yield pytest.param("called", name, attribute, id=f"{attribute} takes other arguments")
 
 
+@pytest.mark.alone("it is about what a command needs by itself")
 @pytest.mark.parametrize(("how", "name", "attribute"), [*cases()])
 def test_the_hot_commands_work_without_a_private_module_of_cpython(how, name, attribute, fleet, tmp_path):
     (fleet.home / "hooks").mkdir()

@@ -22,7 +22,7 @@ HOT_QUERIES = (
     (q.READY_TASKS, {"project": "p", "now": 1, "most": 10}),
 )  # fmt: skip
 
-PAGE = {"project": None, "now": 1, "most": 20}
+PAGE = {"project": None, "now": 1, "most": 20, "count": 2, "width": 2, "projects": "p p ", "slugs": "t1t2"}
 PAGE_QUERIES = (
     q.REVIEW_QUEUE,
     q.FAILED_TASKS,
@@ -37,7 +37,9 @@ PAGE_QUERIES = (
     q.READY_COUNTS,
     q.PAGE_COUNTS,
     q.PROJECTS_TO_MERGE,
+    q.STEP_FACTS,
 )
+SORTED = {q.UNMERGED_TASKS, q.TASKS_PARKED_BY_HANDOFFS}
 
 
 def fill(fleet, count: int) -> None:
@@ -66,8 +68,9 @@ def sqlite_plan(store, query, values) -> list[str]:
     return [row[3] for row in store._db.execute(f"EXPLAIN QUERY PLAN {query.sqlite}", values).fetchall()]
 
 
-def postgres_plan(store, query, values) -> list[str]:
-    store._db.execute("BEGIN; SET LOCAL enable_seqscan = off")
+def postgres_plan(store, query, values, *, without: tuple[str, ...] = ()) -> list[str]:
+    """The plan that is chosen where another one is possible than to read a table, or to do something else."""
+    store._db.execute("BEGIN; " + "; ".join(f"SET LOCAL enable_{name} = off" for name in ("seqscan", *without)))
     rows = store._db.execute(f"EXPLAIN {query.postgres}".encode(), values).fetchall()
     store._db.execute("ROLLBACK")
     return [plan for (plan,) in rows]
@@ -135,10 +138,29 @@ def test_no_query_of_the_status_page_reads_the_whole_table_of_tasks(fleet, store
         assert not [line for line in plan if line.startswith(("SCAN tasks", "SCAN t")) and "INDEX" not in line], plan
         if query is q.PROJECT_COUNTS:
             assert plan == ["SCAN tasks USING COVERING INDEX tasks_by_status"], "counting looks at no task"
-        assert ("USE TEMP B-TREE FOR ORDER BY" in plan) == (query in {q.UNMERGED_TASKS, q.TASKS_PARKED_BY_HANDOFFS})
+        assert ("USE TEMP B-TREE FOR ORDER BY" in plan) == (query in SORTED)
     else:
         plan = postgres_plan(store, query, values)
         assert not [line for line in plan if "Seq Scan on tasks" in line], plan
+
+
+@pytest.mark.req("GRAPH-10")
+@pytest.mark.parametrize("store_url_kind", ["postgres"], indirect=True)
+def test_the_lists_of_the_status_page_come_in_the_order_of_an_index_and_counting_looks_at_no_task(fleet, store):
+    fill(fleet, 50)
+    for query in (q.FAILED_TASKS, q.BLOCKED_TASKS, q.EARLY_TASKS):
+        plan = postgres_plan(store, query, values_of(query, PAGE), without=("sort", "bitmapscan"))
+        assert not [line for line in plan if "Sort" in line], plan
+    plan = postgres_plan(store, q.PROJECT_COUNTS, {}, without=("sort", "bitmapscan"))
+    assert [line for line in plan if "Index Only Scan using tasks_by_status" in line], plan
+
+
+@pytest.mark.req("GRAPH-10")
+def test_no_list_of_the_status_page_has_more_tasks_than_was_asked_for(fleet):
+    import_mixed(fleet, "a", 100)
+    page = fleet.views.status(most=7)
+    assert (len(page.failed), len(page.parked), len(page.working)) == (7, 7, 7)
+    assert (page.left_out.failed, page.left_out.parked, page.left_out.working) == (3, 13, 3)
 
 
 def import_mixed(fleet, prefix: str, count: int) -> None:

@@ -144,7 +144,7 @@ def test_dispatches_go_pending_in_flight_and_then_end(table):
         table.fleet.commit(settle._record_end(row(), Outcome(exec_state=state, reason="so"), None, context, None))
 
     drivers = {
-        "launched": lambda: table.fleet.commit(launch._record_launch(row(), "me", "hash", {})),
+        "launched": lambda: table.fleet.commit(launch._record_launch(row(), "me", ("hash", "0" * 64), {})),
         "settled_done": lambda: ended("done"),
         "settled_blocked": lambda: ended("blocked"),
         "settled_failed": lambda: ended("failed"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-NAMES = ("start", "mutations", "crowd", "documents", "scale", "dispatching", "resuming", "jobs")
+NAMES = ("start", "mutations", "crowd", "documents", "scale", "dispatching", "resuming", "jobs", "screen", "daemon")
 # A program with the words of wg and of bd: a folder of its own, one file a task.
 STAND_IN = """#!/bin/sh
 set -eu

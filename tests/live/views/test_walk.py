@@ -85,7 +85,7 @@ def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     mine = Path(scene.home, "engines", "mine.toml")
     mine.parent.mkdir()
     mine.write_text('summary = "ours"\nprogram = "sh"\nstart = ["sh", "-c", "exec sleep 1000"]\ninteractive = false\n')
-    ann = Person(scene, "up")
+    ann = Person(scene, "up", "--no-tui")
     ann.sees("Which engine")
     ann.sees("choice: ")
     ann.says("shell")  # whose command comes with each dispatch, so that no coordinator could start one
@@ -105,7 +105,7 @@ def test_up_asks_for_engine_autonomy_and_review_and_writes_what_was_said(scene):
     assert Path(scene.repository, "fleet.toml").read_text() == (
         '# ours\nverify = \'true\'  # quick\nengine = "mine"\nautonomy = "edits"\nreview = "person"\n\n[task]\npriority = 2\n'
     )
-    again = Person(scene, "up").ends()
+    again = Person(scene, "up", "--no-tui").ends()
     assert "nothing was changed" in again
     with scene.fleet() as fleet:
         assert fleet.coord.stop("p", "the test is over").stopped

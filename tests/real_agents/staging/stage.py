@@ -5,6 +5,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from cli.commandline import Program
 from real_agents.staging.stub_messages_api import Script, Server, Stub
 
 from fleet.testing.scene import PROJECT, Scene
+from fleet.world.home import paths
 
 BIN = Path(__file__).parents[3] / ".build/agents/node_modules/.bin"
 # In seconds; a busy machine may need more.
@@ -75,6 +78,17 @@ class Stage:
         self._surround(monkeypatch)
         self._furnish()
         self.program = Program(Path(self.scene.home), Path(self.scene.repository))
+        self._daemon: subprocess.Popen[bytes] | None = None
+
+    def serve(self, settings: str, *, exit_grace: str = "1s") -> None:
+        """Add settings to the home's, and start its daemon."""
+        written = Path(self.scene.home, "config.toml")
+        before = written.read_text(encoding="utf-8").replace('exit_grace = "1s"', f'exit_grace = "{exit_grace}"')
+        written.write_text(before + settings, encoding="utf-8")
+        env, nowhere = {**os.environ, "FLEET_HOME": self.scene.home}, subprocess.DEVNULL
+        fleet = str(Path(sys.executable).with_name("fleet"))
+        self._daemon = subprocess.Popen([fleet, "daemon", "run"], env=env, stdout=nowhere, stderr=nowhere)
+        until(lambda: Path(self.scene.home, paths.AGENTS_SOCKET).is_socket())
 
     def _surround(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Set before the first dispatch: the scene's tmux server keeps the environment of whoever starts it."""
@@ -213,6 +227,9 @@ class Stage:
     def close(self) -> None:
         """End everything, and see that nothing is left."""
         self.program.end()
+        if self._daemon is not None:
+            self._daemon.terminate()
+            self._daemon.wait(PATIENCE)
         for turn in self._turns:
             if "hold" in turn:
                 turn["hold"].set()

@@ -6,7 +6,8 @@ import tomllib
 
 import pytest
 
-from fleet.engines import hooks, status_file
+from fleet.engines import hooks
+from fleet.engines.kept import status_file
 from fleet.engines.reader import all_engines, engine, read
 from fleet.errors.families import BadInput
 from fleet.errors.given import BadSetting

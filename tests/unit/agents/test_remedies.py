@@ -18,6 +18,7 @@ from fleet.model.dispatch.remedies import (
     Asker,
     Cause,
     Condition,
+    Dismiss,
     KillRest,
     Kind,
     Leave,
@@ -43,6 +44,7 @@ FACTS = {
     "task_taken": (True, False),
     "place": get_args(Place),
     "handoff_queued": (True, False),
+    "held": (False, True),
 }
 ASKERS = get_args(Asker)
 
@@ -63,8 +65,8 @@ def test_the_facts_of_the_test_are_all_that_decide():
 
 
 def test_every_input_has_one_remedy_and_every_remedy_and_cause_is_reachable(decided):
-    assert len(decided) == 145_152
-    assert {type(remedy) for _, remedy in decided} == {Settle, KillRest, Press, Withdraw, Leave}
+    assert len(decided) == 290_304
+    assert {type(remedy) for _, remedy in decided} == {Settle, KillRest, Press, Dismiss, Withdraw, Leave}
     assert {remedy.act for _, remedy in decided if not isinstance(remedy, Leave)} == set(get_args(Act))
     causes = {remedy.cause for _, remedy in decided if isinstance(remedy, Leave)}
     assert causes | {"not_permitted"} == set(get_args(Cause))
@@ -113,6 +115,24 @@ def test_a_living_agent_is_pressed_only_for_a_reason_and_killed_only_when_it_was
             assert seen.exit_grace_over
         if seen.condition == "starting":
             assert out, "what is starting is pressed only when it has no seat to start for"
+
+
+def test_a_duty_of_the_daemon_is_dismissed_where_an_agent_is_pressed_and_never_pressed(decided):
+    others = {
+        tuple(getattr(seen, name) for name in FACTS if name != "held"): remedy
+        for seen, remedy in decided
+        if not seen.held
+    }
+    for seen, remedy in decided:
+        if seen.held:
+            other = others[tuple(getattr(seen, name) for name in FACTS if name != "held")]
+            assert not isinstance(remedy, Press)
+            assert isinstance(remedy, Dismiss) == isinstance(other, Press)
+            assert remedy == other or (remedy.asked_for, remedy.reason, remedy.act) == (
+                other.asked_for,
+                other.reason,
+                other.act,
+            )
 
 
 def test_an_agent_that_is_at_work_is_left_alone(decided):

@@ -14,30 +14,31 @@ from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.permits import Speaker
 from fleet.errors.refused import NotAllowed
 from fleet.model.agents import roles
-from fleet.world.process.ancestry import marks_above
+from fleet.world.process.surroundings import marks_above
 
 # Methods that change nothing.
 READS = {
-    "agents": "list output screen follow",
+    "agents": "list mirror output screen follow unattended",
     "claims": "inspect list",
-    "coord": "handoff handoffs show",
+    "coord": "handoff handoffs held lost show",
     "dispatches": "check_start diff find list resumable show",
-    "engines": "all hooks limits show",
+    "engines": "all hooks limits show sandbox",
     "graph": "export markdown show slugs",
     "homes": "plan_repair show",
     "jobs": "dead_items find item items list logs named plan show",
     "merge": "ahead mergeable recorded",
-    "messages": "questions",
-    "operations": "follow list newest with_archived",
+    "messages": "question questions",
+    "notices": "list",
+    "operations": "follow last_upkeep list newest with_archived",
     "projects": "in_the_way list show targets",
     "reviews": "waiting work",
     "settings": "allowed approved read untrusted",
     "sweep": "kept_trees",
     "tasks": "list ready show why",
-    "views": "doctor nearest overview recap status",
+    "views": "changes doctor metrics nearest overview recap snapshot status timeline",
 }
 # What tmux and sessions call, which proves what it does by what is there.
-MACHINERY = {"sessions.launch", "sessions.settle", "sessions.settle_soon"}
+MACHINERY = {"sessions.deaths", "sessions.launch", "sessions.settle", "sessions.settle_soon"}
 DECISIONS = (
     "messages.answer", "messages.approve", "messages.approve_all", "merge.land", "merge.open_pull", "engines.lift", "settings.trust", "projects.begin", "projects.keep_environment",
     "projects.register", "engines.install_hooks", "jobs.run", "sweep.run",
@@ -121,7 +122,7 @@ def test_which_freedom_is_freer():
     assert [each for each in roles.AUTONOMY if not roles.is_freer(each, None)] == ["ask"]
 
 
-LOOK = "import sys; from fleet.world.process.ancestry import marks_above; print(marks_above(sys.argv[1]))"
+LOOK = "import sys; from fleet.world.process.surroundings import marks_above; print(marks_above(sys.argv[1]))"
 
 
 @pytest.mark.req("SEC-1")

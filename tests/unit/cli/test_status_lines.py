@@ -4,8 +4,9 @@ import shlex
 
 import pytest
 
+from fleet.model.results.agents import Cost
 from fleet.model.results.tasks import NextStep
-from fleet.model.results.views import Failure
+from fleet.model.results.views import Failure, LeftOut, NeedView, Obstacle, Overview
 from fleet.surfaces.cli.commands.views import status
 from fleet.surfaces.cli.ui import terminal
 
@@ -14,7 +15,7 @@ def lines_below(monkeypatch, command: str | None, room: int) -> list[str]:
     monkeypatch.setattr(terminal, "room", lambda: room)
     step = NextStep(says="so", command=command)
     task = Failure(project="web", slug="api", title="t", reason="no", changed_at="", next_step=step)
-    return status._failure_entry(task).split("\n")[1:]
+    return status._failure_entry(task, 0).split("\n")[1:]
 
 
 def test_a_command_that_does_not_fit_is_continued_so_that_the_shell_can_read_it(monkeypatch):
@@ -35,3 +36,27 @@ def test_a_command_that_does_not_fit_is_continued_so_that_the_shell_can_read_it(
 )
 def test_nothing_to_run_has_no_line_and_what_is_too_long_is_shown_elsewhere(monkeypatch, command, below):
     assert lines_below(monkeypatch, command, 80) == below
+
+
+@pytest.mark.req("ASK-1")
+@pytest.mark.parametrize(("obstacles", "questions"), [(40, 3), (3, 40), (25, 25), (1, 1)])
+def test_many_obstacles_hide_no_question_and_many_questions_hide_no_obstacle(obstacles, questions, capsys):
+    nothing = Cost(tokens=0, dollars=0.0, unpriced=0)
+    page = {name: [] for name in Overview._names} | {"today": nothing, "left_out": LeftOut()}
+    page["in_the_way"] = [
+        Obstacle(project=f"p{number}", kind="Uncoordinated", text="nobody coordinates") for number in range(obstacles)
+    ]
+    page["needs_you"] = [
+        NeedView(project="web", slug=f"t{number}", dispatch="aaaaaaaa", kind="question", text=f"why {number}?", command=None,
+                 question=f"q{number}", since="2026-01-01T00:00:00.000Z", source="hook")
+        for number in range(questions)
+    ]  # fmt: skip
+    status._print_page(Overview(**page), 0)
+    out = capsys.readouterr().out
+    assert f"Needs you {obstacles + questions}" in out
+    shown = (out.count("nobody coordinates"), out.count("why "))
+    assert sum(shown) == min(obstacles + questions, 20)
+    assert shown[0] >= min(obstacles, 5)
+    assert shown[1] >= min(questions, 15)
+    left = obstacles + questions - 20
+    assert (f"and {left} more" in out) == (left > 0)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.api.views import tones
 from fleet.model.text import escapes
 from fleet.surfaces.cli.hot.table import HOT
 from fleet.surfaces.cli.ui import streams, terminal
@@ -92,8 +93,8 @@ def test_colour_is_a_matter_of_the_reader(monkeypatch):
 
 def test_every_state_has_a_mark_and_a_colour():
     states = {"ready", "waiting", "open", "in_progress", "blocked", "done", "failed", "abandoned"}
-    assert set(terminal.STATE_MARKS) == set(terminal.STATE_COLOURS) == states
-    assert len({mark for state, mark in terminal.STATE_MARKS.items() if state != "open"}) == len(states) - 1
+    assert set(tones.TASK_MARKS) == set(tones.TASK_TONES) == states
+    assert len({mark for state, mark in tones.TASK_MARKS.items() if state != "open"}) == len(states) - 1
 
 
 def test_progress_is_silent_when_nobody_looks(capsys):

@@ -107,7 +107,7 @@ def test_for_programs_it_says_what_arrived(check):
     assert faults(said, answers["engine check"], shapes) == []
     arrived = {"committed": True, "logged": True, "reported": True}
     assert said["ok"]
-    assert said["trials"] == [{"autonomy": None, "verdict": "proven", "detail": "", **arrived}]
+    assert said["trials"] == [{"autonomy": None, "sandbox": None, "verdict": "proven", "detail": "", **arrived}]
 
 
 @pytest.mark.req("ENG-4")

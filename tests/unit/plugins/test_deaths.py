@@ -1,5 +1,6 @@
 """The part of the deaths that a run plays: spread over all, begun anywhere, the same for every worker, and replayed by a number."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -8,8 +9,9 @@ from pathlib import Path
 import pytest
 from crash import deaths
 
-from fleet.testing.crash.catalogue import SCENARIOS
-from fleet.testing.crash.harness import part_of
+from fleet.testing.crash import double
+from fleet.testing.crash.catalogue import FAULTY, SCENARIOS
+from fleet.testing.crash.harness import Case, Played, part_of
 
 TESTS = Path(__file__).parents[2]
 SHOW = "from crash import deaths; print(deaths.OFFSET, deaths.HEADER)"
@@ -46,3 +48,73 @@ def test_a_part_with_fewer_deaths_than_its_floor_fails_and_says_how_many_there_w
 
 def test_every_scenario_has_a_floor():
     assert set(deaths.FEWEST) == set(SCENARIOS)
+
+
+def load_command():
+    """The file behind `make deaths`."""
+    spec = importlib.util.spec_from_file_location("make_deaths", TESTS.parent / "checks" / "deaths.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+LINE = (
+    '{"scenario": "s", "effect": "e", "number": 0, "of": 1, "way": "after", "second": "", "second_way": "", "died": true, '
+    '"faults": [], "swept": []}'
+)
+
+
+@pytest.mark.parametrize(
+    ("harness", "broken"),
+    [
+        (f"print('{LINE}')", ""),
+        (f"import sys; print('{LINE}'); sys.exit({FAULTY})", ""),
+        (f"print('{LINE}', flush=True); raise RuntimeError('in the middle')", "RuntimeError: in the middle"),
+        (f"import os; print('{LINE}', flush=True); print('half', end='', flush=True); os.kill(os.getpid(), 9)", "exit code -9"),
+        ("pass", "nothing was played"),
+    ],
+    ids=["to its end", "with faults", "raised", "killed", "nothing"],
+)  # fmt: skip
+def test_a_harness_that_ended_in_the_middle_is_no_pass(monkeypatch, harness, broken):
+    command, run = load_command(), subprocess.run
+    monkeypatch.setattr(
+        command.subprocess, "run", lambda words, **how: run([words[0], "-c", harness], cwd=TESTS.parent, **how)
+    )
+    result = command.run(command.Play(kind="single", name="s", store="sqlite", words=()))
+    assert bool(result.broken) == bool(broken)
+    assert broken in result.broken
+    assert len(result.cases()) == (harness != "pass"), "what was played before counts"
+    assert [broken in line for line in command.complaints(result)] == ([True] if broken else [])
+
+
+@pytest.fixture
+def doubles(monkeypatch) -> list[tuple[int, str]]:
+    """Two first deaths with a recovery of three effects each, the last of which is the same. Returns what was played."""
+    played: list[tuple[int, str]] = []
+    monkeypatch.setattr(double, "effects_of", lambda *_: Played(effects=["add", "tell"], performed=set()))
+    monkeypatch.setattr(
+        double,
+        "_recovery_after",
+        lambda _scenario, _store, first: Played(effects=[f"look {first.way}", "mend", "end"], performed=set()),
+    )
+
+    def run(_scenario, _store, first, second):
+        played.append((first[1].number, f"{second[1].way} {second[0].effects[second[1].number]}"))
+        return Case(scenario="s", effect="e", number=0, of=2, way="after", second="x", second_way="y", died=True, faults=[], swept=[])  # fmt: skip
+
+    monkeypatch.setattr(double, "_run_double", run)
+    return played
+
+
+@pytest.mark.parametrize("most", range(1, 6))
+def test_as_many_double_deaths_are_played_as_were_asked_for(doubles, most):
+    assert len(list(double.double_cases(None, "sqlite", offset=7, most=most))) == most
+    assert len(set(doubles)) == most
+
+
+def test_no_two_double_deaths_leave_the_same_to_do_and_all_are_played_at_last(doubles):
+    every = len(list(double.double_cases(None, "sqlite", offset=7, most=0)))
+    doubles.clear()
+    assert len(list(double.double_cases(None, "sqlite", offset=7, most=1000))) == every > 5
+    assert len({second for _first, second in doubles}) == every

@@ -24,10 +24,26 @@ EXAMPLES = {
         '"always"',
         '"checkout"',
         '"down"',
+        '"never"',
+        '"22:00-07:00"',
+        '"socket"',
+        '"bwrap"',
+        '"act"',
+        '"light"',
     ],
-    list: ['["node_modules", "*.pyc"]', '["npm test"]', '["GH_TOKEN"]'],
+    list: [
+        '["needs you", "failed"]',
+        '["desktop"]',
+        '["ntfy://my-topic"]',
+        '["node_modules", "*.pyc"]',
+        '["npm test"]',
+        '["GH_TOKEN"]',
+        '["~/.cache/uv"]',
+    ],
+    bool: ["true"],
     int: ["3", "3000"],
     float: ["2.5"],
+    dict: ['{kill = "X"}'],
 }
 
 
@@ -50,7 +66,7 @@ def test_every_setting_is_typed_has_help_and_a_default_that_it_accepts(setting):
     assert not setting.kind.accepts(object())
     assert not setting.kind.accepts([]) or isinstance(setting.default, list)
     assert not setting.kind.accepts([1])
-    assert not setting.kind.accepts(True)  # noqa: FBT003
+    assert not setting.kind.accepts(True) or isinstance(setting.default, bool)  # noqa: FBT003
 
 
 @pytest.mark.req("CONF-1")

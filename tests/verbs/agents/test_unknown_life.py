@@ -217,8 +217,8 @@ def test_a_dispatcher_that_cannot_be_read_may_still_be_at_it_and_one_that_is_dea
 @pytest.mark.req("AGENT-7", "ADO-5")
 @pytest.mark.parametrize("home", ["/elsewhere", None], ids=["another home", "no home"])
 @pytest.mark.parametrize("cgroups", [False, True], ids=["no group", "a group"])
-def test_whoever_carries_the_id_keeps_the_dispatch_whatever_home_it_names_and_is_not_killed(home, cgroups):
-    with SimulatedScene(cgroups=cgroups) as scene:
+def test_whoever_carries_the_id_keeps_the_dispatch_whatever_home_it_names_and_is_not_killed(on_store, home, cgroups):
+    with SimulatedScene(cgroups=cgroups, settings=on_store) as scene:
         ident = scene.work("a")
         named = {"FLEET_DISPATCH_ID": ident, **({"FLEET_HOME": home} if home else {})}
         bearer = scene.machine.table.spawn(FIRST, ["server"], environment=named, leads_session=True)
@@ -259,7 +259,12 @@ def test_a_coordinator_is_not_ended_while_another_carries_its_id(scene):
     bearer = scene.machine.table.spawn(FIRST, ["server"], environment={"FLEET_DISPATCH_ID": ident})
     scene.exit(ident)
     assert not scene.fleet.sessions.settle(ident).settled
-    with pytest.raises(CoordinatorLives):
+    with pytest.raises(CoordinatorLives) as refusal:
         scene.fleet.coord.start(wanted)
+    way = f"`fleet dispatches settle {ident} --not-ours {bearer.pid}`"
+    assert way in refusal.value.next_step
+    assert f"process {bearer.pid} (server) carries its FLEET_DISPATCH_ID" in refusal.value.next_step
+    assert "fleet attach" not in refusal.value.next_step, "it is dead"
+    assert way in scene.fleet.coord.stop(PROJECT, "a test").why, "the same as `coord stop` names"
     scene.machine.table.exit(bearer)
     assert scene.fleet.sessions.settle(ident).settled

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.errors.families import Contested, LeftAlone
 from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.store.row import Query
@@ -28,6 +29,10 @@ def acquire(scene: SimulatedScene, ident: str, slug: str, text: str, *, preserve
 def inbox(scene: SimulatedScene, ident: str) -> Claim:
     rows = scene.fleet.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))
     return next(Claim.of(row) for row in rows if row.kind == KIND)
+
+
+def inbox_from(scene: SimulatedScene, ident: str, old: str) -> Claim:
+    return next(claim for claim in claims_of(scene, ident) if claim.data.get("rewritten_from") == old)
 
 
 class Watched:
@@ -94,6 +99,85 @@ def test_a_released_prompt_goes_or_is_kept_in_the_archive_as_its_claim_says(scen
     archive = Path(scene.home, "inbox", "archive")
     assert (gone.exists(), kept.exists(), os.listdir(archive)) == (False, False, [kept.name])
     assert (archive / kept.name).read_text() == "kept\n"
+
+
+@pytest.mark.req("DEL-2", "CLAIMS-4")
+def test_the_release_of_a_dispatch_with_two_inboxes_releases_both(scene):
+    theirs, mine = acquire(scene, A, "a", "first\n"), acquire(scene, B, "b", "-")
+    fleet = scene.fleet
+    fleet.claims.rewrite_prompt(B, A, "new\n")
+    assert fleet.claims.release_prompt(B, KIND).outcome == "released"
+    assert (theirs.exists(), mine.exists(), fleet.claims.list("delivery")) == (False, False, [])
+    assert fleet.claims.release_prompt(B, KIND).outcome == "already_released"
+
+
+@pytest.mark.req("DEL-2", "CLAIMS-4")
+def test_of_two_inboxes_the_one_that_is_ours_is_released_when_the_other_is_not(scene):
+    theirs, mine = acquire(scene, A, "a", "first\n"), acquire(scene, B, "b", "-")
+    scene.fleet.claims.rewrite_prompt(B, A, "new\n")
+    theirs.unlink()
+    theirs.mkdir()
+    with pytest.raises(LeftAlone, match=f"inbox/{A}.md: foreign"):
+        scene.fleet.claims.release_prompt(B, KIND)
+    assert (theirs.is_dir(), mine.exists()) == (True, False)
+
+
+@pytest.mark.req("DEL-3", "DEL-4")
+def test_a_rewrite_that_is_repeated_after_its_release_writes_no_file(scene):
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    fleet = scene.fleet
+    fleet.context.commit(prompts._hand_over_inbox(inbox(scene, A), B, "second\n"))  # and the rewriter is killed
+    assert fleet.claims.release_prompt(B, "handoff_resume_inbox").outcome == "released"
+    assert not path.exists()
+    again = fleet.claims.rewrite_prompt(B, A, "second\n")
+    assert (again.outcome, again.path) == ("already_rewritten", None)
+    assert not path.exists(), "nobody would ever release it"
+    assert f"inbox/{A}.md" not in {each.what for each in fleet.sweep.run(kill=True)}
+
+
+@pytest.mark.req("DEL-3", "DEL-4")
+def test_an_inbox_is_not_released_between_the_last_look_of_its_rewriter_and_the_file(scene, monkeypatch):
+    monkeypatch.setattr("fleet.verbs.dispatch.acquire._PATIENCE", 0.0)
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    fleet, other, tried = scene.fleet, scene.open(), []
+
+    class Release:
+        def before(self, effect: str) -> None:
+            if effect.startswith("publish inbox/") and not tried:
+                tried.append(release(other.context, inbox_from(scene, B, A)))
+
+        def during(self, effect: str, pid: int) -> None:
+            pass
+
+        def after(self, effect: str) -> None:
+            pass
+
+    fleet.funnel.watcher = Release()
+    assert fleet.claims.rewrite_prompt(B, A, "second\n").outcome == "rewritten"
+    fleet.funnel.watcher = None
+    assert [why.cause for why in tried] == ["busy"]
+    assert (path.read_text(), inbox_from(scene, B, A).state) == ("second\n", "live")
+    assert release(other.context, inbox_from(scene, B, A)) == ""
+    assert not path.exists()
+
+
+@pytest.mark.req("DEL-3")
+def test_a_rewrite_that_another_process_keeps_to_itself_is_contested(scene, monkeypatch):
+    monkeypatch.setattr(prompts, "_PATIENCE", 0.0)
+    path = acquire(scene, A, "a", "first\n")
+    acquire(scene, B, "b", "-")
+    lock = scene.fleet.world.effect_lock(inbox(scene, A).id)
+    lock.take()
+    try:
+        with pytest.raises(Contested, match="another process works on it"):
+            scene.fleet.claims.rewrite_prompt(B, A, "second\n")
+    finally:
+        lock.give()
+    assert path.read_text() == "first\n"
+    assert scene.fleet.claims.rewrite_prompt(B, A, "second\n").outcome == "already_rewritten"
+    assert path.read_text() == "second\n"
 
 
 @pytest.mark.req("DEL-3")

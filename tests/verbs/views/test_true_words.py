@@ -8,11 +8,11 @@ import pytest
 
 import fleet
 from fleet import errors
+from fleet.api.views.sections import held_in_words
 from fleet.errors.families import FleetError
 from fleet.model.text.times import HOUR, clock, iso, utc
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.surfaces.cli.ui.wording import held_in_words
 
 PLACE = {"project": "p", "slug": "t"}
 SURFACES = Path(fleet.__file__).parent / "surfaces"

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from fleet.api.views.sections import job_in_words
 from fleet.model.results.jobs import JobProgress
 from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.surfaces.cli.commands.jobs import progress, show
 from fleet.surfaces.cli.commands.views import status
-from fleet.surfaces.cli.ui.wording import state_in_words
 from fleet.testing.simulated.scene import SimulatedScene
 from fleet.verbs.jobs import records
 
@@ -103,10 +103,10 @@ def test_the_screen_of_a_job_says_what_it_waits_for_once(capsys):
 def test_the_state_of_a_job_in_one_word(scene):
     begin_job(scene)
     job = scene.fleet.jobs.show(JOB)
-    assert state_in_words(job) == "interrupted"
-    assert state_in_words(job.replaced(runs=True)) == "running"
-    assert state_in_words(job.replaced(runs=True, waits="x")) == "waiting"
-    assert state_in_words(job.replaced(state="failed")) == "failed"
+    assert job_in_words(job) == "interrupted"
+    assert job_in_words(job.replaced(runs=True)) == "running"
+    assert job_in_words(job.replaced(runs=True, waits="x")) == "waiting"
+    assert job_in_words(job.replaced(state="failed")) == "failed"
 
 
 @pytest.mark.req("JOB-6", "OBS-3")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.api.actor import Part
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_unfinished
 from fleet.store import queries as q
 from fleet.verbs.views.at_work import agents_at_work
 from fleet.world.home import paths
@@ -42,6 +42,12 @@ class Agents(Part):
             raise errors.Absent(what=f"answer from tmux about fleet-{ident}")
         return f"{text.rstrip()}\n" if text.strip() else ""
 
+    def mirror(self, ident: str) -> str:
+        """Return what an agent's screen shows now, with its colours as SGR sequences; the kept output when it has ended."""
+        pane = self._pane(ident)
+        text = self._by.world.tmux.capture(pane, history=pane.dead, colours=True) if pane is not None else None
+        return text if text is not None else self.screen(ident)
+
     def output(self, ident: str) -> str:
         """Return the kept output of an agent that has ended; Absent when nothing was kept.
 
@@ -62,6 +68,8 @@ class Agents(Part):
 
     def _unfinished_output(self, row: Dispatch) -> str:
         """Return what a merge shows now. Absent for an agent that has not ended, and whose session is not to be seen."""
+        if is_held_by_daemon(row):
+            return ""  # it has no screen, and nothing to say yet
         if row.kind != "finisher":
             why = (
                 "it has not started yet"
@@ -80,9 +88,9 @@ class Agents(Part):
         shown: Lines = []
         while True:
             pane = self._pane(ident)
-            is_over = pane is None or pane.dead
+            is_over = (pane is None or pane.dead) and not self._is_duty(ident)
             lines = [line.rstrip() for line in self.screen(ident, history=True).split("\n")]
-            lines = lines[:-1] if is_over else lines[:-2]
+            lines = lines[:-1] if is_over or pane is None else lines[:-2]
             if new := new_lines(shown, lines):
                 shown = lines
                 yield new
@@ -94,6 +102,8 @@ class Agents(Part):
         """Return the command that attaches a terminal to an agent's session."""
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
+        if pane is None and self._is_duty(ident):
+            raise errors.NoTerminal(dispatch=ident)
         if pane is None:
             raise errors.Absent(what=f"session of {ident}; `fleet logs {ident}` shows what it left")
         return self._by.world.tmux.attach_words(pane)
@@ -104,6 +114,24 @@ class Agents(Part):
 
         self._by.may("agents.tend", project=project)
         return failed_turns.tend(self._by.context, project)
+
+    def unattended(self) -> Lines:
+        """Return the projects in which agents of this home run and that have no coordinator."""
+        from fleet.verbs.coord import wake
+
+        return wake.unattended_projects(self._by.context)
+
+    def look_after(self, project: str) -> Lines:
+        """Do for the agents of a project without a coordinator what starts and ends nobody. Returns what was done."""
+        from fleet.verbs.coord import wake
+
+        self._by.may("agents.look_after", project=project)
+        return wake.look_after(self._by.context, project)
+
+    def _is_duty(self, ident: str) -> bool:
+        """Whether an agent is a coordinator that is a duty of the daemon, and has not ended."""
+        row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 
     def _pane(self, ident: str) -> Pane | None:
         return self._by.world.tmux.listing().pane_of(ident)

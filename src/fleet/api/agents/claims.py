@@ -50,7 +50,7 @@ class Claims(Part):
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:
-        """Release one claim of a dispatch by its kind."""
+        """Release the claims of a dispatch that have this kind."""
         self._by.may("claims.release_prompt")
         return prompts.release_prompt(self._by.context, ident, kind)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -10,11 +9,15 @@ from fleet.api.actor import Part
 from fleet.api.agents.dispatches import refuse_freer_agent
 from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.model.dispatch.seat_steps import OWN_LOOP
+from fleet.model.names import DispatchId
 from fleet.model.text import texts
 from fleet.store import queries as q
-from fleet.verbs.coord import replace, seat, tick, wake
+from fleet.verbs.agents import messages
+from fleet.verbs.context import Committer, Context
+from fleet.verbs.coord import hold, replace, seat, tick, wake
 from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.seat_status import seat_status
+from fleet.world.process import surroundings
 
 if TYPE_CHECKING:
     from fleet.model.results.coord import HandoffView, Seated, SeatView, Ticked, Unseated
@@ -65,7 +68,44 @@ class Coord(Part):
         if self._by.speaker is None:
             raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
-        return tick.tick(self._by.context, project, self._by.speaker, nonce=os.environ.get(VARIABLE))
+        return tick.tick(self._by.context, project, self._by.speaker, nonce=surroundings.environ().get(VARIABLE))
+
+    # the daemon -------------------------------------------------------------------------------------------------------
+    def held(self) -> dict[str, str]:
+        """Return the coordinators that are duties of this process, which is the daemon, by project."""
+        return hold.held_seats(self._by.context)
+
+    def lost(self) -> dict[str, str]:
+        """Return the coordinators that were duties of a daemon that has died, by project. `start` takes their seats anew."""
+        return hold.lost_seats(self._by.context)
+
+    def tick_held(self, project: str, holder: str) -> Ticked:
+        """Do one tick for a coordinator that is a duty of this process, in its name. NotSeated when it is none any more.
+
+        Messages to it are acknowledged: they are in its log then.
+        """
+        self._by.may("coord.tick_held")
+        context = self._speaking_as(holder)
+        hold.refuse_not_held(context, project, holder)
+        ticked = tick.tick(context, project, holder)
+        if ticked.messages:
+            hold.write_lines(
+                context, holder, [f"message {each.id} from {each.sender}: {each.text}" for each in ticked.messages]
+            )
+            context.commit(messages.acknowledge(holder, [each.id for each in ticked.messages]))
+        return ticked
+
+    def _speaking_as(self, holder: str) -> Context:
+        """Return a request in the name of a coordinator, so that the fence of its seat applies to all that it commits."""
+        by = self._by
+        committer = Committer(store=by.store, actor=holder, dispatch=DispatchId(holder), clock=by.clock, ids=by.ids)
+        committer.refusal = by.moved
+        return Context(home=by.home, by=committer, world=by.world)
+
+    def write_log(self, holder: str, lines: list[str]) -> None:
+        """Add lines to the log of a coordinator that is a duty of the daemon; `fleet peek` and `fleet logs` show it."""
+        self._by.may("coord.write_log")
+        hold.write_lines(self._by.context, holder, lines)
 
     def watch(self, project: str) -> list[str] | None:
         """Wake the agent that coordinates a project if there is news for it. Returns what was done; None for nobody to wake."""
@@ -83,6 +123,11 @@ class Coord(Part):
         """Carry on every queued handoff as far as possible without waiting."""
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
+
+    def drain_later(self) -> None:
+        """Start a process of its own that carries on handoffs: it outlives the agent that asks for its own."""
+        self._by.may("coord.drain_later")
+        self._by.world.start_fleet("drain", "--wait")
 
     def finish_handoff(self, entry: str, *, limit: float) -> HandoffView:
         """Carry on one handoff until it is finished, for at most `limit` seconds."""

@@ -103,6 +103,11 @@ class Dispatches(Part):
         self._by.may("dispatches.resume_all")
         return resume_all.resume_all(self._by.context, project)
 
+    def resume_after_boot(self) -> ResumedMany | None:
+        """Resume what an earlier boot of the machine interrupted, once a boot, within the limits. None when that is done."""
+        self._by.may("dispatches.resume_after_boot")
+        return resume_all.resume_after_boot(self._by.context)
+
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
         """Return the id of the dispatch that a person names; also an archived one when no other fits."""

@@ -13,6 +13,7 @@ from fleet.model.settings.table import MOST_DOLLARS
 from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
 from fleet.verbs.agents.cost import allow
+from fleet.verbs.homes import sandbox
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -31,6 +32,10 @@ class Engines(Part):
     def show(self, name: str) -> Engine:
         """Return one engine by its name."""
         return reader.engine(self._by.home, name)
+
+    def sandbox(self, engine: Engine) -> str | None:
+        """Return what agents of an engine are started in; None for nothing."""
+        return sandbox.wanted(self._by.view, engine)
 
     def limits(self) -> Limits:
         """Return the engines that are held back, and how much of each quota window is used."""

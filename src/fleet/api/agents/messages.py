@@ -94,6 +94,11 @@ class Messages(Part):
         hooked = {question.agent for question in asked}
         return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
+    def question(self, ident: str) -> Question | None:
+        """Return one open question by its id, with what would be run or written; None when it is not open any more."""
+        waiting = self._by.store.read(questions.unanswered)
+        return next((_with_change(self._by.context, each) for each in waiting if each.id == ident), None)
+
     def _agents_asking(self) -> list[AgentView]:
         """Return the agents that wait at a question or a dialog."""
         return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]

@@ -10,6 +10,7 @@ from fleet.store import queries as q
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Ended
     from fleet.verbs.dispatch.launch import Launched
+    from fleet.verbs.dispatch.looking import Deaths
 
 _LOOKS = 20
 _BETWEEN_LOOKS = 0.1
@@ -31,6 +32,12 @@ class Sessions(Part):
         from fleet.verbs.dispatch.settle import settle
 
         return settle(self._by.context, ident)
+
+    def deaths(self) -> Deaths:
+        """Return the agents of this home that have died and are not settled yet, and how many others there are."""
+        from fleet.verbs.dispatch.looking import find_deaths
+
+        return find_deaths(self._by.context)
 
     def settle_soon(self, ident: str) -> Ended:
         """Settle the dispatch of an agent that is just exiting: try for up to two seconds."""

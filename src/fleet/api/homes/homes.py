@@ -15,14 +15,15 @@ from fleet.store.transaction import Change
 from fleet.verbs.context import RowsOnly
 from fleet.verbs.dispatch import reclaim
 from fleet.verbs.homes import disown, repair
+from fleet.verbs.homes.units import install
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_change, home_record
 from fleet.world.home.location import home_path, ready_home
-from fleet.world.process.ancestry import marks_above
+from fleet.world.process.surroundings import marks_above
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import DisownedDispatch
-    from fleet.model.results.home import HomeView, Repair
+    from fleet.model.results.home import DaemonUnit, HomeView, Repair
     from fleet.store.transaction import Tx
 
 
@@ -51,6 +52,16 @@ class Homes(Part):
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
         return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
+
+    def install_daemon(self, *, start: bool = True) -> DaemonUnit:
+        """Let the system start this home's daemon: a systemd user unit, or a launchd agent on macOS."""
+        self._by.may("homes.install_daemon")
+        return install.install(self._by.context, start=start)
+
+    def uninstall_daemon(self) -> DaemonUnit:
+        """Stop the daemon that the system started for this home, and remove its unit."""
+        self._by.may("homes.uninstall_daemon")
+        return install.uninstall(self._by.context)
 
     def _rows_only(self) -> RowsOnly:
         """Return a request that may change rows in a home that was moved; `repair` and `disown` need it."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
+from fleet.api.remote.following import pushed_operations
 from fleet.model.text.times import duration
 from fleet.verbs.homes import rotate
 from fleet.verbs.views import operations
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,8 +38,24 @@ class Operations(Part):
         return self._by.store.read(operations.newest)
 
     def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
-        """Yield operations as they are committed, until `wanted` returns False."""
-        return operations.follow(self._by.store, self._by.clock, which, after, wanted)
+        """Yield operations as they are committed, until `wanted` returns False. A running daemon tells of them."""
+        for told in pushed_operations(self._by.home, after, wanted) if self._by.door is not None else ():
+            after = told if isinstance(told, int) else told.seq
+            if not isinstance(told, int) and which.fits(told):
+                yield told
+        yield from operations.follow(self._by.store, self._by.clock, which, after, wanted)
+
+    def last_upkeep(self) -> int | None:
+        """Return when the daemon last removed old operations and journals; None when that is not known."""
+        try:
+            return int(self._by.files_of_home(paths.UPKEEP))
+        except (OSError, ValueError):
+            return None
+
+    def note_upkeep(self, at: int) -> None:
+        """Record when the daemon has removed old operations and journals."""
+        self._by.may("operations.note_upkeep")
+        self._by.files.publish(paths.UPKEEP, str(at).encode())
 
     def rotate(self, *, older_than: str | None = None) -> Rotated:
         """Move old operations into the archive."""

@@ -7,8 +7,9 @@ from fleet.api.actor import Part
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet import errors
-    from fleet.model.results.home import Finding
-    from fleet.model.results.views import Overview, Recap
+    from fleet.api.views.changes import Changes
+    from fleet.model.results.home import DaemonFigures, Finding
+    from fleet.model.results.views import Overview, Recap, Snapshot, Span
     from fleet.verbs.views.overview import ProjectsOverview
 
 
@@ -33,6 +34,40 @@ class Views(Part):
         if project is not None:
             self._by.request.project(project)
         return status.status(self._by.view, project, most=most)
+
+    def metrics(self, daemon: DaemonFigures | None = None) -> str:
+        """Return the figures of the home as OpenMetrics text; with those of a daemon, if it gives them."""
+        from fleet.model import VERSION
+        from fleet.model.text import open_metrics
+        from fleet.verbs.homes import metrics
+
+        return open_metrics.text(metrics.families(metrics.snapshot(self._by.view), version=VERSION, daemon=daemon))
+
+    def snapshot(self) -> Snapshot:
+        """Return what a screen draws: the status page, the agents, and a row for each task, problems first."""
+        from fleet.api.views.snapshot import take_snapshot
+
+        return take_snapshot(self._by.view)
+
+    def changes(self) -> Changes:
+        """Return the source of numbered changes, which says when a new snapshot is worth taking.
+
+        A running daemon tells of them; without one, or when it goes away, the store is looked at a few times a second.
+        """
+        from fleet.api.views.changes import PolledChanges
+
+        polled = PolledChanges(self._by.store, self._by.clock)
+        if self._by.door is None:
+            return polled
+        from fleet.api.remote.following import PushedChanges
+
+        return PushedChanges(self._by.home, polled)
+
+    def timeline(self, *, since: int) -> list[Span]:
+        """Return when each agent worked since a time, and how it ended."""
+        from fleet.api.views.timeline import timeline
+
+        return self._by.store.read(lambda rows: timeline(rows, since))
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
         """Return what happened since a time, in all projects or in one."""

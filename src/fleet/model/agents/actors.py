@@ -6,6 +6,10 @@ from fleet import errors
 from fleet.model import names
 from fleet.model.results.value import Value
 
+# The variables of an agent: the secret of its launch, and the socket at which it reaches the daemon when it has no home.
+TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
+DOOR = "FLEET_DOOR"
+
 
 class Caller(Value):
     """One request: its actor, its time, its idempotency key, and the dispatch that makes it, if an agent does."""

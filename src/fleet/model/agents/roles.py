@@ -28,6 +28,7 @@ _CLEANS = "only a person cleans up"
 _JOBS = "only a person runs jobs and decides about their items"
 _PLANS = "only a person and the coordinator of the project plan work"
 _STARTS = "only a person and the coordinator of the project start and end agents"
+_TELLS = "only a person and the daemon send notifications"
 _OWN = "an agent speaks only for its own task"
 _REVIEWS = "only a person or the reviewer of the task judges its work"
 
@@ -58,8 +59,13 @@ ACTS = {
     "tasks.abandon": Act("abandon a task", _OWN, *AGENTS, own=True),
     "messages.inbox": Act("read messages", _OWN, *AGENTS, own=True),
     "messages.acknowledge": Act("acknowledge messages", _OWN, *AGENTS, own=True),
+    "hooks.event": Act("report an event", _OWN, *AGENTS, own=True),
+    "hooks.answer": Act("take an answer", _OWN, *AGENTS, own=True),
+    "hooks.messages": Act("take messages", _OWN, *AGENTS, own=True),
+    "hooks.acknowledge": Act("acknowledge messages", _OWN, *AGENTS, own=True),
     "coord.hand_off": Act("hand an agent off", "an agent hands off only itself", *AGENTS),
     "coord.drain": Act("carry on handoffs", _STARTS, *AGENTS),
+    "coord.drain_later": Act("carry on handoffs", _STARTS, *AGENTS),
     "coord.finish_handoff": Act("carry on a handoff", _STARTS, *AGENTS),
     "jobs.step": Act("do the steps of an item", _JOBS, JOB_STEP),
     # what a reviewer does
@@ -82,6 +88,7 @@ ACTS = {
         "send messages to agents", "only a person and the coordinator of the project send messages", COORDINATOR
     ),
     "agents.tend": Act("continue failed turns", _STARTS, COORDINATOR),
+    "agents.look_after": Act("continue failed turns", _STARTS, COORDINATOR),
     "merge.task": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.together": Act("merge work", "only a person and the coordinator of the project merge work", COORDINATOR),
     "merge.check_pull": Act("look after pull requests", _DECIDES, COORDINATOR),
@@ -97,10 +104,13 @@ ACTS = {
     "agents.attach_words": Act("join an agent's terminal", _DECIDES),
     "coord.start": Act("start a coordinator", _STARTS),
     "coord.replace": Act("replace a coordinator", _STARTS, COORDINATOR),
+    "coord.tick_held": Act("tick for the daemon", _STARTS),
+    "coord.write_log": Act("write the log of a coordinator", _STARTS),
     "coord.watch": Act("wake a coordinator", _STARTS),
     "coord.stop": Act("stop a coordinator", "a coordinator that wants to be replaced runs `fleet handoff`"),
     "dispatches.stop_all": Act("stop all agents", _STARTS),
     "dispatches.resume_all": Act("resume everything", _STARTS),
+    "dispatches.resume_after_boot": Act("resume what a reboot interrupted", _STARTS),
     "graph.ingest": Act("import a graph", _PLANS),
     "projects.register": Act("register a project", _SETS_UP),
     "projects.ensure": Act("register a project", _SETS_UP),
@@ -119,6 +129,7 @@ ACTS = {
     "sweep.keep": Act("let worktrees go", _CLEANS),
     "sweep.prune_archive": Act("prune the archive", _CLEANS),
     "operations.rotate": Act("rotate operations", _CLEANS),
+    "operations.note_upkeep": Act("note when old records were removed", _CLEANS),
     "claims.acquire_prompt": Act("acquire a prompt for a dispatch", _STARTS),
     "claims.release_prompt": Act("release what a dispatch holds", _CLEANS),
     "claims.rewrite_prompt": Act("rewrite a prompt", _STARTS),
@@ -126,6 +137,10 @@ ACTS = {
     "homes.disown": Act("give up a dispatch", _DECIDES),
     "dispatches.excuse": Act("say that a process is not an agent's", _DECIDES),
     "homes.repair": Act("repair a home", _SETS_UP),
+    "notices.send_due": Act("notify the person", _TELLS),
+    "notices.test": Act("try the notifications", _TELLS),
+    "homes.install_daemon": Act("let the system start the daemon", _SETS_UP),
+    "homes.uninstall_daemon": Act("stop the system from starting the daemon", _SETS_UP),
     "jobs.run": Act("run a job", _JOBS),
     "jobs.resume": Act("resume a job", _JOBS),
     "jobs.cancel": Act("cancel a job", _JOBS),

@@ -50,6 +50,11 @@ class Claim:
         return self.state == "live"
 
     @property
+    def is_released(self) -> bool:
+        """Whether the duty is done: the resource is gone, or a person gave the claim up."""
+        return self.state == "released"
+
+    @property
     def actor_text(self) -> str:
         """Return the process that creates or removes the resource, as text for people."""
         return f"process {self.who.pid}" if self.who else "an unknown process"

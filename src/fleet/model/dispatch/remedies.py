@@ -61,6 +61,8 @@ class Seen:
     task_taken: bool = False
     place: Place = "none"
     handoff_queued: bool = False
+    # The coordinator is a duty of the daemon: its process is the daemon's own, and is never signalled.
+    held: bool = False
     # Why the dispatch cannot be settled; empty when it can.
     why: str = ""
     strangers: str = ""
@@ -98,6 +100,15 @@ class Press:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dismiss:
+    """End a coordinator that is a duty of the daemon, in the store alone. The daemon notices it; no process is signalled."""
+
+    asked_for: AskedFor
+    reason: str
+    act: Act = "press"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Withdraw:
     """Remove a candidate from the seat because it can no longer prove itself."""
 
@@ -113,7 +124,7 @@ class Leave:
     cause: Cause
     strangers: str = ""
     way: str = ""
-    instead: Settle | KillRest | Press | Withdraw | None = None
+    instead: Settle | KillRest | Press | Dismiss | Withdraw | None = None
 
     @property
     def is_standing(self) -> bool:
@@ -121,7 +132,7 @@ class Leave:
         return self.cause in STANDING
 
 
-Remedy = Settle | KillRest | Press | Withdraw | Leave
+Remedy = Settle | KillRest | Press | Dismiss | Withdraw | Leave
 
 
 def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Report:
@@ -150,7 +161,10 @@ def decide(seen: Seen) -> Remedy:
     hopeless = _why_hopeless(seen)
     if hopeless:
         return Withdraw(why=hopeless)
-    return _decide_by_condition(seen) if seen.own or seen.condition == "ended" else Leave(why=seen.why, cause="foreign")
+    if not seen.own and seen.condition != "ended":
+        return Leave(why=seen.why, cause="foreign")
+    remedy = _decide_by_condition(seen)
+    return _as_dismissal(remedy) if seen.held and isinstance(remedy, Press) else remedy
 
 
 def _decide_by_condition(seen: Seen) -> Remedy:
@@ -207,6 +221,11 @@ def _decide_for_living(seen: Seen) -> Remedy:
         case _:
             return assert_never(seen.kind)
     return remedy or Leave(why=seen.why, cause="alive")
+
+
+def _as_dismissal(press: Press) -> Dismiss:
+    """Return what is done instead of pressing a coordinator that is a duty of the daemon."""
+    return Dismiss(asked_for=press.asked_for, reason=press.reason, act=press.act)
 
 
 def _press_as_asked(seen: Seen) -> Press | None:

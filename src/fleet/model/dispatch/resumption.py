@@ -10,13 +10,13 @@ from fleet.model.tasks.pipeline import STAGE_OF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.store.queries import Dispatch, LeftAttempt, TaskState
+    from fleet.store.queries import Dispatch, LeftAttempt, StepFacts, TaskState
 
 _ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
-def why_finished(journal: Dispatch | LeftAttempt, *, parked: bool = False) -> str:
+def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = False) -> str:
     """Return why an ended attempt leaves nothing to resume; empty when it can be resumed.
 
     `parked`: it was handed off, but no successor was started, because handoffs of its task had brought nothing.

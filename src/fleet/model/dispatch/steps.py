@@ -14,6 +14,14 @@ if TYPE_CHECKING:
         @property
         def exec_state(self) -> str | None: ...
 
+    class RunsSomewhere(Protocol):
+        """The columns of a dispatch that say where it runs."""
+
+        @property
+        def kind(self) -> str: ...
+        @property
+        def server(self) -> str | None: ...
+
 
 KINDS: tuple[DispatchKind, ...] = ("worker", "reviewer", "finisher", "fix", "rebase", "coord")
 REPORTS = ("done", "failed", "blocked")
@@ -78,3 +86,11 @@ def is_pending(row: HasExecState) -> bool:
 def is_in_flight(row: HasExecState) -> bool:
     """Whether the dispatch was launched and not settled yet."""
     return row.exec_state == "in_flight"
+
+
+def is_held_by_daemon(row: RunsSomewhere) -> bool:
+    """Whether a coordinator is a duty of the daemon: it has no session, and its process is the daemon's own.
+
+    Such a coordinator is ended in the store alone. A signal would end the daemon, and with it every other duty.
+    """
+    return row.kind == "coord" and row.server is None

@@ -27,11 +27,12 @@ class AgentView(Value):
     model: str | None  # the model that the agent was started with; null for the engine's own
     instead_of: str | None  # the engine that would have come first, but was held back when the agent started
     autonomy: str | None  # what the agent may do without asking
+    sandbox: str | None  # what the agent was started in: `bwrap`, or null for nothing
     state: str  # starting, running, working, asks, idle, compacting, failed_turn, limit, login, `stopped, no report`, ended (its session has ended), silent, stopped (a process of it is), retrying, dialog, finished, exited, interrupted (by the end of the machine), unknown, or `reported …`
-    source: str  # where the state comes from: store, process, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
+    source: str  # where the state comes from: store, process, daemon, report, hook, session file or screen; of a silent agent the last sign of its life, also start, command, conversation or commit
     state_at: Time | None  # since when the state is known
     detail: str  # the agent's question, or the reason for the state
-    session: str  # the tmux session
+    session: str | None  # the tmux session; null for a coordinator that is a duty of the daemon
     host: str
     process: str | None  # null until the agent is launched
     started_at: Time

@@ -25,6 +25,9 @@ class SeatView(Value):
     holder: str | None  # the coordinator's id; null when the seat is empty
     epoch: int  # how often the seat has changed
     state: str  # none, starting, alive, dead, `dead before it started`, unknown or ended
+    where: (
+        str | None
+    )  # where it runs: `daemon, pid N` for a duty of the daemon, else its tmux session; null when it does not
     wake_trouble: str | None  # why a coordinator that is an agent cannot be woken when there is something to do
     candidate: str | None  # the next coordinator, until it has proved that it works
     deadline: Time | None  # until when the candidate has to prove it

@@ -20,7 +20,7 @@ class Dispatched(Value):
     task: str | None  # the task's slug; null for a coordinator or a job
     kind: DispatchKind  # worker, reviewer, finisher, fix, rebase or coord
     engine: str
-    session: str  # the tmux session
+    session: str | None  # the tmux session; null for a coordinator that is a duty of the daemon
     worktree: str  # the directory that the agent works in
     branch: str | None
 
@@ -111,6 +111,7 @@ class Journal(_Attempt):
     exit_status: int | None
     predecessor: str | None  # the dispatch whose work this one continued
     autonomy: str | None
+    sandbox: str | None  # what the agent was started in: `bwrap`, or null for nothing
     model: str | None  # the model that the agent was started with; null for the engine's own
     instead_of: str | None  # the engine that would have come first, but was held back
     instead_why: str | None  # why that engine was held back

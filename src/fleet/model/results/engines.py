@@ -92,6 +92,7 @@ class Readiness(Value):
 
 class Trial(Value):
     autonomy: str | None  # null when the engine has none
+    sandbox: str | None = None  # what the agent was started in: `bwrap`, or null for nothing
     verdict: TrialVerdict  # proven, asks (a person first), broken, refused (by fleet, before the start) or unproven
     detail: str  # what the agent asks, what failed, or why the trial was not possible
     committed: bool = False  # the agent made its commit

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fleet.model.results.value import Time
+    from fleet.model.states import ChannelOutcome, NoticeChannel, NoticeKind, NoticeState
 
 
 class HomeView(Value):
@@ -56,6 +57,7 @@ class Swept(Value):
     action: str  # what was done, or would be done
     done: bool = False
     standing: bool = False  # there is nothing to do about it now
+    waiting: bool = False  # nothing leaked: the next tick of the project's coordinator does it
 
 
 class Pruned(Value):
@@ -107,3 +109,155 @@ class Show(Value):
     refused: list[str]
     leaked: list[str]
     seconds: float
+
+
+class Told(Value):
+    """One notice, as `notify.command` gets it."""
+
+    id: str  # the same when a message about it is repeated
+    kind: NoticeKind  # needs you, failed, review or blocked
+    project: str
+    task: str | None  # its slug; null for a coordinator or a job
+    dispatch: str | None  # the agent
+    question: str | None  # the question's id, for `fleet answer` and `fleet approve`
+    title: str  # project and who
+    body: str  # the question, or the reason
+    since: Time
+
+
+class NotifyEvent(Value):
+    """One message, as `notify.command` gets it on its standard input."""
+
+    title: str
+    body: str
+    at: Time
+    is_test: bool  # made by `fleet notify test`
+    notices: list[Told]  # one; several in a digest; none in a test
+
+
+class NoticeView(Value):
+    """One notice and what became of it."""
+
+    id: str
+    kind: NoticeKind
+    state: NoticeState  # due, sending, told, unsure (its sender was killed), failed (no channel took it) or lapsed (over, or old, before it was told)
+    project: str
+    task: str | None  # its slug; null for a coordinator or a job
+    dispatch: str | None
+    question: str | None
+    title: str
+    body: str
+    since: Time
+    seen_at: Time  # when fleet first saw it
+    over_at: Time | None  # when it needed nobody any more
+    told_at: Time | None
+    channels: list[str]  # those that took it
+    attempts: int
+    trouble: str  # why channels did not take it; empty when nothing went wrong
+
+
+class ChannelTried(Value):
+    """What became of a message on one channel."""
+
+    channel: NoticeChannel
+    outcome: ChannelOutcome  # told, absent (it is not set up, or nobody is there) or failed
+    text: str  # where it went, or why not
+
+
+class DaemonUnit(Value):
+    """The unit by which the system starts a home's daemon."""
+
+    system: str  # systemd or launchd
+    name: str
+    path: str  # of its file
+    home: str
+    is_installed: bool
+    is_changed: bool  # whether the file was written or removed just now
+    notes: list[str]  # what to know about it
+
+
+class Metrics(Value):
+    """The figures of a home."""
+
+    projects: list[ProjectMetrics]
+    agents: list[AgentCount]
+    operations: int  # the newest sequence number
+    held: list[str]  # engines that are held back
+    limits: dict[str, float]  # by the names of their settings
+    dollars_today: float
+
+
+class ProjectMetrics(Value):
+    project: str
+    tasks: dict[str, int]  # by status
+    archived: int
+    ready: int
+    active: int
+    blocked_reclaim: int
+    questions: int
+    tokens: int
+    dollars: float
+
+
+class AgentCount(Value):
+    project: str
+    kind: str
+    state: str
+    n: int
+
+
+class DaemonFigures(Value):
+    """What a daemon counts of its own work."""
+
+    uptime: float  # seconds
+    requests: int
+    errors: int
+    batches: int  # transactions that requests have shared
+    batched: int  # requests in these transactions
+    largest_batch: int
+    clients: int
+    duty_failures: dict[str, int]  # by the duty's name
+
+
+class DutyStatus(Value):
+    """How one duty of the daemon fares."""
+
+    name: str
+    state: str  # running, waiting, or failing: its last round failed, and it waits for the next try
+    rounds: int  # how many rounds it has begun since the daemon started
+    last_run: Time | None  # when its last round ended
+    next_run: Time | None  # when its next round begins at the latest; null while it runs or waits for a change
+    failures: int  # how many rounds in a row have failed
+    error: str | None  # why the last round failed
+    remark: str | None  # what a person should know of it
+
+
+class DaemonStatus(Value):
+    """The daemon of a home."""
+
+    running: bool
+    home: str
+    pid: int | None
+    fleet: str | None  # its version
+    since: Time | None
+    store: str | None
+    clients: int
+    requests: int  # since it started
+    errors: int  # how many of them were refused or failed
+    commits: int  # transactions that requests shared
+    batched: int  # requests in these transactions
+    largest: int  # the most requests that shared one
+    lost: int  # transactions whose requests were done again, each alone
+    at_work: int  # requests that are worked on now
+    children: int  # processes that work on requests now
+    subscribers: int
+    duties: list[DutyStatus]
+
+
+def not_running(home: str) -> DaemonStatus:
+    """Return the status of a home that no daemon serves."""
+    return DaemonStatus(
+        running=False, home=home, pid=None, fleet=None, since=None, store=None, clients=0, requests=0, errors=0, commits=0,
+        batched=0,
+        largest=0, lost=0, at_work=0, children=0, subscribers=0, duties=[],
+    )  # fmt: skip

@@ -82,6 +82,7 @@ class Down(Value):
     coordinator: str | None  # the coordinator that was ended
     stopped: list[str]  # the agents that were stopped; `fleet resume` continues their work
     left: list[str]  # what still runs, and why, in words
+    daemon: Said[bool] = None  # whether the daemon was ended: nothing in the home needs it any more
 
 
 class InTheWay(Value):

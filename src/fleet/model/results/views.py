@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.model.results.agents import Cost
+from fleet.model.results.agents import AgentView, Cost
 from fleet.model.results.jobs import JobView
 from fleet.model.results.merge import Waiting
 from fleet.model.results.projects import ProjectView
@@ -12,7 +12,7 @@ from fleet.model.results.value import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.results.value import Time
-    from fleet.model.states import ExecState, HoldKind, QuestionKind, TaskStatus
+    from fleet.model.states import ExecState, HoldKind, Outcome, QuestionKind, RowKind, TaskStatus, Tone
 
 
 class Overview(Value):
@@ -134,6 +134,71 @@ class Attempt(Value):
     since: Time  # since when the state is known
     started_at: Time
     handoffs: int  # how many handoffs led to the agent
+
+
+class Section(Value):
+    """One section of the status page, in the order in which people read it."""
+
+    title: str  # for example `Needs you`; the screen groups its rows by the same words
+    tone: Tone
+    hint: str  # what to run; empty for nothing
+    entries: list[NeedView | Obstacle | Waiting | Failure | Parked | HoldView | Merging | ToLand | Attempt | JobView]
+    more: int  # how many more there are than entries
+
+
+class Snapshot(Value):
+    """What fleet knows at one moment: the status page, every agent, and a row for each thing that a screen lists."""
+
+    seq: int  # the newest operation that is in it
+    at: Time
+    page: Overview
+    agents: list[AgentView]
+    rows: list[RowView]  # by project; in each project the problems first
+    counts: dict[str, int]  # how many rows each group has
+    banner: list[
+        str
+    ]  # what is not released although nobody needs it, each thing by its name; and claims of other homes
+    tmux: str  # why tmux does not answer although agents should be running; empty when it does
+
+
+class RowView(Value):
+    """One row of a screen: a project, a coordinator, a task with its agent, or something that a project keeps."""
+
+    key: str  # the same for the same thing in every snapshot
+    kind: RowKind
+    project: str
+    slug: str | None = None
+    agent: str | None = None  # the agent at work; for something that was kept, the dispatch that made it
+    attempt: str | None = None  # the last agent of a task on which none works
+    question: str | None = None  # the id of the question that the agent asks
+    asks: str = ""  # permission or question; empty without a question
+    group: str = ""  # the section of the status page, in lower case; or ready, waiting, done, abandoned
+    rank: int = 0  # the place of the group: 0 needs a person most
+    state: str = ""  # the word that `fleet status` prints
+    glyph: str = ""
+    tone: Tone = ""
+    title: str = ""
+    text: str = ""  # the question, the reason, or what is known of the agent
+    source: str = ""  # where the state comes from
+    since: Time | None = None
+    started_at: Time | None = None
+    branch: str = ""
+    context: int | None = None  # how full the agent's context is, in percent
+    engine: str | None = None
+    stage: str = ""
+    dispatch_kind: str = ""  # worker, reviewer, …; empty without an agent
+
+
+class Span(Value):
+    """The time in which an agent worked."""
+
+    dispatch: str
+    project: str
+    slug: str | None  # null for a coordinator
+    kind: str  # worker, reviewer, …; empty when the dispatch is archived
+    started_at: Time
+    ended_at: Time | None  # null while it works
+    outcome: Outcome
 
 
 class Recap(Value):

@@ -50,7 +50,12 @@ def _flatten(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
     """Return each setting under its dotted name: `[task]` with `engine` becomes `task.engine`."""
     for key, node in table.value.items():
         name = f"{prefix}{key}"
-        if isinstance(node.value, dict) and (node.value or any(item.name.startswith(f"{name}.") for item in SETTINGS)):
+        whole = any(item.name == name for item in SETTINGS)  # a setting that is a table itself
+        if (
+            not whole
+            and isinstance(node.value, dict)
+            and (node.value or any(item.name.startswith(f"{name}.") for item in SETTINGS))
+        ):
             yield from _flatten(node, f"{name}.")
         else:
             yield name, node

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from fleet.model.agents.allow import is_rule
+from fleet.model.agents.notices.kinds import CHANNELS, DEFAULT_KINDS, KINDS
+from fleet.model.agents.notices.quiet_hours import parsed as quiet_hours
 from fleet.model.branches import INTEGRATION
 from fleet.model.text.documents.kinds import (
     AUTONOMY,
     ENGINE,
     ENGINES,
+    SOME_WORDS,
     Key,
     Kind,
+    SecretKind,
     choice,
+    choices,
     count,
     duration_like,
     is_number,
@@ -20,6 +25,8 @@ from fleet.model.text.sizes import size
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from fleet.model.text.documents.nodes import Fault, Node
 
 HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
@@ -58,7 +65,7 @@ DISPOSABLE = (
 class Setting(Key):
     """A row of the table of settings."""
 
-    __slots__ = ("file", "guard", "name")
+    __slots__ = ("file", "guard", "name", "secret")
 
     def __init__(
         self,
@@ -69,10 +76,13 @@ class Setting(Key):
         default: Any,  # noqa: ANN401
         help: str,  # noqa: A002
         guard: str = "",
+        secret: bool = False,
     ) -> None:
         super().__init__(kind, help, default=default)
         self.name = name
         self.file = file
+        # Whether its value is shown to nobody.
+        self.secret = secret
         # Why a person has to trust the value first: it "runs" a command or "frees" agents; empty: no need.
         self.guard = guard
 
@@ -127,6 +137,33 @@ def _is_commands(value: object) -> bool:
     return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
+def _is_addresses(value: object) -> bool:
+    """Whether a value is a list of addresses like ntfy://topic."""
+    return isinstance(value, list) and all(_is_line(item) and "://" in item for item in value)
+
+
+def _is_places(value: object) -> bool:
+    """Whether a value is a list of paths: absolute ones, or in the person's home directory."""
+    return isinstance(value, list) and all(_is_line(item) and item.startswith(("/", "~/")) for item in value)
+
+
+def _is_keys(value: object) -> bool:
+    """Whether a value is a table of keys for acts of the screen, without clashes."""
+    from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only where somebody has changed keys
+
+    return value == {} or not why_wrong(value)
+
+
+class _Keys(Kind):
+    """The table of keys. Its fault says which key or act is wrong."""
+
+    def fault(self, node: Node, name: str, advice: str) -> Fault:
+        """Return what is wrong with the table."""
+        from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only for the message
+
+        return node.fault(f"{name}: {why_wrong(node.plain)}", advice)
+
+
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
 _SECONDS = Kind(
     f"seconds, more than 0 and at most {_LONGEST_WAIT}",
@@ -137,7 +174,9 @@ _TOKENS = Kind("a whole number of tokens", lambda value: is_number(value) and is
 _SIZE = Kind('a size like "5GB"', lambda value: isinstance(value, str) and size(value) is not None)
 _DURATION = duration_like('"10s", or "0s" for none')
 _DURATION_OR_NONE = Kind(_DURATION.expects, lambda value: value == "0s" or _DURATION.accepts(value))
+_BOOLEAN = Kind("true or false", lambda value: isinstance(value, bool))
 _COMMAND = Kind("a command on one line", _is_line)
+_PLACES = Kind('a list of paths like ["~/.cache/uv", "/srv/data"]', _is_places)
 _PATTERNS = Kind('a list of names or patterns like ["node_modules", "*.pyc"]', _is_patterns)
 SETTINGS = (
     Setting(
@@ -316,6 +355,20 @@ SETTINGS = (
         help="how often the coordinator ticks when nothing changes",
     ),
     Setting(
+        name="daemon_sweep",
+        file=HOME_FILE,
+        default="report",
+        kind=choice("report", "act"),
+        help="what the daemon does about things that were left behind: only report them, or release them as `fleet maintenance sweep-leaks --kill` does",
+    ),
+    Setting(
+        name="resume_on_boot",
+        file=HOME_FILE,
+        default=False,
+        kind=_BOOLEAN,
+        help="whether the daemon resumes what a reboot interrupted, without asking",
+    ),
+    Setting(
         name="wake_every",
         file=HOME_FILE,
         default="10m",
@@ -337,6 +390,84 @@ SETTINGS = (
         help="more variables that agents get from whoever asks for them, besides those that their engine's file names",
     ),
     Setting(
+        name="daemon",
+        file=HOME_FILE,
+        default="up",
+        kind=choice("up", "never"),
+        help="whether `fleet up` starts the daemon",
+    ),
+    Setting(
+        name="notify.on",
+        file=HOME_FILE,
+        default=list(DEFAULT_KINDS),
+        kind=choices(*KINDS),
+        help="what the daemon tells you about",
+    ),
+    Setting(
+        name="notify.channels",
+        file=HOME_FILE,
+        default=list(CHANNELS),
+        kind=choices(*CHANNELS),
+        help="how you are told: each channel that is there and is listed here",
+    ),
+    Setting(
+        name="notify.command",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind('a program and its words, like ["my-notifier", "--quiet"]', SOME_WORDS.accepts),
+        help="a program of yours that gets each message as JSON on its standard input; no shell",
+    ),
+    Setting(
+        name="notify.urls",
+        file=HOME_FILE,
+        default=[],
+        kind=SecretKind('a list of addresses like ["ntfy://my-topic"]', _is_addresses),
+        help="addresses of apprise (ntfy, Slack, Telegram, mail, …) that messages are sent to; needs the extra `notify`",
+        secret=True,
+    ),
+    Setting(
+        name="notify.quiet",
+        file=HOME_FILE,
+        default=None,
+        kind=Kind('hours like "22:00-07:00"', lambda value: quiet_hours(value) is not None),
+        help="the hours, in this machine's time, in which you are told nothing; what waits is told after them",
+    ),
+    Setting(
+        name="notify.most",
+        file=HOME_FILE,
+        default=3,
+        kind=count(1, 100),
+        help="how many messages a minute you get; more become one digest",
+    ),
+    Setting(
+        name="agents.door",
+        file=HOME_FILE,
+        default="home",
+        kind=choice("home", "socket"),
+        help="how agents reach fleet: by the files of the home, or only by the daemon's socket for agents",
+    ),
+    Setting(
+        name="agents.sandbox",
+        file=HOME_FILE,
+        default="none",
+        kind=choice("none", "bwrap"),
+        help="what agents are started in: nothing, or a sandbox of bubblewrap that has no more of your files than they need",
+    ),
+    Setting(
+        name="agents.sandbox_read",
+        file=HOME_FILE,
+        default=[],
+        kind=_PLACES,
+        help="more files and folders that agents in the sandbox can read",
+    ),
+    Setting(
+        name="agents.sandbox_write",
+        file=HOME_FILE,
+        default=[],
+        kind=_PLACES,
+        help="more files and folders that agents in the sandbox can write, such as caches",
+    ),
+    Setting(
         name="remote_control",
         file=HOME_FILE,
         default="up",
@@ -349,6 +480,20 @@ SETTINGS = (
         default="ask",
         kind=choice("ask", "always"),
         help="whether a person has to accept the commands and permissions in a repository's fleet.toml before they apply",
+    ),
+    Setting(
+        name="screen.theme",
+        file=HOME_FILE,
+        default="auto",
+        kind=choice("auto", "dark", "light", "terminal"),
+        help="the colours of `fleet tui`; auto asks COLORFGBG, terminal takes the terminal's own colours",
+    ),
+    Setting(
+        name="keys",
+        file=HOME_FILE,
+        default={},
+        kind=_Keys('a table like {kill = "X"}', _is_keys),
+        help='other keys for acts of `fleet tui`, for example [keys] kill = "X"',
     ),
     Setting(
         name="engine",
@@ -513,6 +658,9 @@ SETTINGS = (
         help="the age at which a sweep archives failed and abandoned tasks; done ones are archived when merged",
     ),
 )
+
+
+SECRETS = frozenset(setting.name for setting in SETTINGS if setting.secret)
 
 
 def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:

@@ -7,6 +7,12 @@ import re
 HIDDEN = "…"
 _USERINFO = re.compile(r"(?P<scheme>\b[a-z][a-z0-9+.-]*://)(?P<user>[^/\s'\"@]*:[^\s'\"]*|[^/\s'\"@]+)@", re.IGNORECASE)
 _SAFE_USERS = frozenset({"git"})
+_DEPTH = 4
+_SECRET_NAMES = frozenset(
+    {"token", "password", "passwd", "secret", "secrets", "nonce", "authorization", "cookie", "credentials"}
+    | {"environ", "env", "environment", "urls", "apikey"}
+)
+_OPTIONS = re.compile(r"(?P<name>\b\w*(?:token|password|passwd|secret|api_?key))=[^\s&'\",;]+", re.IGNORECASE)
 
 
 def address(url: str) -> str:
@@ -21,9 +27,38 @@ def address(url: str) -> str:
     return f"{scheme}://{f'{HIDDEN}@' if user else ''}{place}{f'?{HIDDEN}' if options else ''}"
 
 
+def masked(url: str) -> str:
+    """Return only the scheme of an address: in some addresses the host is the secret."""
+    scheme, found, _rest = url.partition("://")
+    return f"{scheme}://{HIDDEN}" if found and scheme.isalnum() else HIDDEN
+
+
 def hidden(text: str) -> str:
     """Return a message without the users and passwords of the addresses in it."""
     return _USERINFO.sub(_without_user, text)
+
+
+def scrubbed(facts: dict[str, object], *, longest: int) -> dict[str, object]:
+    """Return facts for a log: no value under a name like `token`, no credentials in texts, nothing very long or deep."""
+    return {name: HIDDEN if _is_secret(name) else _scrub(value, longest, _DEPTH) for name, value in facts.items()}
+
+
+def _scrub(value: object, longest: int, depth: int) -> object:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if depth and isinstance(value, dict):
+        inner = {str(name): each for name, each in value.items()}
+        return {name: HIDDEN if _is_secret(name) else _scrub(each, longest, depth - 1) for name, each in inner.items()}
+    if depth and isinstance(value, list | tuple | set | frozenset):
+        return [_scrub(each, longest, depth - 1) for each in value]
+    text = _OPTIONS.sub(rf"\g<name>={HIDDEN}", hidden(str(value)))
+    return text if len(text) <= longest else f"{text[:longest]}{HIDDEN}"
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a name says that its value is a secret."""
+    words = name.lower().replace("-", "_").split("_")
+    return not _SECRET_NAMES.isdisjoint(words)
 
 
 def _without_user(found: re.Match[str]) -> str:

@@ -45,6 +45,16 @@ def utc(told: str) -> str:
     return f"{told[:10]} {told[11:19]} UTC"
 
 
+def time_of_day(told: str) -> str:
+    """Return the time of day of an ISO time, where its date is plain: 03:04:05 UTC."""
+    return f"{told[11:19]} UTC"
+
+
+def minute_of_day(at: int) -> str:
+    """Return the hour and minute of a time in milliseconds, for a scale that names the zone itself: 03:04."""
+    return iso(at)[11:16]
+
+
 def clock(at: int) -> str:
     """Return a time in milliseconds as people write it: 2026-11-15 03:04:05 UTC."""
     return utc(iso(at))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.store.queries.shared import Count
+from fleet.store.queries.shared import Count, Existence
 from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
@@ -334,6 +334,19 @@ OPEN_QUESTIONS = Query(
 def open_questions(rows: Rows, /, *, dispatch: str | None) -> list[OpenQuestion]:
     """What is asked and not answered, by agents that have not ended; oldest first."""
     return rows.select_all(OPEN_QUESTIONS, OpenQuestion, {'dispatch': dispatch})
+
+
+ANSWERED_SINCE = Query(
+    'answered_since',
+    'SELECT 1 AS yes FROM questions WHERE dispatch = :dispatch AND asked_at >= :since AND answered_at IS NOT NULL LIMIT 1',
+    'SELECT 1 AS yes FROM questions WHERE dispatch = %(dispatch)s AND asked_at >= %(since)s AND answered_at IS NOT NULL LIMIT 1',
+    Existence,
+)
+
+
+def answered_since(rows: Rows, /, *, dispatch: str, since: int) -> Existence | None:
+    """Whether an agent has an answer to something that it asked since a time."""
+    return rows.select_one(ANSWERED_SINCE, Existence, {'dispatch': dispatch, 'since': since})
 
 
 ANSWER_QUESTION = Query(

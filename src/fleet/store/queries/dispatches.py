@@ -52,6 +52,7 @@ class Dispatch(Row):
         'descendants',
         'instead_of',
         'instead_why',
+        'sandbox',
     )
 
     def __init__(
@@ -95,6 +96,7 @@ class Dispatch(Row):
         descendants: str,
         instead_of: str | None,
         instead_why: str | None,
+        sandbox: str | None,
     ) -> None:
         self.id = id
         self.kind = kind
@@ -135,6 +137,7 @@ class Dispatch(Row):
         self.descendants = descendants
         self.instead_of = instead_of
         self.instead_why = instead_why
+        self.sandbox = sandbox
 
 
 class DispatchHead(Row):
@@ -189,6 +192,18 @@ class UnfinishedCount(Row):
     ) -> None:
         self.everywhere = everywhere
         self.here = here
+
+
+class Token(Row):
+    __slots__ = (
+        'hash',
+    )
+
+    def __init__(
+        self,
+        hash: str,
+    ) -> None:
+        self.hash = hash
 
 
 class Announced(Row):
@@ -301,6 +316,7 @@ class LeftAttempt(Row):
         'descendants',
         'instead_of',
         'instead_why',
+        'sandbox',
         'conversation',
     )
 
@@ -345,6 +361,7 @@ class LeftAttempt(Row):
         descendants: str,
         instead_of: str | None,
         instead_why: str | None,
+        sandbox: str | None,
         conversation: str | None,
     ) -> None:
         self.id = id
@@ -386,6 +403,7 @@ class LeftAttempt(Row):
         self.descendants = descendants
         self.instead_of = instead_of
         self.instead_why = instead_why
+        self.sandbox = sandbox
         self.conversation = conversation
 
 
@@ -602,6 +620,45 @@ LAUNCH_DISPATCH = Query(
 def launch_dispatch(tx: Tx, /, *, after: ExecState, process: str | None, at: int, id: str, before: ExecState) -> int:
     """Compare and set: one launch a dispatch."""
     return tx.write(LAUNCH_DISPATCH, {'after': after, 'process': process, 'at': at, 'id': id, 'before': before})
+
+
+SET_SANDBOX = Query(
+    'set_sandbox',
+    "UPDATE dispatches SET sandbox = :sandbox WHERE id = :id AND exec_state = 'pending'",
+    "UPDATE dispatches SET sandbox = %(sandbox)s WHERE id = %(id)s AND exec_state = 'pending'",
+    None,
+)
+
+
+def set_sandbox(tx: Tx, /, *, sandbox: str | None, id: str) -> int:
+    """What the agent will be started in."""
+    return tx.write(SET_SANDBOX, {'sandbox': sandbox, 'id': id})
+
+
+ADD_TOKEN = Query(
+    'add_token',
+    'INSERT INTO tokens (dispatch, hash) VALUES (:dispatch, :hash) ON CONFLICT DO NOTHING',
+    'INSERT INTO tokens (dispatch, hash) VALUES (%(dispatch)s, %(hash)s) ON CONFLICT DO NOTHING',
+    None,
+)
+
+
+def add_token(tx: Tx, /, *, dispatch: str, hash: str) -> int:
+    """The hash of the secret that a launch gives its agent."""
+    return tx.write(ADD_TOKEN, {'dispatch': dispatch, 'hash': hash})
+
+
+TOKEN_OF = Query(
+    'token_of',
+    "SELECT t.hash FROM tokens t JOIN dispatches d ON d.id = t.dispatch WHERE t.dispatch = :dispatch AND d.exec_state = 'in_flight'",
+    "SELECT t.hash FROM tokens t JOIN dispatches d ON d.id = t.dispatch WHERE t.dispatch = %(dispatch)s AND d.exec_state = 'in_flight'",
+    Token,
+)
+
+
+def token_of(rows: Rows, /, *, dispatch: str) -> Token | None:
+    """A token is spent when its dispatch ends."""
+    return rows.select_one(TOKEN_OF, Token, {'dispatch': dispatch})
 
 
 REPORT_DISPATCH = Query(
@@ -829,19 +886,6 @@ LEFT_ATTEMPTS = Query(
 def left_attempts(rows: Rows, /, *, project: str | None) -> list[LeftAttempt]:
     """Ended attempts whose task is still where they left it, oldest first: what could be resumed."""
     return rows.select_all(LEFT_ATTEMPTS, LeftAttempt, {'project': project})
-
-
-LEFT_ATTEMPT_OF = Query(
-    'left_attempt_of',
-    "SELECT d.*, a.conversation FROM tasks t JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug LEFT JOIN agents a ON a.dispatch = d.id WHERE t.project = :project AND t.slug = :slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher'",
-    "SELECT d.*, a.conversation FROM tasks t JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug LEFT JOIN agents a ON a.dispatch = d.id WHERE t.project = %(project)s AND t.slug = %(slug)s AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher'",
-    LeftAttempt,
-)
-
-
-def left_attempt_of(rows: Rows, /, *, project: str, slug: str) -> LeftAttempt | None:
-    """The ended attempt of a task that is still where it left it: what could be resumed."""
-    return rows.select_one(LEFT_ATTEMPT_OF, LeftAttempt, {'project': project, 'slug': slug})
 
 
 JOB_OF_TASK = Query(

@@ -238,6 +238,19 @@ def operation_by_key(rows: Rows, /, *, key: str) -> OperationResult | None:
     return rows.select_one(OPERATION_BY_KEY, OperationResult, {'key': key})
 
 
+FIRST_OPERATION = Query(
+    'first_operation',
+    'SELECT COALESCE(MIN(seq), 0) AS seq FROM operations',
+    'SELECT COALESCE(MIN(seq), 0) AS seq FROM operations',
+    LastOperation,
+)
+
+
+def first_operation(rows: Rows, /) -> LastOperation:
+    """The oldest sequence number that was not rotated away, 0 in an empty store."""
+    return rows.select_exactly_one(FIRST_OPERATION, LastOperation, {})
+
+
 LAST_OPERATION = Query(
     'last_operation',
     'SELECT COALESCE(MAX(seq), 0) AS seq FROM operations',
@@ -396,12 +409,12 @@ def count_operations(rows: Rows, /) -> Count:
 
 STALE_SPEAKER = Query(
     'stale_speaker',
-    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
-    "SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = %(id)s AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id))",
+    "SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND (COALESCE(s.holder, '') <> d.id OR (d.server IS NULL AND d.exec_state <> 'in_flight'))))",
+    "SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = %(id)s AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND (COALESCE(s.holder, '') <> d.id OR (d.server IS NULL AND d.exec_state <> 'in_flight'))))",
     StaleSpeaker,
 )
 
 
 def stale_speaker(rows: Rows, /, *, id: str) -> StaleSpeaker | None:
-    """Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat."""
+    """Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one without a session (a duty of the daemon) that has ended: its process lives on."""
     return rows.select_one(STALE_SPEAKER, StaleSpeaker, {'id': id})

@@ -9,6 +9,18 @@ if TYPE_CHECKING:
     from fleet.model.states import TaskStatus
 
 
+class Existence(Row):
+    __slots__ = (
+        'yes',
+    )
+
+    def __init__(
+        self,
+        yes: int,
+    ) -> None:
+        self.yes = yes
+
+
 class Count(Row):
     __slots__ = (
         'n',
@@ -37,15 +49,3 @@ class TaskTrouble(Row):
         self.slug = slug
         self.status = status
         self.reason = reason
-
-
-class Existence(Row):
-    __slots__ = (
-        'yes',
-    )
-
-    def __init__(
-        self,
-        yes: int,
-    ) -> None:
-        self.yes = yes

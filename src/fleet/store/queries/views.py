@@ -7,7 +7,7 @@ from fleet.store.row import Query, Row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import HoldKind, QuestionKind, ReviewVerdict, TaskStatus
+    from fleet.model.states import AskedFor, ClaimState, DispatchKind, ExecState, HoldKind, QuestionKind, Report, Resumes, ReviewVerdict, TaskStatus
     from fleet.store.transaction import Rows, Tx
 
 
@@ -487,6 +487,17 @@ class StepFacts(Row):
         'bundled',
         'is_agents',
         'is_handed',
+        'is_parked',
+        'left_kind',
+        'exec_state',
+        'report',
+        'asked_for',
+        'blocked_reason',
+        'launched_at',
+        'resumes',
+        'home',
+        'host',
+        'tmux_socket',
     )
 
     def __init__(
@@ -509,6 +520,17 @@ class StepFacts(Row):
         bundled: int,
         is_agents: int,
         is_handed: int,
+        is_parked: int,
+        left_kind: DispatchKind | None,
+        exec_state: ExecState | None,
+        report: Report | None,
+        asked_for: AskedFor | None,
+        blocked_reason: str | None,
+        launched_at: int | None,
+        resumes: Resumes | None,
+        home: str | None,
+        host: str | None,
+        tmux_socket: str | None,
     ) -> None:
         self.project = project
         self.slug = slug
@@ -528,6 +550,122 @@ class StepFacts(Row):
         self.bundled = bundled
         self.is_agents = is_agents
         self.is_handed = is_handed
+        self.is_parked = is_parked
+        self.left_kind = left_kind
+        self.exec_state = exec_state
+        self.report = report
+        self.asked_for = asked_for
+        self.blocked_reason = blocked_reason
+        self.launched_at = launched_at
+        self.resumes = resumes
+        self.home = home
+        self.host = host
+        self.tmux_socket = tmux_socket
+
+
+class ShownTask(Row):
+    __slots__ = (
+        'project',
+        'slug',
+        'title',
+        'status',
+        'stage',
+        'paused',
+        'not_before',
+        'open_blockers',
+        'assignee',
+        'reason',
+        'changed_at',
+        'merged',
+        'bundle',
+    )
+
+    def __init__(
+        self,
+        project: str,
+        slug: str,
+        title: str,
+        status: TaskStatus,
+        stage: str,
+        paused: int,
+        not_before: int | None,
+        open_blockers: int,
+        assignee: str | None,
+        reason: str | None,
+        changed_at: int,
+        merged: str | None,
+        bundle: str | None,
+    ) -> None:
+        self.project = project
+        self.slug = slug
+        self.title = title
+        self.status = status
+        self.stage = stage
+        self.paused = paused
+        self.not_before = not_before
+        self.open_blockers = open_blockers
+        self.assignee = assignee
+        self.reason = reason
+        self.changed_at = changed_at
+        self.merged = merged
+        self.bundle = bundle
+
+
+class KeptThing(Row):
+    __slots__ = (
+        'kind',
+        'name',
+        'state',
+        'dispatch',
+        'project',
+        'slug',
+        'updated_at',
+    )
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        state: ClaimState,
+        dispatch: str | None,
+        project: str | None,
+        slug: str | None,
+        updated_at: int,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.state = state
+        self.dispatch = dispatch
+        self.project = project
+        self.slug = slug
+        self.updated_at = updated_at
+
+
+class LaunchOrEnd(Row):
+    __slots__ = (
+        'at',
+        'why',
+        'project',
+        'slug',
+        'dispatch',
+        'what',
+    )
+
+    def __init__(
+        self,
+        at: int,
+        why: str,
+        project: str | None,
+        slug: str | None,
+        dispatch: str | None,
+        what: str,
+    ) -> None:
+        self.at = at
+        self.why = why
+        self.project = project
+        self.slug = slug
+        self.dispatch = dispatch
+        self.what = what
 
 
 REVIEW_QUEUE = Query(
@@ -857,12 +995,51 @@ def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> lis
 
 STEP_FACTS = Query(
     'step_facts',
-    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE t.project = :project AND t.slug = :slug",
-    "SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed FROM tasks t WHERE t.project = %(project)s AND t.slug = %(slug)s",
+    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :count) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)))",
+    "WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < %(count)s) SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work, t.merged, t.job, t.pull_request, EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug AND a.exec_state IN ('pending', 'in_flight')) AS attempted, EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled, EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed, EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked, d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes, d.home, d.host, d.tmux_socket FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' WHERE t.project = RTRIM(SUBSTR(CAST(%(projects)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER))) AND t.slug = RTRIM(SUBSTR(CAST(%(slugs)s AS TEXT), CAST(n * %(width)s + 1 AS INTEGER), CAST(%(width)s AS INTEGER)))",
     StepFacts,
 )
 
 
-def step_facts(rows: Rows, /, *, project: str, slug: str) -> StepFacts | None:
-    """What decides the next step of a task."""
-    return rows.select_one(STEP_FACTS, StepFacts, {'project': project, 'slug': slug})
+def step_facts(rows: Rows, /, *, count: int, projects: str | None, width: int, slugs: str | None) -> list[StepFacts]:
+    """What decides the next step of each of these tasks, with the ended attempt that left it where it is: what could be resumed. `projects` and `slugs` are the names one after another, each filled up with spaces to `width`."""
+    return rows.select_all(STEP_FACTS, StepFacts, {'count': count, 'projects': projects, 'width': width, 'slugs': slugs})
+
+
+SHOWN_TASKS = Query(
+    'shown_tasks',
+    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
+    'SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged, b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug',
+    ShownTask,
+)
+
+
+def shown_tasks(rows: Rows, /) -> list[ShownTask]:
+    """Every task that is not archived, for the screen: most urgent first in each project."""
+    return rows.select_all(SHOWN_TASKS, ShownTask, {})
+
+
+KEPT_THINGS = Query(
+    'kept_things',
+    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
+    "SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug, c.updated_at FROM claims c LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir' ORDER BY c.kind, c.name",
+    KeptThing,
+)
+
+
+def kept_things(rows: Rows, /) -> list[KeptThing]:
+    """Things that are still held although nobody needs them any more, each with its name."""
+    return rows.select_all(KEPT_THINGS, KeptThing, {})
+
+
+LAUNCHES_AND_ENDS = Query(
+    'launches_and_ends',
+    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %') ORDER BY seq",
+    "SELECT at, why, project, slug, dispatch, what FROM operations WHERE at >= %(since)s AND (why LIKE 'launch %%' OR why LIKE 'settle %%') ORDER BY seq",
+    LaunchOrEnd,
+)
+
+
+def launches_and_ends(rows: Rows, /, *, since: int) -> list[LaunchOrEnd]:
+    """When dispatches were launched and settled since a time, oldest first."""
+    return rows.select_all(LAUNCHES_AND_ENDS, LaunchOrEnd, {'since': since})

@@ -37,6 +37,11 @@ WHERE q.closed_at IS NULL AND q.answer IS NULL AND d.exec_state IN ('pending', '
   AND (CAST(:dispatch AS TEXT) IS NULL OR q.dispatch = :dispatch)
 ORDER BY q.asked_at, q.id;
 
+-- name: answered_since
+-- Whether an agent has an answer to something that it asked since a time.
+-- returns: Existence?
+SELECT 1 AS yes FROM questions WHERE dispatch = :dispatch AND asked_at >= :since AND answered_at IS NOT NULL LIMIT 1;
+
 -- name: answer_question
 -- Compare and set: the first answer counts.
 UPDATE questions SET answer = :answer, answered_by = :by, answered_at = :at

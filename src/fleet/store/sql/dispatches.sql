@@ -60,6 +60,19 @@ FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND kind <> 'coord'
 UPDATE dispatches SET exec_state = :after, process = :process, launched_at = :at, updated_at = :at
 WHERE id = :id AND exec_state = :before AND asked_for IS NULL;
 
+-- name: set_sandbox
+-- What the agent will be started in.
+UPDATE dispatches SET sandbox = :sandbox WHERE id = :id AND exec_state = 'pending';
+
+-- name: add_token
+-- The hash of the secret that a launch gives its agent.
+INSERT INTO tokens (dispatch, hash) VALUES (:dispatch, :hash) ON CONFLICT DO NOTHING;
+
+-- name: token_of
+-- A token is spent when its dispatch ends.
+-- returns: Token?
+SELECT t.hash FROM tokens t JOIN dispatches d ON d.id = t.dispatch WHERE t.dispatch = :dispatch AND d.exec_state = 'in_flight';
+
 -- name: report_dispatch
 -- The first report counts.
 UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at
@@ -156,15 +169,6 @@ LEFT JOIN agents a ON a.dispatch = d.id
 WHERE d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher' AND t.status IN ('blocked', 'failed')
   AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL AND (CAST(:project AS TEXT) IS NULL OR d.project = :project)
 ORDER BY d.created_at, d.id;
-
--- name: left_attempt_of
--- The ended attempt of a task that is still where it left it: what could be resumed.
--- returns: LeftAttempt?
-SELECT d.*, a.conversation FROM tasks t
-JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug
-LEFT JOIN agents a ON a.dispatch = d.id
-WHERE t.project = :project AND t.slug = :slug AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0
-  AND t.job IS NULL AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher';
 
 -- name: job_of_task
 -- The job whose item a task is.

@@ -16,6 +16,11 @@ VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :wh
 -- returns: OperationResult?
 SELECT why, request, result FROM operations WHERE key = :key;
 
+-- name: first_operation
+-- The oldest sequence number that was not rotated away, 0 in an empty store.
+-- returns: LastOperation!
+SELECT COALESCE(MIN(seq), 0) AS seq FROM operations;
+
 -- name: last_operation
 -- The newest sequence number, 0 in an empty store.
 -- returns: LastOperation!
@@ -91,7 +96,11 @@ DELETE FROM operations WHERE seq >= :first AND seq <= :last;
 SELECT COUNT(*) AS n FROM operations;
 
 -- name: stale_speaker
--- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat.
+-- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one
+-- without a session (a duty of the daemon) that has ended: its process lives on.
 -- returns: StaleSpeaker?
-SELECT d.project, s.holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project
-WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND COALESCE(s.holder, '') <> d.id));
+-- column: holder str | None
+SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder
+FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project
+WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending'
+  AND (COALESCE(s.holder, '') <> d.id OR (d.server IS NULL AND d.exec_state <> 'in_flight'))));

@@ -210,13 +210,47 @@ WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.ho
 GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;
 
 -- name: step_facts
--- What decides the next step of a task.
--- returns: StepFacts?
+-- What decides the next step of each of these tasks, with the ended attempt that left it where it is: what could be resumed.
+-- `projects` and `slugs` are the names one after another, each filled up with spaces to `width`.
+-- returns: StepFacts*
+-- takes: count int
+-- takes: width int
+WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < :count)
 SELECT t.project, t.slug, t.status, t.stage, t.paused, t.archived, t.not_before, t.open_blockers, t.fixes, t.assignee, t.work,
        t.merged, t.job, t.pull_request,
-       EXISTS (SELECT 1 FROM dispatches d WHERE d.project = t.project AND d.slug = t.slug
-               AND d.exec_state IN ('pending', 'in_flight')) AS attempted,
+       EXISTS (SELECT 1 FROM dispatches a WHERE a.project = t.project AND a.slug = t.slug
+               AND a.exec_state IN ('pending', 'in_flight')) AS attempted,
        EXISTS (SELECT 1 FROM bundles b WHERE b.project = t.project AND b.slug = t.slug) AS bundled,
        EXISTS (SELECT 1 FROM ids i WHERE i.id = t.assignee) AS is_agents,
-       EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed
-FROM tasks t WHERE t.project = :project AND t.slug = :slug;
+       EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.state = 'queued') AS is_handed,
+       EXISTS (SELECT 1 FROM handoffs h WHERE h.dispatch = t.assignee AND h.parked_at IS NOT NULL) AS is_parked,
+       d.kind AS left_kind, d.exec_state, d.report, d.asked_for, d.blocked_reason, d.launched_at, d.resumes,
+       d.home, d.host, d.tmux_socket
+FROM numbers CROSS JOIN tasks t LEFT JOIN dispatches d ON d.id = t.assignee AND d.project = t.project AND d.slug = t.slug
+  AND t.status IN ('blocked', 'failed') AND t.archived = 0 AND t.paused = 0 AND t.job IS NULL
+  AND d.exec_state IN ('blocked', 'failed') AND d.kind <> 'finisher'
+WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)))
+  AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)));
+
+-- name: shown_tasks
+-- Every task that is not archived, for the screen: most urgent first in each project.
+-- returns: ShownTask*
+SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged,
+       b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug
+WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
+
+-- name: kept_things
+-- Things that are still held although nobody needs them any more, each with its name.
+-- returns: KeptThing*
+SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug,
+       c.updated_at FROM claims c
+LEFT JOIN dispatches d ON d.id = c.dispatch
+LEFT JOIN tasks t ON c.dispatch IS NULL AND t.project = c.project AND t.slug = c.slug
+WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.archived = 1) AND c.kind <> 'worker_dir'
+ORDER BY c.kind, c.name;
+
+-- name: launches_and_ends
+-- When dispatches were launched and settled since a time, oldest first.
+-- returns: LaunchOrEnd*
+SELECT at, why, project, slug, dispatch, what FROM operations
+WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %') ORDER BY seq;

@@ -87,10 +87,11 @@ def _print_plumbing(ctx: click.Context, _option: click.Parameter, given: bool) -
               help="Describe the commands that are seldom needed, and exit.")  # fmt: skip
 @click.version_option(VERSION, "-V", "--version", prog_name="fleet", message="%(prog)s %(version)s")
 @click.pass_context
-def root(ctx: click.Context) -> None:
+def root(ctx: click.Context) -> int:
     """Run many coding agents on one machine, and lose nothing.
 
     \b
+    fleet                                        open the screen
     fleet up                                     set up fleet for this repository
     fleet add "Fix the login page"               add a task
     fleet status                                 show what is going on
@@ -98,8 +99,14 @@ def root(ctx: click.Context) -> None:
 
     Every command has --help with examples; listings and changes have --json.
     """
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+    if ctx.invoked_subcommand is not None:
+        return 0
+    from fleet.surfaces.cli.commands.views.screen import is_screen_possible, open_screen
+
+    if is_screen_possible():
+        return open_screen()
+    click.echo(ctx.get_help())
+    return 0
 
 
 def run_click(words: list[str]) -> int:

@@ -17,11 +17,11 @@ FAILED = 1
 INTERRUPTED = 130
 
 
-def main() -> int:
-    """Run the command line and end the process with the command's exit code."""
+def main(key: str | None = None) -> int:
+    """Run the command line and end the process with the command's exit code. `key`: of an invocation that the daemon got."""
     streams.prepare()
     try:
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], key)
         sys.stdout.flush()
     except KeyboardInterrupt:
         streams.print_error("interrupted")
@@ -39,11 +39,11 @@ def main() -> int:
     return code
 
 
-def run(words: list[str]) -> int:
-    """Run a command and return its exit code; print errors instead of raising them."""
+def run(words: list[str], key: str | None = None) -> int:
+    """Run a command and return its exit code; print errors instead of raising them. `key`: if the words name none."""
     try:
         _refuse_invalid_utf8(words)
-        return _run(words)
+        return _run(words, key)
     except errors.FleetError as error:
         if isinstance(error, errors.Absent):
             from fleet.surfaces.cli.ui.suggesting import suggest
@@ -51,9 +51,25 @@ def run(words: list[str]) -> int:
             suggest(error)
         print_error(error, as_json="--json" in words)
         return error.code
+    except FileNotFoundError as missing:
+        gone = _home_gone_error(missing)
+        if gone is None:
+            raise
+        print_error(gone, as_json="--json" in words)
+        return gone.code
 
 
-def _run(words: list[str]) -> int:
+def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
+    """Return the error about a home that was moved or removed while a command ran; None when a file of it is missing alone."""
+    from fleet.world.home.location import home_path
+
+    home = home_path()
+    if os.path.lexists(home) or not str(missing.filename or "").startswith(home):
+        return None
+    return errors.HomeUnusable(path=home, why="it was moved or removed while the command ran")
+
+
+def _run(words: list[str], key: str | None) -> int:
     """Choose how to run a command: as a hook, for a session, from the hot table, from the read table, or through click."""
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
@@ -73,7 +89,7 @@ def _run(words: list[str]) -> int:
         command, short, rest = called
         values = fast.parse(command, rest, short=short)
         if values is not None:
-            return fast.perform(command, values, short=short)
+            return fast.perform(command, values, short=short, key=key)
     if called is None and "_FLEET_COMPLETE" not in os.environ and _run_read_command(words):
         return 0
     from fleet import bundle

@@ -142,6 +142,7 @@ def acting(function: F) -> F:
 
 
 json_option = _JSON
+as_option = _AS
 project_option = _PROJECT
 slug_argument = click.argument("slug", type=Slug())
 override_option = click.option(

@@ -5,7 +5,7 @@
     python -m fleet.testing.crash SCENARIO [STORE] --double [--most N] [--offset N]     deaths, and deaths of the recovery
     python -m fleet.testing.crash faults ACT [--every N] [--offset N]                   calls of the system that fail, by strace
 
-Prints one JSON object a case. Exits with 1 when a case has faults, and with 2 for a wrong command line.
+Prints one JSON object a case. Exits with 3 when a case has faults, and with 2 for a wrong command line; 1 is a harness that broke.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from fleet.testing.crash.catalogue import SCENARIOS
+from fleet.testing.crash.catalogue import FAULTY, SCENARIOS
 from fleet.testing.crash.double import double_cases
 from fleet.testing.crash.fault_acts import ACTS
 from fleet.testing.crash.faults import fault_cases
@@ -60,7 +60,7 @@ def main() -> int:
         bad += bool(case.faults)
         sys.stdout.write(json.dumps(asdict(case)) + "\n")
         sys.stdout.flush()
-    return 1 if bad else 0
+    return FAULTY if bad else 0
 
 
 sys.exit(main())

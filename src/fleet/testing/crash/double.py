@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # What differs from play to play in the name of an effect: ids, numbers of processes, folders of the scene, times.
 _OF_THE_PLAY = re.compile(r"fleet-scene-\w+|[0-9a-f]{6,}|\d+")
-_Rest = tuple[str, ...]
+# The effects that a second death leaves to do, and the way in which it comes.
+_Left = tuple[tuple[str, ...], str]
 
 
 def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
@@ -27,17 +28,21 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))
     draw.shuffle(first_deaths)
-    seen: set[tuple[_Rest, str]] = set()
+    recoveries: dict[Death, Played] = {}
+    seen: set[_Left] = set()
     played = 0
     for first in first_deaths:
-        recovery = _recovery_after(scenario, store, first)
-        seconds = _new_deaths(recovery, seen)
+        recoveries[first] = recoveries.get(first) or _recovery_after(scenario, store, first)
+        seconds = _new_deaths(recoveries[first], seen)
         draw.shuffle(seconds)
-        for second in seconds[:1] if most else seconds:
-            yield (case := _run_double(scenario, store, (effects, first), (recovery, second)))
+        for left, second in seconds[:1] if most else seconds:
+            seen.add(left)
+            yield (case := _run_double(scenario, store, (effects, first), (recoveries[first], second)))
             played += case.died
         if most and played >= most:
             return
+        if most and len(seconds) > 1:
+            first_deaths.append(first)  # its other second deaths come after those of the other first deaths
 
 
 def _without_repeats(played: Played) -> list[Death]:
@@ -54,16 +59,11 @@ def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
         return recorded(scene, lambda: scenario.recover(scene))
 
 
-def _new_deaths(recovery: Played, seen: set[tuple[_Rest, str]]) -> list[Death]:
-    """Return the deaths of a recovery that leave something to do that no death before has left; they are seen then."""
+def _new_deaths(recovery: Played, seen: set[_Left]) -> list[tuple[_Left, Death]]:
+    """Return the deaths of a recovery that leave something to do that no played death has left, each with what it leaves."""
     names = [_OF_THE_PLAY.sub("*", effect) for effect in recovery.effects]
-    new = []
-    for death in _without_repeats(recovery):
-        key = (tuple(names[death.number :]), death.way)
-        if key not in seen:
-            seen.add(key)
-            new.append(death)
-    return new
+    deaths = [((tuple(names[death.number :]), death.way), death) for death in _without_repeats(recovery)]
+    return [(left, death) for left, death in deaths if left not in seen]
 
 
 def _run_double(scenario: Scenario, store: str, first: tuple[Played, Death], second: tuple[Played, Death]) -> Case:

@@ -57,6 +57,8 @@ class SimulatedMachine:
         self.started: list[tuple[str, ...]] = []
         # Those of them that a person has asked for.
         self.started_for_person: list[tuple[str, ...]] = []
+        # The terminals attached to tmux: each one's device and its name.
+        self.terminals: list[tuple[str, str]] = []
         self._boots = 0
         self.start()
 

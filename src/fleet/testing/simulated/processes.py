@@ -242,6 +242,9 @@ class SimulatedKernel:
         """Return no process: locks are real, and no simulated process has inherited one."""
         return []
 
+    def handle_of(self, pid: int) -> int | None:
+        """Return None: this kernel has no such descriptors."""
+
     def deliver(self, pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
         """Send a signal to a process if `is_meant` confirms it. Whether the signal was sent."""
         process = self._table.living.get(pid)

@@ -203,7 +203,7 @@ class SimulatedTmux(Tmux):
 
         return self._funnel.through("tmux kill-pane", act)
 
-    def capture(self, pane: Pane, *, history: bool) -> str | None:  # noqa: ARG002 - a simulated screen has no history
+    def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:  # noqa: ARG002 - a simulated screen has neither
         """Return what is on the screen of a pane; None when the server does not answer or the pane is gone."""
         there = self._pane(pane)
         return self._funnel.through("tmux capture-pane", lambda: there.screen if there else None)
@@ -225,6 +225,10 @@ class SimulatedTmux(Tmux):
             return there is not None
 
         return self._funnel.through("tmux paste-buffer", act)
+
+    def clients(self) -> list[tuple[str, str]]:
+        """Return the terminals that the test says are attached."""
+        return list(self._machine.terminals)
 
     def stop_empty_server(self) -> bool:
         """Let a server without sessions exit. Whether there was one."""

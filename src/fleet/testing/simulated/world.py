@@ -46,7 +46,7 @@ class SimulatedWorld(World):
         )
         self.tmux = SimulatedTmux(self, machine)
 
-    def start_fleet(self, *words: str, for_person: bool = False) -> None:
+    def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:  # noqa: ARG002
         """Record the command that fleet would have started in the background, and whether a person has asked for it."""
         self.funnel.through(f"start fleet {words[0]}", lambda: self.simulation.started.append(words))
         if for_person:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fleet.model.agents import questions
 from fleet.model.agents.activity.hook_events import QUIET, HookReport, agent_after_report
+from fleet.model.results.value import Value
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages
@@ -30,22 +31,48 @@ SETTLING = 20.0
 _SAID_NO = "A person has said no to this"
 
 
+class Looked(Value):
+    """What a look for the answer to a question found: whether the wait is over, and the answer as the engine reads it."""
+
+    over: bool
+    payload: Payload | None = None
+
+
+class Woken(Value):
+    """What a look for messages to an idle agent found: whether the wait is over, the text that wakes it, the messages' ids."""
+
+    over: bool
+    text: str = ""
+    messages: tuple[str, ...] = ()
+
+
 def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
     """Wait for an answer and return it as the engine reads it; None when none came or the question was closed."""
     until = clock.ticks() + event.dialect.wait
     while clock.ticks() < until and not is_agent_gone():
-        row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
-        if row is None or row.closed_at is not None:
-            return None
-        if row.answer is not None:
-            return _take_answer(event, ident, row.answer, clock.now())
+        looked = look_for_answer(event, ident, clock)
+        if looked.over:
+            return looked.payload
         clock.wait(LOOK_AGAIN)
-    if event.by.commit(_give_up_question(event, ident)):
-        return None
-    row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))  # the answer came in the last moment
-    if row is None or row.closed_at is not None or row.answer is None:
-        return None
-    return _take_answer(event, ident, row.answer, clock.now())
+    return give_up(event, ident, clock).payload
+
+
+def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
+    """Look once for the answer to a question of the agent, and take it."""
+    row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
+    if row is None or row.closed_at is not None or row.dispatch != event.dispatch:
+        return Looked(over=True)
+    if row.answer is None:
+        return Looked(over=False)
+    return Looked(over=True, payload=_take_answer(event, ident, row.answer, clock.now()))
+
+
+def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
+    """Close a question that nobody waits for any more; take the answer if it came in the last moment."""
+    looked = look_for_answer(event, ident, clock)
+    if looked.over or event.by.commit(_give_up_question(event, ident)):
+        return Looked(over=True, payload=looked.payload)
+    return look_for_answer(event, ident, clock)
 
 
 def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
@@ -90,17 +117,27 @@ def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[]
     """Wait beside an idle agent for messages; empty when the agent continues by itself, ends, or time is up."""
     begun, until = clock.ticks(), clock.ticks() + event.dialect.wait
     while clock.ticks() < until:
-        known = event.known()
-        if known is None:
+        received = look_for_messages(event, settling=clock.ticks() <= begun + SETTLING)
+        if received is None:
             return []
-        quiet = known.agent.state in QUIET
-        if not quiet and clock.ticks() > begun + SETTLING:
-            return []
-        may_wake = quiet and known.waiting and not _is_parked(event, known.agent)
-        received = event.by.commit(messages.take(event.dispatch, "woken")) if may_wake else []
         if received or _is_gone_within_second(clock, is_agent_gone):
             return received
     return []
+
+
+def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | None:
+    """Look once for messages to an idle agent, and take them; None when nobody has to wait for them any more.
+
+    With `settling`, the hook that reports the stop may not have recorded yet that the agent is idle.
+    """
+    known = event.known()
+    if known is None:
+        return None
+    quiet = known.agent.state in QUIET
+    if not quiet and not settling:
+        return None
+    may_wake = quiet and known.waiting and not _is_parked(event, known.agent)
+    return event.by.commit(messages.take(event.dispatch, "woken")) if may_wake else []
 
 
 def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:

@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.engines import status_file
 from fleet.engines.hooks import states_without_hook
+from fleet.engines.kept import status_file
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
-from fleet.model.dispatch.steps import is_pending
+from fleet.model.dispatch.steps import is_held_by_daemon, is_pending
 from fleet.model.identity import Identity
 from fleet.model.results.agents import AgentView
 from fleet.model.text.times import iso, iso_or_none
-from fleet.store import queries as q
 from fleet.verbs.agents.cost.spending import cost_view
 from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch, LivingAgent
     from fleet.verbs.context import Context
+    from fleet.verbs.views.at_work import Unfinished
     from fleet.world.tmux import Listing
 
 _MILLIONTHS = 1_000_000
@@ -43,14 +43,12 @@ class State:
     detail: str = ""
 
 
-def agents(context: Context, project: str | None = None) -> list[AgentView]:
-    """Return every unfinished dispatch, coordinators too."""
-    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
-    heard = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
-    known = {row.dispatch: row for row in heard}
-    used = {row.dispatch: cost_view(row) for row in context.store.read(q.used_by_dispatch)}
-    signs = SignsOfLife(context, context.world.tmux.listing(), [row.id for row in rows if not is_pending(row)])
-    return [_agent_view(context, row, known.get(row.id), signs).replaced(used=used.get(row.id)) for row in rows]
+def agents(context: Context, found: Unfinished) -> list[AgentView]:
+    """Return unfinished dispatches, coordinators too, as people see them."""
+    known = {row.dispatch: row for row in found.heard}
+    used = {row.dispatch: cost_view(row) for row in found.used}
+    signs = SignsOfLife(context, context.world.tmux.listing(), [row.id for row in found.rows if not is_pending(row)])
+    return [_agent_view(context, row, known.get(row.id), signs).replaced(used=used.get(row.id)) for row in found.rows]
 
 
 def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
@@ -63,7 +61,7 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
         source=state.source,
         state_at=iso_or_none(state.at),
         detail=state.detail,
-        session=f"fleet-{row.id}",
+        session=None if is_held_by_daemon(row) else f"fleet-{row.id}",
         started_at=iso(row.created_at),
         launched_at=iso_or_none(row.launched_at),
         heartbeat_at=iso_or_none(known.heartbeat_at) if known else None,
@@ -89,6 +87,8 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
         return State(name="interrupted" if lost else "exited", source="process", detail="not settled yet")
     if life == "unknown" or who is None:
         return State(name="unknown", source="process", detail=_foreign_owner(context, row))
+    if is_held_by_daemon(row):
+        return State(name="running", source="daemon", at=row.launched_at, detail=f"daemon, pid {who.pid}")
     if row.report:
         return State(name=f"reported {row.report}", source="report", at=row.reported_at, detail=row.report_reason or "")
     agent = Subject(row=row, known=known, engine=_engine_or_none(context, row), who=who)

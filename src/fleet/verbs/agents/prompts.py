@@ -19,6 +19,7 @@ from fleet.model.dispatch.row_claims import AGENT_RECORD, look_at_record, look_a
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.dispatch.steps import is_unfinished, owner
 from fleet.model.results.dispatches import Disowned, PromptOutcome
+from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.resources import DERIVED_KINDS, KINDS, ROW_KINDS, class_of
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from fleet.model.states import DispatchKind
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
+    from fleet.verbs.dispatch.acquire import WhyLeft
 
+_PATIENCE = 5.0
 KIND = "coord_prompt_inbox"
 RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for a new owner
 
@@ -148,7 +151,7 @@ def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: O
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
-    """Release one claim of a dispatch by its kind. A claim that has another owner by now is not touched."""
+    """Release the claims of a dispatch that have this kind. A claim that has another owner by now is not touched."""
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
     _refuse_unreleasable(ident, kind)
@@ -161,15 +164,15 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
     claims = [claim for claim in _claims_of_dispatch(context, ident) if claim.kind == stored]
     if kind == RESUME_KIND:
         claims = [claim for claim in claims if "rewritten_from" in claim.data]
-    held = [claim for claim in claims if claim.state != "released"]
+    held = [claim for claim in claims if not claim.is_released]
     if not held:
         return PromptOutcome(outcome="already_released", dispatch_id=ident, kind=kind, path=None)
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if class_of(stored) == "exclusive" and row is not None and is_unfinished(row):
         raise errors.NotOwned(what=str(held[-1]), owner=f"dispatch {ident}, which is {row.exec_state}")
-    left = release(context, held[-1])
+    left = [why for why in (release(context, claim) for claim in held) if why]
     if left:
-        raise _not_released_error(context, held[-1], left)
+        raise _not_released_error(ident, left[0])
     return _prompt_outcome("released", ident, context, held[-1]).replaced(kind=kind)
 
 
@@ -207,14 +210,17 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
             return
 
 
-def _not_released_error(context: Context, claim: Claim, left: str) -> errors.FleetError:
-    """Return the error of a claim that could not be released: it failed, another process is at it, or it is not ours."""
-    row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
-    if row is not None and (row.failures > claim.failures or row.state == "failed_alloc"):
-        return errors.NotReleased(what=left)
-    if row is not None and row.state in {"allocating", "releasing"}:
-        return errors.Contested(what=left)
-    return errors.LeftAlone(what=left, dispatch=claim.dispatch or "")
+def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
+    """Return the error of a claim that could not be released, by the cause alone: the claim's state decides nothing."""
+    match left.cause:
+        case "failed":
+            return errors.NotReleased(what=left)
+        case "busy":
+            return errors.Contested(what=left)
+        case "not_ours" | None:
+            return errors.LeftAlone(what=left, dispatch=ident)
+        case _:
+            return assert_never(left.cause)
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
@@ -228,8 +234,10 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
     _refuse_other_home(context, old)
     mine = [each for each in _claims_of_dispatch(context, new) if each.data.get("rewritten_from") == old]
     if mine:
-        finish_rewrite(context, mine[0])  # whoever recorded it may have been killed before the file was written
-        return _prompt_outcome("already_rewritten", new, context, mine[0])
+        kept = next((claim for claim in mine if not claim.is_released), mine[0])
+        finish_rewrite(context, kept)  # whoever recorded it may have been killed before the file was written
+        outcome = _prompt_outcome("already_rewritten", new, context, kept)
+        return outcome.replaced(path=None) if kept.is_released else outcome
     claim = _inbox_of(context, old)
     if claim is None or claim.state != "live":
         raise errors.Absent(what=f"prompt of {old}")
@@ -279,10 +287,27 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
-    """Write the content of a recorded rewrite into the file, and record that it is written."""
+    """Write the content of a recorded rewrite into the file, and record that it is written.
+
+    Holds the claim's effect lock, so that nobody releases the inbox between the last look and the file.
+    """
     content = claim.data.get("rewrite")
     if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
         return
+    lock = context.world.effect_lock(claim.id)
+    try:
+        lock.take(_PATIENCE)
+        if context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
+            _write_rewrite(context, claim, content)
+            context.world.forget_effect_lock(claim.id)
+    except BlockingIOError:
+        raise errors.Contested(what=f"{claim}: another process works on it; try again") from None
+    finally:
+        lock.give()
+
+
+def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
+    """Write the file of a rewrite, and record that; for a caller that holds the claim's effect lock."""
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
@@ -295,10 +320,10 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
 
 
 def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
-    """Whether the rewrite is still to be done: no other process has finished it or handed the inbox on."""
+    """Whether the rewrite is still to be done: nobody has finished it, handed the inbox on, or released it."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
-    return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, claim.state, claim.data)
+    return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, "live", claim.data)
 
 
 def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
@@ -378,7 +403,7 @@ def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
 def _inbox_of(context: Context, ident: str) -> Claim | None:
     """Return the unreleased inbox claim of a dispatch; None when there is none."""
     return next(
-        (claim for claim in _claims_of_dispatch(context, ident) if claim.kind == KIND and claim.state != "released"),
+        (claim for claim in _claims_of_dispatch(context, ident) if claim.kind == KIND and not claim.is_released),
         None,
     )
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.model.dispatch.remedies import Leave, Press, Withdraw, remedy_for
+from fleet.model.dispatch.remedies import Dismiss, Leave, Press, Withdraw, remedy_for
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.coord import Seated
 from fleet.model.settings.engine_choices import engine_choices
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seats
+from fleet.verbs.coord.hold import start_coordinator
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
-from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.looking import look, look_at_candidate
 from fleet.verbs.projects import remote_control
@@ -57,7 +57,7 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
         warnings = remote_control.turn_up_if_unset(context, project)
         limit = wanted.proof or proof_limit(context, wanted)
         try:
-            candidate = dispatch(context, changed(wanted, predecessor=after or seat.holder, proof=limit))
+            candidate = start_coordinator(context, changed(wanted, predecessor=after or seat.holder, proof=limit))
         except (errors.FleetError, OSError):
             withdraw_hopeless(context, project)
             raise
@@ -140,4 +140,4 @@ def _retire_coordinator(context: Context, row: Dispatch) -> str:
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"
     applied = apply(context, row, remedy)
-    return "settled" if applied.ended and not isinstance(remedy, Press) else applied.said
+    return "settled" if applied.ended and not isinstance(remedy, Press | Dismiss) else applied.said

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.seat_steps import is_own_loop, may_restart, restarts_so_far
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_unfinished
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store import seats
@@ -70,6 +70,8 @@ def _restart(context: Context, seat: Seat) -> bool:
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
     """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if need be."""
     row = _journal(context, seat.holder)
+    if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
+        return None  # a duty of this daemon takes its seat anew
     if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
         return None
     if not is_unfinished(row):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.remedies import Leave, remedy_for
-from fleet.model.dispatch.steps import is_pending, is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.coord import Seated, Unseated
+from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
+from fleet.verbs.coord.hold import start_coordinator
 from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.coord.restart import SPAWN_GATE, forget_restarts
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
-from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
@@ -47,7 +49,7 @@ def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -
         if _settle_dead_holder(context, wanted.project):
             return replace(context, wanted, after=after)
         warnings = remote_control.turn_up_if_unset(context, wanted.project)
-        return Seated.made_of(dispatch(context, wanted), warnings=warnings)
+        return Seated.made_of(start_coordinator(context, wanted), warnings=warnings)
     finally:
         gate.give()
 
@@ -83,18 +85,19 @@ def _settle_dead_holder(context: Context, project: str) -> bool:
         return seat.holder is not None
     remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
-        raise _holder_lives_error(context, project, holder)
+        raise _holder_lives_error(context, project, holder, remedy)
     apply(context, holder, remedy)
     return holder.process is not None
 
 
-def _holder_lives_error(context: Context, project: str, holder: Dispatch) -> errors.CoordinatorLives:
-    """Return the error about a seat's holder that lives, or whose death cannot be proven from here."""
+def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: Leave) -> errors.CoordinatorLives:
+    """Return the error about a seat's holder that lives, that left a process, or whose death cannot be proven from here."""
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
     far = not own or (life == "unknown" and process is not None and process.host != context.world.host.machine)
-    advice = f"attach to it with `fleet attach {holder.id}`{' there' if far else ''}"
+    look = "look at it with `fleet logs" if is_held_by_daemon(holder) else "attach to it with `fleet attach"
+    advice = left.why if left.strangers else f"{look} {holder.id}`{' there' if far else ''}"
     return errors.CoordinatorLives(
         project=project,
         life="starting" if own and not far and is_pending(holder) else life,
@@ -141,7 +144,20 @@ def _end_holder(context: Context, ident: str, reason: str) -> str | None:
     if row is None or not is_unfinished(row):
         return None
     ended = end(context, ident, asked_for="kill", reason=reason)
+    if is_held_by_daemon(row):
+        _await_last_tick(context, row.project)
     return None if ended.settled else ended.why or ""
+
+
+def _await_last_tick(context: Context, project: str) -> None:
+    """Wait until the tick ends that may be running for a coordinator that was dismissed: it does nothing more after that.
+
+    Not for longer than an agent is given to exit: the fence refuses whatever it commits, however late.
+    """
+    gate = context.world.project_gate(project, "coordinator")
+    with contextlib.suppress(errors.GateHeld):
+        gate.take(wait=duration(context.setting("exit_grace")) / SECOND)
+        gate.give()
 
 
 def _refuse_foreign_seat(context: Context, project: str) -> None:

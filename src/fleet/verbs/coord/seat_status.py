@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.model.dispatch.seat_steps import OWN_LOOP
-from fleet.model.dispatch.steps import is_pending, is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.coord import SeatView, StaleProof
 from fleet.model.text.times import iso, iso_or_none
@@ -29,6 +29,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         holder=seat.holder,
         epoch=seat.epoch,
         state=_holder_state(context, seat.holder),
+        where=_where(context, seat.holder),
         wake_trouble=_wake_trouble(context, seat),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
@@ -39,6 +40,15 @@ def seat_status(context: Context, project: str) -> SeatView:
             if nonce.project == project
         ],
     )
+
+
+def _where(context: Context, ident: str | None) -> str | None:
+    """Return where the seat's holder runs; None when it has ended or there is none."""
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
+    if row is None or not is_unfinished(row):
+        return None
+    process = Identity.parse(row.process or "") if is_held_by_daemon(row) else None
+    return f"daemon, pid {process.pid}" if process is not None else f"fleet-{row.id}"
 
 
 def _wake_trouble(context: Context, seat: Seat) -> str | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.tasks.pipeline import KIND_AT, MENDING, MOST_FIXES
 from fleet.store import queries as q
+from fleet.verbs.coord.tend import OVER
 from fleet.verbs.dispatch import dispatch as dispatching
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.merge.recorded import describe_missing
@@ -41,7 +42,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
             started.append(_start_agent(context, project, row))
         except errors.LimitReached:
             break
-        except (errors.NotSeated, errors.StoreReplaced):
+        except OVER:
             raise
         except (errors.EngineHeld, errors.OverBudget) as error:
             troubles += [str(error)] if str(error) not in troubles else []

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fleet.world.tmux import Listing
 
 
+# Errors that end a tick: the coordinator has lost its seat, or its home has another store.
+OVER = (errors.NotSeated, errors.SpeakerEnded, errors.StoreReplaced)
 # Record a child process of an agent once it is this many seconds old: each record causes another tick.
 _RECORD_AFTER = 5.0
 
@@ -36,7 +38,7 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
     for row in own:
         try:
             action = _tend_dispatch(context, row, listing, census)
-        except (errors.NotSeated, errors.StoreReplaced):
+        except OVER:
             raise
         except (errors.FleetError, OSError) as error:
             why = error.spoken if isinstance(error, errors.WorktreeBusy) else error

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model.dispatch.steps import is_held_by_daemon, is_in_flight
 from fleet.model.identity import Identity
 from fleet.model.results.coord import Ticked
+from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.cost.allow import continue_allowed
@@ -23,13 +25,14 @@ from fleet.verbs.coord.handoffs.context_guard import guard_contexts
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.restart import restart_dead_loops
 from fleet.verbs.coord.stages import advance_tasks
-from fleet.verbs.coord.tend import tend_dispatches
+from fleet.verbs.coord.tend import OVER, tend_dispatches
 from fleet.verbs.merge import pull_requests
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fleet.store.queries import Seat
     from fleet.verbs.context import Context
 
 
@@ -37,14 +40,21 @@ if TYPE_CHECKING:
 class Steps:
     """The results of a tick's steps, as lines: what was done, and what failed."""
 
+    context: Context
+    project: str
+    ident: str
     done: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Run one step and record its error as a trouble. NotSeated and StoreReplaced are raised: they end the tick."""
+        """Run one step and record its error as a trouble. An error that says that the tick is over is raised.
+
+        So is NotSeated when the coordinator has lost its seat: the steps after that are not its own any more.
+        """
+        _own_seat(self.context, self.project, self.ident)
         try:
             self.done += act()
-        except (errors.NotSeated, errors.StoreReplaced):
+        except OVER:
             raise
         except (errors.FleetError, OSError) as error:
             self.troubles.append(f"{name}: {error}")
@@ -55,16 +65,14 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     context.project(project)
     if nonce:
         _take_seat(context, project, ident, nonce)
-    seat = context.store.read(lambda rows: seats.seat(rows, project))
-    if seat.holder != ident:
-        raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
+    seat = _own_seat(context, project, ident)
     gate = context.world.project_gate(project, "coordinator")
     try:
         gate.take()
     except errors.GateHeld:
         raise errors.TickInProgress(project=project, holder=gate.holder() or "an unknown process") from None
     try:
-        steps = _run_steps(context, project)
+        steps = _run_steps(context, project, Steps(context, project, ident))
     finally:
         gate.give()
     steps.run("waking", lambda: wake.record_tick(context, project, ident))
@@ -91,14 +99,24 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
     prove(context.store, world.home, project=project, ident=ident, nonce=nonce, clock=world.clock, ids=world.ids)
 
 
-def _run_steps(context: Context, project: str) -> Steps:
+def _own_seat(context: Context, project: str, ident: str) -> Seat:
+    """Return the seat of the coordinator that ticks. NotSeated when it has lost the seat, or has ended as a duty of the daemon."""
+    seat, row = context.store.read(lambda rows: (seats.seat(rows, project), q.dispatch_by_id(rows, id=ident)))
+    if seat.holder != ident:
+        raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
+    has_ended = context.by.dispatch == ident if row is None else is_held_by_daemon(row) and not is_in_flight(row)
+    if has_ended:
+        raise errors.NotSeated(project=project, dispatch=ident, holder="nobody")
+    return seat
+
+
+def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
     """Run the steps of one tick in order, while no watch looks. A step that fails is a trouble, and the next one runs."""
     with wake.no_look(context, project):
-        return _run_each(context, project)
+        return _run_each(context, project, steps)
 
 
-def _run_each(context: Context, project: str) -> Steps:
-    steps = Steps()
+def _run_each(context: Context, project: str, steps: Steps) -> Steps:
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
         "the change of coordinators",

@@ -15,6 +15,7 @@ from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
 from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
+from fleet.model.dispatch.may_start import has_coordinator
 from fleet.model.dispatch.steps import is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
@@ -25,6 +26,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns, screens
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.briefing import briefing
+from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -123,6 +125,29 @@ def watch(context: Context, project: str) -> list[str] | None:
     try:
         lines = [*screens.watch(context, project), *failed_turns.tend(context, project)]
         return [*lines, *_wake_holder(context, project)]
+    finally:
+        gate.give()
+
+
+def unattended_projects(context: Context) -> list[str]:
+    """Return the projects in which agents of this home run, and whose seat has no coordinator that may be alive."""
+    rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=None))
+    projects = {row.project for row in rows if row.kind != "coord" and is_own(context, row)}
+    return [name for name in sorted(projects) if not has_coordinator(seat_status(context, name).state)]
+
+
+def look_after(context: Context, project: str) -> list[str]:
+    """Continue failed turns and deliver messages in a project that nobody coordinates. Return one line for each thing done.
+
+    Do nothing while a tick runs, or another process does the same.
+    """
+    gate = context.world.project_gate(project, _LOOK_GATE)
+    try:
+        gate.take()
+    except errors.GateHeld:
+        return []
+    try:
+        return [*screens.watch(context, project), *failed_turns.tend(context, project)]
     finally:
         gate.give()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fleet import errors
 from fleet.model.dispatch import claim_steps as life
@@ -24,6 +24,7 @@ from fleet.verbs.homes.ownership import refuse_foreign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from fleet.model.dispatch.claim import Look
     from fleet.resources.kind import Kind, Order
@@ -36,7 +37,24 @@ _FAILED = "failed"
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
-WhyLeft = str
+# busy: another process works on the resource. not_ours: it is foreign, or nobody can tell. failed: removing it failed.
+Cause = Literal["busy", "not_ours", "failed"]
+
+
+class WhyLeft(str):
+    """The words that say why a resource is left, and their cause; empty when it is released."""
+
+    __slots__ = ("cause",)
+    cause: Cause | None
+
+    def __new__(cls, words: str = "", cause: Cause | None = None) -> Self:
+        """Return the words, with their cause."""
+        made = super().__new__(cls, words)
+        made.cause = cause
+        return made
+
+
+RELEASED = WhyLeft()
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
@@ -127,11 +145,11 @@ def release(context: Context, claim: Claim) -> WhyLeft:
         if left is not None:
             return left
         if context.world.clock.ticks() >= until:
-            return f"{claim}: another process is releasing it"
+            return WhyLeft(f"{claim}: another process is releasing it", "busy")
         context.world.clock.wait(_LOOK_AGAIN)
         row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))  # noqa: B023 - read at once
         if row is None or row.dispatch != claim.dispatch:
-            return ""  # released, or handed over to another dispatch
+            return RELEASED  # or handed over to another dispatch
         claim = replace(Claim.of(row), data=claim.data | json.loads(row.data))
 
 
@@ -139,21 +157,21 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
     """Release the resource once. Empty: released. Text: why it is left. None: another process is releasing it."""
     refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
-        return ""
+        return RELEASED
     if claim.kind not in KINDS:
-        return f"{claim}: unknown kind, left alone"
+        return WhyLeft(f"{claim}: unknown kind, left alone", "not_ours")
     if claim.state != "live" and not is_free(context, claim):
         now = context.world.processes.life(claim.who)
         who = f"what {claim.actor_text} started" if now == "dead" else claim.actor_text
         works = "may still work on it" if now == "unknown" else "still works on it"
-        return None if claim.state == "releasing" and now == "alive" else f"{claim}: {who} {works}"
+        return None if claim.state == "releasing" and now == "alive" else WhyLeft(f"{claim}: {who} {works}", "busy")
     return _release_by_look(context, claim, KINDS[claim.kind].look(claim, context.world))
 
 
 def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
     """Release the resource according to what `look` answered. Returns the same values as `_try_release`."""
     if look in {"unknown", "foreign"}:
-        return f"{claim}: {look}, left alone"
+        return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
     if claim.state in {"allocating", "failed_alloc"}:
         return _release_unmade(context, claim)
     return _record_gone(context, claim) if look == "absent" else _remove(context, claim)
@@ -176,22 +194,22 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
     try:
         row = context.store.read(lambda rows: q.claim_by_id(rows, id=claim.id))
         if row is None or row.state != "failed_alloc":
-            return ""  # another process was faster; the resource may already belong to a new claim
+            return RELEASED  # another process was faster; the resource may already belong to a new claim
         KINDS[claim.kind].release(claim, context.world, handle)
         context.world.forget_effect_lock(claim.id)
         context.commit(step(claim, "found_absent"))
     except (errors.FleetError, OSError) as error:
-        return f"{claim}: {error}"
+        return WhyLeft(f"{claim}: {error}", "failed")
     finally:
         lock.give()
-    return ""
+    return RELEASED
 
 
 def _record_gone(context: Context, claim: Claim) -> WhyLeft:
     """Record that the resource of a claim does not exist any more."""
     context.world.forget_effect_lock(claim.id)
     context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
-    return ""
+    return RELEASED
 
 
 def _remove(context: Context, claim: Claim) -> WhyLeft | None:
@@ -210,11 +228,11 @@ def _remove(context: Context, claim: Claim) -> WhyLeft | None:
     except (errors.FleetError, OSError) as error:
         lock.give()
         context.commit(_record_failed_release(replace(claim, state="releasing")))
-        return f"{claim}: {error}"
+        return WhyLeft(f"{claim}: {error}", "failed")
     lock.give()
     context.world.forget_effect_lock(claim.id)
     context.commit(step(replace(claim, state="releasing"), "gone"))
-    return ""
+    return RELEASED
 
 
 def step(claim: Claim, event: str) -> Change[int]:

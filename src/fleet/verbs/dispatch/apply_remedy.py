@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
+from fleet.model.dispatch.remedies import Dismiss, KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.end import end, kill_processes, press
+from fleet.verbs.dispatch.end import dismiss, end, kill_processes, press
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.settle import settle
 
@@ -46,7 +46,7 @@ def apply(
         case KillRest():
             kill_processes(context, row)
             return _applied_from(settle(context, row.id))
-        case Press():
+        case Press() | Dismiss():
             return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
             gone = withdraw(context, row.project, row.id, remedy.why)
@@ -57,7 +57,9 @@ def apply(
             return assert_never(remedy)
 
 
-def _apply_press(context: Context, row: Dispatch, remedy: Press, *, wait: bool) -> Applied:
+def _apply_press(context: Context, row: Dispatch, remedy: Press | Dismiss, *, wait: bool) -> Applied:
+    if isinstance(remedy, Dismiss):
+        return _applied_from(dismiss(context, row, remedy))
     if wait:
         return _applied_from(end(context, row.id, asked_for=remedy.asked_for, reason=remedy.reason))
     result = press(context, row, remedy)

@@ -67,13 +67,8 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
     """Start an agent, for a caller that already holds the task's work lock."""
     note_machine(context.world)
     order, wanted = plan_dispatch(context, wanted)
-    claims = _write_plan(context, wanted, order)
-    try:
-        _create_agent_resources(context, claims, order)
-    except (errors.FleetError, OSError) as error:
-        settle(context, order.dispatch, why=str(error), undo=True)
-        if not _is_in_flight(context, order.dispatch):
-            raise
+    with context.world.starting(order.dispatch):
+        _write_and_create(context, wanted, order)
     return Dispatched(
         id=order.dispatch,
         project=order.project,
@@ -84,6 +79,17 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
         worktree=order.cwd,
         branch=order.branch or None,
     )
+
+
+def _write_and_create(context: Context, wanted: Wanted, order: Order) -> None:
+    """Record the dispatch and create what it needs. If that fails, end the dispatch and raise, unless its agent runs."""
+    claims = _write_plan(context, wanted, order)
+    try:
+        _create_agent_resources(context, claims, order)
+    except (errors.FleetError, OSError) as error:
+        settle(context, order.dispatch, why=str(error), undo=True)
+        if not _is_in_flight(context, order.dispatch):
+            raise
 
 
 def _is_in_flight(context: Context, ident: str) -> bool:
@@ -287,6 +293,8 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
     q.add_agent(tx, id=ident, engine=order.engine, session=session, conversation=wanted.conversation, at=tx.at)
     if order.slug is not None and (wanted.resumes or wanted.handoffs):
         q.inherit_messages(tx, dispatch=ident, predecessor=wanted.predecessor or "")
+    if wanted.sandbox:
+        q.set_sandbox(tx, id=ident, sandbox=wanted.sandbox)
     if wanted.resumes:
         q.set_resumes(tx, id=ident, resumes=wanted.resumes)
     if wanted.instead_of:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.reader import engine as read_engine
-from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.states import assert_never
 from fleet.model.text.times import SECOND, duration
@@ -22,7 +22,7 @@ from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import refuse_foreign
 
 if TYPE_CHECKING:
-    from fleet.model.dispatch.remedies import Press
+    from fleet.model.dispatch.remedies import Dismiss, Press
     from fleet.model.results.dispatches import Ended
     from fleet.model.states import AskedFor
     from fleet.store.queries import Dispatch
@@ -46,6 +46,8 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
     row = journal(context, ident)  # the dispatch may have been launched meanwhile
+    if is_held_by_daemon(row):
+        return settle(context, ident, why=reason, dismiss=True)
     _end_processes(context, row)
     for _ in range(_LOOKS):
         ended = settle(context, ident, why=reason)
@@ -63,9 +65,9 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
-            process = Identity.parse(row.process or "")
+            process = _signallable(context, row)
             if process is not None:
-                context.world.processes.signal(process, _exit_signal(context, row))
+                context.world.processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
             return "asked to exit"
         case "wait":
             ended = settle(context, row.id, why=remedy.reason)
@@ -76,6 +78,12 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
             return "ended" if ended.settled else f"still there: {ended.why}"
         case _:
             return assert_never(remedy.stage)
+
+
+def dismiss(context: Context, row: Dispatch, remedy: Dismiss) -> Ended:
+    """End a coordinator that is a duty of the daemon, in the store alone. The daemon notices it at its next tick."""
+    ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
+    return settle(context, row.id, why=remedy.reason, dismiss=True)
 
 
 def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) -> None:
@@ -92,14 +100,20 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 
 def _end_processes(context: Context, row: Dispatch) -> None:
     """Send the exit signal to a living agent, wait for its exit grace, then kill the processes that are left."""
-    process = Identity.parse(row.process or "")
-    processes = context.world.processes
+    process, processes = _signallable(context, row), context.world.processes
     remaining.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
-        processes.signal(process, _exit_signal(context, row))
+        processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
         grace = duration(context.setting("exit_grace")) / SECOND
         processes.gone_within([process], grace)
     kill_processes(context, row)
+
+
+def _signallable(context: Context, row: Dispatch) -> Identity | None:
+    """Return the process of a dispatch, which is asked to exit by a signal; None when there is none, or it is the daemon."""
+    process = Identity.parse(row.process or "")
+    is_daemon = process is not None and (is_held_by_daemon(row) or process.pid == context.world.daemon_pid())
+    return None if is_daemon else process
 
 
 def kill_processes(context: Context, row: Dispatch) -> list[int]:
@@ -120,6 +134,11 @@ def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
     """Record the descendants of a living agent, which lose their parent with its death. Returns the new row."""
     remaining.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
+
+
+def _asked_process(context: Context, row: Dispatch, process: Identity) -> Identity:
+    """Return the process that is asked to exit: the agent's own, which in a sandbox is inside."""
+    return process if row.sandbox is None else context.world.processes.inside_sandbox(process)
 
 
 def _exit_signal(context: Context, row: Dispatch) -> int:

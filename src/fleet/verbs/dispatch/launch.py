@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, NoReturn
 from fleet import errors
 from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
+from fleet.engines.sandbox import SIGNALS
+from fleet.model.agents.actors import TOKEN
 from fleet.model.agents.roles import role_of
+from fleet.model.agents.token import hash_token
 from fleet.model.branches import task_branch
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
@@ -28,7 +31,7 @@ from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import inject_hooks
-from fleet.verbs.homes import environment
+from fleet.verbs.homes import environment, sandbox
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.verbs.projects import allow, remote_control
 from fleet.verbs.resume import conversation
@@ -40,6 +43,7 @@ from fleet.world.home import paths, uncommitted
 if TYPE_CHECKING:
     from typing import Literal
 
+    from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -58,6 +62,8 @@ class Launched:
     cwd: str
     # Descriptor of the inherited lock which shows that a process in this pid namespace uses the home; -1 for none.
     lease: int = -1
+    # Descriptors that a sandbox inherits; None when the engine is started in none.
+    handles: tuple[int, ...] | None = None
 
     def become(self, funnel: Funnel) -> NoReturn:
         """Replace this process by the engine's program."""
@@ -67,8 +73,12 @@ class Launched:
             signal.SIGXFSZ,
         ):  # Python ignores these signals, and the engine would inherit that
             signal.signal(number, signal.SIG_DFL)
-        if self.lease >= 0:
-            os.set_inheritable(self.lease, True)  # noqa: FBT003 - takes no keyword
+        for handle in (self.lease, *(self.handles or ())):
+            if handle >= 0:
+                os.set_inheritable(handle, True)  # noqa: FBT003 - takes no keyword
+        if self.handles is not None:  # what is meant for the agent must not end the sandbox around it
+            for name in SIGNALS:
+                signal.signal(signal.Signals[f"SIG{name}"], signal.SIG_IGN)
         name = f"exec {os.path.basename(self.program)}"
         funnel.through(name, lambda: os.execve(self.program, self.words, self.env))  # noqa: S606 - no shell is wanted
 
@@ -83,12 +93,12 @@ def launch(context: Context, ident: str) -> Launched:
     _refuse_other_server(context, row)
     prompt_file = f"{context.world.home}/{_prompt_path(context, ident)}"
     me = str(context.world.processes.me())
-    nonce = context.world.ids.key()
+    nonce, token = context.world.ids.key(), context.world.ids.token()
     joined = _join_cgroup(context, row, me)
     # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
     if row.engine is not None:
         environment.take_over(context, row.id, row.engine)
-    launched = context.commit(_record_launch(row, me, hash_nonce(nonce), joined))
+    launched = context.commit(_record_launch(row, me, (hash_nonce(nonce), hash_token(token)), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
         raise errors.Superseded(
@@ -102,8 +112,9 @@ def launch(context: Context, ident: str) -> Launched:
         _set_up_or_report(context, row, repository, cwd)
     if row.kind == "coord":
         _start_watch(context, row)
-    made = replace(_engine_command(context, row, prompt_file, cwd), lease=context.world.namespaces.handed_on())
-    return replace(made, env={**made.env, VARIABLE: nonce}) if launched == "candidate" else made
+    made = _engine_command(context, row, prompt_file, cwd)
+    secrets = {TOKEN: token, **({VARIABLE: nonce} if launched == "candidate" else {})}
+    return replace(made, env=made.env | secrets)
 
 
 def _start_watch(context: Context, row: Dispatch) -> None:
@@ -145,13 +156,14 @@ def _prompt_path(context: Context, ident: str) -> str:
 
 
 def _record_launch(
-    row: Dispatch, me: str, proof: str, joined: dict[str, dict[str, str]]
+    row: Dispatch, me: str, hashes: tuple[str, str], joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
-    """Return the change that moves the dispatch from pending to in_flight.
+    """Return the change that moves the dispatch from pending to in_flight; `hashes` are those of its nonce and its token.
 
     Committing it returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
     late` when the dispatch is not pending any more.
     """
+    proof, token = hashes
 
     def work(tx: Tx) -> Literal["too late", "launched", "candidate"]:
         tx.about(row.project, row.slug)
@@ -159,6 +171,7 @@ def _record_launch(
         tx.note(process=me)
         if not q.launch_dispatch(tx, id=row.id, process=me, at=tx.at, **change(EXEC_STEPS, "pending", "launched")):
             return "too late"
+        q.add_token(tx, dispatch=row.id, hash=token)
         _record_made_claims(tx, row)
         for claim_row in q.claims_of_dispatch(tx, dispatch=row.id):
             claim = Claim.of(claim_row)
@@ -187,11 +200,12 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
     # Check again in the agent's real environment, which this process has now.
-    readiness.check(engine, autonomy=row.autonomy, repository=context.project(row.project).path)
+    repository = context.project(row.project).path
+    readiness.check(engine, autonomy=row.autonomy, repository=repository, sandboxed=row.sandbox is not None)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
-    role = role_of(row.kind, row.engine)
+    role, door = role_of(row.kind, row.engine), sandbox.door(context, engine, row.sandbox)
     allowed = allow.of_agent(context, row.project, role)
     filling = command.Filling(
         program=program,
@@ -204,16 +218,35 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         remote=_is_remote(context, row),
         hooks=hooks,
         allow=allowed,
-        fleet_home=context.world.home,
+        fleet_home="" if door else context.world.home,
         git_dirs=commit_dirs(context.world.git, cwd) if command.needs_git_dirs(engine, row.autonomy) else (),
     )
     author = committer(context.world.git, cwd) if engine.committer else {}
-    variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author}
+    variables = {**_agent_variables(context, row, prompt_file), **hook_variables, **author, **door}
     variables |= permissions.variables(engine, allowed)
     variables |= inject_hooks.inject_rules(context, engine, row.project, role, allowed)
     env = command.environment(engine, os.environ, variables)
-    goes_on = row.resumes == "conversation"
-    return Launched(program=program, words=command.words(engine, filling, resume=goes_on), env=env, cwd=cwd)
+    words, lease = (
+        command.words(engine, filling, resume=row.resumes == "conversation"),
+        context.world.namespaces.handed_on(),
+    )
+    if row.sandbox is None:
+        return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease)
+    words[0] = program
+    files = _files_of_agent(context, row, engine, prompt_file, role)
+    work = sandbox.Work(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)
+    made = sandbox.enclose(context, engine, work, words, env, lease=lease)
+    return Launched(program=made.words[0], words=made.words, env=made.env, cwd=cwd, lease=lease, handles=made.handles)
+
+
+def _files_of_agent(context: Context, row: Dispatch, engine: Engine, prompt_file: str, role: str) -> tuple[str, ...]:
+    """Return the files of the home that an agent in a sandbox reads: its prompt, and what its engine reads at its start."""
+    names = (
+        paths.hook_settings(engine.name, row.autonomy),
+        paths.hook_dialect(engine.name),
+        paths.rules(row.project, engine.name, role),
+    )
+    return (prompt_file, *(f"{context.world.home}/{name}" for name in names))
 
 
 def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import MAY_APPLY, Seen, report_age
-from fleet.model.dispatch.steps import is_pending, is_unfinished
+from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import SECOND, duration
 from fleet.resources.tmux_session import TmuxSession
@@ -53,6 +53,32 @@ def look_at_candidate(context: Context, seat: Seat) -> Seen:
     return look(context, row, "replace")
 
 
+class Deaths(NamedTuple):
+    """The dead agents of this home that are not settled yet; the processes of others that live; how many others there are."""
+
+    dead: list[str]
+    alive: list[Identity]
+    others: int
+
+
+def find_deaths(context: Context) -> Deaths:
+    """Find the unfinished dispatches with a session whose process is dead, and pending ones whose pane is, in this home.
+
+    tmux is asked only when a dispatch waits for its launch: to ask the kernel costs no other program.
+    """
+    rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
+    own = [row for row in rows if row.kind != "finisher" and not is_held_by_daemon(row) and is_own(context, row)]
+    waiting = [row for row in own if is_pending(row)]
+    listing = context.world.tmux.listing() if waiting else None
+    panes = [listing.pane_of(row.id) for row in waiting] if listing is not None else []
+    known = {row.id: Identity.parse(row.process or "") for row in own if not is_pending(row)}
+    lives = {ident: context.world.processes.life(who) for ident, who in known.items()}
+    dead = [ident for ident, life in lives.items() if life == "dead"]
+    alive = [who for ident, who in known.items() if who is not None and lives[ident] == "alive"]
+    dead += [row.id for row, pane in zip(waiting, panes, strict=True) if pane is not None and pane.dead]
+    return Deaths(dead, alive, len(own) - len(dead))
+
+
 def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
     """Return why a dispatch cannot be settled; empty when its death is proven."""
     return look_at_end(context, row, listing).why
@@ -68,12 +94,13 @@ def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None,
     if foreign:
         return Seen(condition="unknown", kind=kind, own=False, why=f"{foreign}; {disown_hint(row.id)}")
     if is_pending(row):
-        why = _why_starting(context, row, listing or context.world.tmux.listing())
+        why = _why_starting(context, row, listing or context.world.tmux.listing()) or _why_carried(context, row, census)
         return Seen(condition="starting" if why else "unstarted", kind=kind, why=why)
     process = Identity.parse(row.process or "")
     life: Condition = context.world.processes.life(process)
     if life != "dead":
-        return Seen(condition=life, kind=kind, why=f"its process is {life}{_why_unknown(context, row, process)}")
+        why = f"its process is {life}{_why_unknown(context, row, process)}"
+        return Seen(condition=life, kind=kind, held=is_held_by_daemon(row), why=why)
     return _look_at_dead(context, row, kind, listing, census)
 
 
@@ -105,6 +132,8 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
         return "holder"
     if seat.candidate == row.id:
         return "late" if context.world.clock.now() >= (seat.deadline or 0) else "candidate"
+    if row.engine is None:
+        return "none"  # a program starts it, and never put it into the seat
     nonce = q.nonce_of(rows, dispatch=row.id)
     return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
 
@@ -185,6 +214,19 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     return f"process {spawner.pid} is starting it{_why_unknown(context, row, spawner)}"
 
 
+def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
+    """Return which processes carry the id of a pending dispatch; empty when none does.
+
+    A program that got its prompt from `fleet claims acquire-prompt` starts its agent without fleet, and may exit before it.
+    """
+    left = remaining.find_remains(context, row, census)
+    bearers = [*left.bearers, *(who.pid for who in left.ours)]
+    if not bearers:
+        return ""
+    way = remaining.way_out(row.id, left.bearers) if left.bearers else "it is left alone until that has exited"
+    return f"{remaining.describe_processes(context, bearers)} carries its FLEET_DISPATCH_ID; {way}"
+
+
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
     """Return the advice for a process of another machine, about which nothing can be proven here; else empty."""
     if process is None or process.host == context.world.host.machine:
@@ -203,5 +245,12 @@ def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
 
 
 def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
-    """Whether this process is the dispatcher and the dispatch was asked to end, so that nobody will start it."""
-    return spawner == context.world.processes.me() and row.asked_for is not None
+    """Whether this process is the dispatcher and nobody in it will start the dispatch.
+
+    The daemon knows which dispatches its threads are starting. Any other process has one thread, which does not start
+    the dispatch while it looks at it, and has given it up when the dispatch was asked to end.
+    """
+    if spawner != context.world.processes.me():
+        return False
+    daemon = context.world.daemon
+    return row.asked_for is not None if daemon is None else not daemon.is_starting(row.id)

@@ -28,7 +28,7 @@ from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.dispatch.tmux_server import choose_server
-from fleet.verbs.homes import environment
+from fleet.verbs.homes import environment, sandbox
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
 
@@ -54,6 +54,8 @@ class Wanted:
     command: tuple[str, ...] = ()
     autonomy: str | None = None
     model: str | None = None
+    # Filled in by the plan: what the agent is started in.
+    sandbox: str | None = None
     # Filled in by the plan: the engine that would have come first but is held back, and why.
     instead_of: str | None = None
     instead_why: str | None = None
@@ -93,6 +95,7 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         autonomy=autonomy if engine.autonomy else None,
         conversation=conversation,
         model=choice.model,
+        sandbox=choice.sandbox,
         instead_of=choice.held.engine if choice.held else None,
         instead_why=choice.held.reason if choice.held else None,
     )
@@ -142,8 +145,9 @@ def _check_start(
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
-    readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed)
-    return project, choice, autonomy, passed
+    enclosed = sandbox.plan(context, engine)
+    readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed, sandboxed=enclosed is not None)
+    return project, choice._replace(sandbox=enclosed), autonomy, passed
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
@@ -154,11 +158,12 @@ def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None
 
 
 class Choice(NamedTuple):
-    """The engine and the model of a new agent; `held` when an engine that would have come first is held back."""
+    """The engine, the model and the sandbox of a new agent; `held` when an engine that would have come first is held back."""
 
     engine: Engine
     model: str | None
     held: failed_turns.Held | None
+    sandbox: str | None = None
 
 
 def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:

@@ -57,7 +57,7 @@ def reclaim(context: Context, ident: str) -> list[str]:
     foreign = why_foreign(context, row)
     if foreign:
         return [f"dispatch {ident}: {foreign}"]
-    left = [why for why in (release(context, claim) for claim in _claims_to_release(context, ident)) if why]
+    left: list[str] = [why for why in (release(context, claim) for claim in _claims_to_release(context, ident)) if why]
     if row.slug is not None:
         left += undo_unmade(context, row.project, row.slug)
         left += release_bundle(context, row.project, row.slug) if _is_bundle_owner(context, row, row.slug) else []

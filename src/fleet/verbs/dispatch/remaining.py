@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.claim import Claim
+from fleet.model.dispatch.steps import is_held_by_daemon
 from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -78,7 +79,8 @@ def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], cen
     pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
     alive = [who for who in ours if context.world.processes.life(who) == "alive"]
-    bearers = _unexcused(context, row, census, [pid for pid in sorted(census.naming(row.id)) if pid not in pids])
+    known = {*pids, context.world.daemon_pid()}
+    bearers = _unexcused(context, row, census, [pid for pid in sorted(census.naming(row.id)) if pid not in known])
     if process is None or row.slug is None or row.kind == "finisher" or _is_confined(context, process, groups):
         return Remains(ours=alive, bearers=bearers, strangers=[], unreadable=[])
     tree = f"{context.world.home}/{paths.worktree(row.project, row.slug)}"
@@ -128,16 +130,13 @@ def _proven_pids(
 ) -> list[int]:
     """Return the pids that are provably the dispatch's, with descendants, without fleet's own processes."""
     proven = census.marked(row.id)
-    if process is not None:
+    if process is not None and not is_held_by_daemon(row):
         proven |= census.in_session(process) if row.kind != "finisher" else set()
         proven |= {who.pid for who in _recorded_descendants(row) if census.has(who)}
         proven |= {pid for pid in _pids_in_cgroups(context, groups) if pid in census.entries}
         proven |= {process.pid} if census.has(process) else set()
-    return [
-        pid
-        for pid in census.with_descendants(proven)
-        if pid != context.world.processes.me().pid and not census.is_fleets(pid)
-    ]
+    spared = {context.world.processes.me().pid, context.world.daemon_pid()}
+    return [pid for pid in census.with_descendants(proven - spared) if pid not in spared and not census.is_fleets(pid)]
 
 
 def _recorded_descendants(row: Dispatch) -> list[Identity]:
@@ -163,7 +162,12 @@ def record_descendants(context: Context, row: Dispatch, census: Census | None = 
     commands.
     """
     process = _process_of_this_boot(context, row)
-    if process is None or row.kind == "finisher" or context.world.processes.life(process) != "alive":
+    if (
+        process is None
+        or row.kind == "finisher"
+        or is_held_by_daemon(row)
+        or context.world.processes.life(process) != "alive"
+    ):
         return
     census = census or context.world.processes.census()
     hidden = [

@@ -43,11 +43,20 @@ _LOOKS = 50
 _BETWEEN_LOOKS = 0.02
 
 
-def settle(context: Context, ident: str, *, listing: Listing | None = None, why: str = "", undo: bool = False) -> Ended:
+def settle(
+    context: Context,
+    ident: str,
+    *,
+    listing: Listing | None = None,
+    why: str = "",
+    undo: bool = False,
+    dismiss: bool = False,
+) -> Ended:
     """End a dispatch if its death is proven, and reclaim its claims; otherwise return why not.
 
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatch's own dispatcher gives up,
-    so a pending dispatch is ended without proof; a session that starts later finds it ended and exits.
+    so a pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: a
+    coordinator that is a duty of the living daemon is ended; the fence refuses what its tick does after that.
     """
     for _ in range(_TRIES):
         try:
@@ -55,7 +64,8 @@ def settle(context: Context, ident: str, *, listing: Listing | None = None, why:
         except errors.NoSuchDispatch:
             return _ended_before(context, ident)
         seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
-        if seen is not None and seen.condition != "ended" and not may_settle(seen):
+        is_dismissed = dismiss and seen is not None and seen.held and seen.condition == "alive"
+        if seen is not None and seen.condition != "ended" and not is_dismissed and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
             return Ended(id=ident, settled=False, why=seen.why, strangers=strangers, way=way)
         state = _end_dead(context, row, why)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fleet.engines import inheritance, reader
 from fleet.world.home import environment, paths
+from fleet.world.process import surroundings
 from fleet.world.world import UNATTENDED
 
 if TYPE_CHECKING:
@@ -34,21 +35,21 @@ def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
     """Return the environment from which a dispatch takes variables."""
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
-        return {**in_file, **os.environ}
+        return {**in_file, **surroundings.environ()}
     held = environment.kept(context.world.files)
     if held is None:
-        return {**os.environ, **in_file}
-    return {**inheritance.unattended(held, os.environ, _all_names(context)), **in_file}
+        return {**surroundings.environ(), **in_file}
+    return {**inheritance.unattended(held, surroundings.environ(), _all_names(context)), **in_file}
 
 
 def is_asked_by_person(context: Context) -> bool:
     """Whether a person's own command asks: no agent, and no command that fleet has started by itself."""
-    return context.by.dispatch is None and UNATTENDED not in os.environ
+    return context.by.dispatch is None and UNATTENDED not in surroundings.environ()
 
 
 def keep(context: Context) -> None:
     """Keep what engines name of the person's environment, for the dispatches of ticks. `fleet up` calls this."""
-    held = inheritance.inherited(os.environ, _all_names(context))
+    held = inheritance.inherited(surroundings.environ(), _all_names(context))
     environment.write(context.world.files, paths.KEPT_ENVIRONMENT, held)
 
 
@@ -67,8 +68,8 @@ def take_over(context: Context, ident: str, engine: str) -> None:
     passed = environment.read(context.world.files, name)
     if passed is None:
         named = inheritance.patterns(reader.engine(context.world.home, engine), _own_names(context))
-        passed = inheritance.inherited(os.environ, named)
-    adopted = inheritance.at_launch(os.environ, passed)
+        passed = inheritance.inherited(surroundings.environ(), named)
+    adopted = inheritance.at_launch(surroundings.environ(), passed)
     context.world.files.unlink(name)
     os.environ.clear()
     os.environ.update(adopted)

@@ -8,6 +8,7 @@ from fleet import errors
 from fleet.engines.reader import engine as read_engine
 from fleet.model.dispatch import resumption
 from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.identity import Identity
 from fleet.model.results.dispatches import Resumable, ResumedMany, Unresumed
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
@@ -18,6 +19,7 @@ from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import resumable_jobs
 from fleet.verbs.resume import conversation
 from fleet.verbs.resume.resume import conversation_of_coordinator, resume, settle_if_dead
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt
@@ -38,11 +40,49 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
 
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:
     """Resume everything that was interrupted. What cannot start now is returned as waiting, with the reason."""
-    many = ResumedMany(resumed=[], waiting=[], jobs=[])
     _settle_dead(context, project)
-    for work in resumable(context, project):
-        if not work.interrupted:
-            continue
+    return _resume_each(context, [work for work in resumable(context, project) if work.interrupted])
+
+
+def resume_after_boot(context: Context) -> ResumedMany | None:
+    """Resume what was lost with an earlier boot of this machine. None when that was done before in this boot.
+
+    It is done when nothing waits any more. Whoever is killed before that leaves the rest to the next call: each piece of
+    work that is resumed is recorded on its own.
+    """
+    if _resumed_boot(context) == context.world.host.boot:
+        return None
+    _settle_dead(context, None)
+    many = _resume_each(
+        context, [work for work in resumable(context) if work.interrupted and _is_of_old_boot(context, work)]
+    )
+    if not many.waiting:
+        context.world.files.publish(paths.RESUMED_BOOT, context.world.host.boot.encode())
+    return many
+
+
+def _resumed_boot(context: Context) -> str:
+    """Return the boot in which everything was resumed; empty when none is known."""
+    try:
+        return context.world.files.read(paths.RESUMED_BOOT).decode()
+    except OSError:
+        return ""
+
+
+def _is_of_old_boot(context: Context, work: Resumable) -> bool:
+    """Whether the process that did the work was of another boot: what was lost since is a person's to resume."""
+    if work.kind == "job":
+        holder = context.world.work_gate(f"job-{work.id}", work.id).holder()
+        return holder is not None and holder.boot != context.world.host.boot
+    row = find.journal(context, work.id)
+    process = Identity.parse(row.process or row.spawner)
+    return process is not None and process.boot != context.world.host.boot
+
+
+def _resume_each(context: Context, works: list[Resumable]) -> ResumedMany:
+    """Resume each piece of work. What cannot start now is returned as waiting, with the reason."""
+    many = ResumedMany(resumed=[], waiting=[], jobs=[])
+    for work in works:
         if work.kind == "job":
             context.world.start_fleet("resume", work.id, for_person=is_asked_by_person(context))
             many.jobs.append(work.id)

@@ -138,14 +138,19 @@ def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> s
         return "its lock file does not say who it is"
     if holder.host_id != context.world.host.machine:
         return f"it is on another host, {holder.host}"
-    if holder.pid == context.world.processes.me().pid:
-        return "it is this very process"
+    if _has_other_work(context, holder):
+        return "it is this very process, or the daemon, which does other work too and ends this start in a moment"
     life = context.world.processes.life(holder.who)
     if life != "alive":
         return f"the process it names is {life}"
     if not gate.is_open_in(holder.pid):
         return f"process {holder.pid} is not seen to hold {gate.path}"
     return "it does not resume: it is letting its worktree go and will end in a moment" if _is_cleanup(holder) else ""
+
+
+def _has_other_work(context: Context, holder: Holder) -> bool:
+    """Whether the holder is this process, or the daemon, with which much else would end."""
+    return holder.pid in {context.world.processes.me().pid, context.world.daemon_pid()}
 
 
 def _record_forced_stop(holder: Holder, subject: str) -> Change[None]:

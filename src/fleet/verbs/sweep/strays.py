@@ -28,6 +28,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.model.identity import Identity
     from fleet.verbs.context import Context
     from fleet.world.tmux import Listing, Pane
 
@@ -71,15 +72,23 @@ def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
 
 
 def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Kill processes whose environment has the id of an ended dispatch."""
+    """Kill processes whose environment has the id of an ended dispatch. Only report them when fleet never launched it."""
     for ident, marked in context.world.processes.marks().items():
-        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
-        ended = not is_unfinished(row) if row is not None else archived(context, ident) is not None
-        if not ended:
+        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)  # noqa: B023
+        if row is None or is_unfinished(row):
             continue
-        for who in marked:
+        for who in _besides_daemon(context, marked):
+            if row.process is None:
+                yield Swept(what=f"process {who.pid}", why=f"its dispatch {ident} has ended, and fleet never launched it",
+                            proof="it carries its id in its environment", action="listed only", standing=True)  # fmt: skip
+                continue
             yield act_on(f"process {who.pid}", f"its dispatch {ident} has ended", "it carries its id in its environment",
                          "kill it", kill, lambda: context.world.processes.kill_all([who]))  # fmt: skip # noqa: B023
+
+
+def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
+    """Return these processes without the daemon, which an agent may have started."""
+    return [who for who in marked if who.pid != context.world.daemon_pid()]
 
 
 def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from fleet import errors
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.remedies import KillRest, Leave, Press, Settle, Withdraw, remedy_for
+from fleet.model.dispatch.remedies import Dismiss, KillRest, Leave, Press, Settle, Withdraw, remedy_for
 from fleet.model.dispatch.steps import HANDED_OFF, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside
 from fleet.model.results.home import Swept
@@ -139,7 +139,7 @@ def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
     return Swept(what=describe_dispatch(row), why=why, proof=left.why, action="left alone", standing=True)
 
 
-def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press) -> tuple[str, str, str]:
+def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press | Dismiss) -> tuple[str, str, str]:
     """Return why a remedy is needed, what proves that, and what it does, in words."""
     match remedy:
         case Settle():
@@ -148,8 +148,10 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
             return "it has ended without being settled", proof, "settle it"
         case KillRest():
             return "its agent is dead but left processes behind", seen.why, "kill them and settle it"
-        case Press(act="retire"):
-            return _UNSEATED, "the seat says so", "ask it to exit, then kill its tree"
+        case Press(act="retire") | Dismiss():
+            why = _UNSEATED if remedy.act == "retire" else "it was asked to exit and is still a duty of the daemon"
+            is_duty = isinstance(remedy, Dismiss)
+            return why, "the seat says so", "end its duty" if is_duty else "ask it to exit, then kill its tree"
         case Press(asked_for="report"):
             return "it lives on after its report", seen.proof, "ask it to exit, then kill its tree"
         case Press(stage="ask"):
@@ -318,10 +320,13 @@ def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
 
 
 def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
+    """Rewrite each coord-state.json that differs from the store. In a project with a coordinator the next tick does that."""
+    coordinated = {seat.project for seat in context.store.read(q.all_seats) if seat.holder}
     for project, stale in reconcile_coord_state(context, write=kill).items():
         if stale:
             yield Swept(what=paths.coord_state(project), why="it differs from the store", proof="computed anew",
-                        action="rewritten" if kill else "would rewrite it", done=kill)  # fmt: skip
+                        action="rewritten" if kill else "would rewrite it", done=kill,
+                        waiting=not kill and project in coordinated)  # fmt: skip
 
 
 def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:

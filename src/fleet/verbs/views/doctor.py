@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.results.home import Finding
 from fleet.store import queries as q
+from fleet.verbs.homes import sandbox
+from fleet.verbs.homes.notices import channels
 from fleet.verbs.merge.recorded import refuse_missing
 from fleet.world.home import paths
 from fleet.world.home.settings import trusted_settings
@@ -35,7 +37,10 @@ def examine(context: Context) -> Iterator[Finding]:
     yield _check_privacy(machine, home)
     yield _check_space(machine, home)
     yield _check_counts(store)
+    yield _check_daemon(context)
     yield _check_hooks(store, home)
+    yield _check_notifications(context)
+    yield _check_sandbox(context)
     projects = store.read(q.all_projects)
     yield from (_check_project(home, project) for project in projects)
     for project in projects:
@@ -93,6 +98,37 @@ def _check_hooks(store: Store, home: str) -> Finding:
     heard = sum(row.heartbeat_at is not None for row in agents)
     says = f"{heard} of {len(agents)} running agents have called a hook" if agents else "no agents running"
     return Finding(about="hooks", ok=True, says=says)
+
+
+def _check_daemon(context: Context) -> Finding:
+    """Say whether a daemon serves the home. None is no fault: everything works without it."""
+    process = context.world.daemon_process()
+    if process is None:
+        return Finding(about="daemon", ok=True, says="none runs; `fleet daemon start` starts one")
+    return Finding(about="daemon", ok=True, says=f"runs as process {process.pid}")
+
+
+def _check_notifications(context: Context) -> Finding:
+    """Check that what the settings name for notifications can be used, and that the newest notices were taken by a channel."""
+    about, wrong = "notifications", list(channels.wrong(context))
+    if wrong:
+        return Finding(about=about, ok=False, says="; ".join(wrong), advice="`fleet notify test` tries them")
+    untold = [
+        each for each in context.store.read(lambda rows: q.newest_notices(rows, most=1)) if each.state == "failed"
+    ]
+    if untold:
+        says = f"nobody could be told that {untold[0].title}: {untold[0].trouble}"
+        return Finding(about=about, ok=False, says=says, advice="`fleet notify test` tries the channels")
+    there = channels.reach(context, context.setting("notify.channels")).there
+    return Finding(about=about, ok=True, says=f"by {' and '.join(there)}" if there else "no channel is set up")
+
+
+def _check_sandbox(context: Context) -> Finding:
+    """Check that the sandbox which the settings want for agents can be made, and that their door is open."""
+    try:
+        return Finding(about="agents", ok=True, says=f"are started in {sandbox.check(context)}")
+    except errors.FleetError as error:
+        return Finding(about="agents", ok=False, says=str(error), advice=error.next_step)
 
 
 def _check_project(home: str, project: Project) -> Finding:

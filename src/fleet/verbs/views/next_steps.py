@@ -37,36 +37,42 @@ def step_of_task(context: Context, project: str, slug: str) -> NextStep | None:
 
 def steps_of_tasks(context: Context, keys: Sequence[Key]) -> dict[Key, NextStep]:
     """Return the next step of each of these tasks that exists, by project and slug."""
-    found = context.store.read(lambda rows: [facts for key in keys if (facts := _facts(rows, context, *key))])
+    return decide_steps(context, context.store.read(lambda rows: read_facts(rows, keys)))
+
+
+def read_facts(rows: Rows, keys: Sequence[Key]) -> list[StepFacts]:
+    """Return what the store knows of these tasks and their last attempts: one query, however many there are."""
+    width = max((len(name) for key in keys for name in key), default=0)
+    projects, slugs = (
+        ("".join(name.ljust(width) for name in names) for names in zip(*keys, strict=True)) if keys else ("", "")
+    )
+    return q.step_facts(rows, count=len(keys), width=width, projects=projects, slugs=slugs) if keys else []
+
+
+def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, NextStep]:
+    """Return the next steps of tasks whose facts were read, by project and slug. Asks git's files, not the store."""
+    if not found:
+        return {}
     known = context.projects()
     tips = {name: _tips(known[name], [row.slug for row in found if row.project == name]) for name in known}
     return {
-        (facts.project, facts.slug): next_step(_with_git(context, known[facts.project], tips[facts.project], facts))
-        for facts in found
-        if facts.project in known
+        (row.project, row.slug): next_step(
+            _with_git(context, known[row.project], tips[row.project], _stored_facts(context, row))
+        )
+        for row in found
+        if row.project in known
     }
 
 
-def _facts(rows: Rows, context: Context, project: str, slug: str) -> TaskFacts | None:
-    """Return what the store knows of a task and its last attempt; None when there is no such task."""
-    row = q.step_facts(rows, project=project, slug=slug)
-    if row is None:
-        return None
-    resumable = row.status in {"blocked", "failed"} and _is_resumable(rows, context, row)
-    return _stored_facts(context, row, resumable=resumable)
-
-
-def _is_resumable(rows: Rows, context: Context, row: StepFacts) -> bool:
+def _is_resumable(context: Context, row: StepFacts) -> bool:
     """Whether the last attempt of a task can be resumed: it is this home's, and the task is where it left it."""
-    left = q.left_attempt_of(rows, project=row.project, slug=row.slug)
-    if left is None or row.stage != STAGE_OF.get(left.kind):
+    if row.left_kind is None or row.stage != STAGE_OF.get(row.left_kind):
         return False
-    parked = row.status == "blocked" and q.parked_handoff_of(rows, dispatch=left.id) is not None
-    if why_finished(left, parked=parked):
+    if why_finished(row, parked=row.status == "blocked" and bool(row.is_parked)):
         return False
     from fleet.verbs.homes.ownership import is_own
 
-    return is_own(context, left)
+    return is_own(context, row)
 
 
 def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
@@ -79,7 +85,7 @@ def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
         return None
 
 
-def _stored_facts(context: Context, row: StepFacts, *, resumable: bool) -> TaskFacts:
+def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
     now = context.world.clock.now()
     return TaskFacts(
         project=row.project,
@@ -100,7 +106,7 @@ def _stored_facts(context: Context, row: StepFacts, *, resumable: bool) -> TaskF
         holder=row.assignee,
         is_agents=bool(row.is_agents),
         is_handed=bool(row.is_handed),
-        is_resumable=resumable,
+        is_resumable=_is_resumable(context, row),
     )
 
 

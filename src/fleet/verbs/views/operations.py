@@ -47,13 +47,20 @@ class Which:
 
     def wants(self, row: Operation) -> bool:
         """Whether an operation passes this filter."""
+        return self._is_about(row) and self.since <= row.at <= self.before
+
+    def fits(self, operation: OperationView) -> bool:
+        """Whether an operation that the daemon tells of passes this filter. Its time is a text, which sorts by time."""
+        in_time = operation.at >= iso(self.since) and (self.before >= FOREVER or operation.at <= iso(self.before))
+        return self._is_about(operation) and in_time
+
+    def _is_about(self, operation: Operation | OperationView) -> bool:
         return (
-            self.project in {None, row.project}
-            and self.slug in {None, row.slug}
-            and self.dispatch in {None, row.dispatch}
-            and self.actor in {None, row.actor}
-            and self.since <= row.at <= self.before
-            and row.seq <= self.until
+            self.project in {None, operation.project}
+            and self.slug in {None, operation.slug}
+            and self.dispatch in {None, operation.dispatch}
+            and self.actor in {None, operation.actor}
+            and operation.seq <= self.until
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fleet.engines import status_file
+from fleet.engines.kept import status_file
 from fleet.model.agents.activity.silence import BUSY, WAITS, Sign, describe_silence, describe_stopped, is_older, newest
 from fleet.model.results.value import Value
 from fleet.model.text.times import duration

@@ -13,9 +13,9 @@ from fleet.verbs.agents.cost.spending import cost_of_day
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.projects.remote_control import controlled_projects
 from fleet.verbs.tasks import review
-from fleet.verbs.views.at_work import agents_at_work
+from fleet.verbs.views.at_work import read_unfinished, view_agents
 from fleet.verbs.views.expiring_trash import expiring_trash_lines
-from fleet.verbs.views.next_steps import steps_of_tasks
+from fleet.verbs.views.next_steps import decide_steps, read_facts
 from fleet.verbs.views.obstacles import find_obstacles
 from fleet.verbs.views.overview import overview, questions
 from fleet.world.git import refs
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from fleet.model.results.jobs import JobView
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import Asked, ToLand
-    from fleet.store.queries import ClaimsElsewhere, EngineHold, ParkedByHandoffs, TaskOnHand, UnmergedTask
+    from fleet.store.queries import ClaimsElsewhere, ParkedByHandoffs, StepFacts, TaskOnHand, UnmergedTask
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
+    from fleet.verbs.views.at_work import Unfinished
     from fleet.world.world import World
 
 # The states in which an agent may never go on by itself.
@@ -41,17 +42,19 @@ _FAILED = "failed_turn"
 _RESTING_STATES = frozenset({"idle"})
 
 
-def status(context: Context, project: str | None = None, *, most: int = 200) -> Overview:
+def status(
+    context: Context, project: str | None = None, *, most: int = 200, agents: list[AgentView] | None = None
+) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
 
-    Of one project without the leftovers: those belong to the home. Lists of tasks have `most` entries at most.
+    Of one project without the leftovers: those belong to the home. Lists of tasks have `most` entries at most. A caller
+    that has just listed the agents passes them on.
     """
-    agents = agents_at_work(context, project)
-    resting = {agent.id for agent in agents if _rests_in_seat(context, agent)}
-    page = context.store.read(lambda rows: _read_page(rows, context.world, agents, project, most))
-    page = page.replaced(needs_you=[each for each in page.needs_you if each.question or each.dispatch not in resting])
-    stopped = [(task.project, task.slug) for task in page.failed] + [(task.project, task.slug) for task in page.parked]
-    steps = steps_of_tasks(context, stopped) if stopped else {}
+    page, found, facts = context.store.read(lambda rows: _read_page(rows, context.world, project, most))
+    agents = view_agents(context, found) if agents is None else agents
+    page = _with_agents(page, agents, found, iso(context.world.clock.now()))
+    page = page.replaced(needs_you=_without_resting(context, agents, page.needs_you))
+    steps = decide_steps(context, facts)
     if project is not None:
         page = _only_project(page, project)
     merging = {task.project for task in page.merging}
@@ -68,6 +71,19 @@ def status(context: Context, project: str | None = None, *, most: int = 200) -> 
     if project is not None:
         return whole
     return whole.replaced(reclaim=[*page.reclaim, *_processes_of_dead_runners(context), *expiring_trash_lines(context)])
+
+
+def find_needs(context: Context, agents: list[AgentView], found: Unfinished) -> list[NeedView]:
+    """Return what waits for a person, as the status page shows it: questions, agents that wait, parked handoffs."""
+    stored = context.store.read(_stored_needs)
+    needs = _needs_of_all(stored, agents, found, iso(context.world.clock.now()))
+    return _without_resting(context, agents, needs)
+
+
+def _without_resting(context: Context, agents: list[AgentView], needs: list[NeedView]) -> list[NeedView]:
+    """Return the needs without those of coordinators that only wait to be woken."""
+    resting = {agent.id for agent in agents if _rests_in_seat(context, agent)}
+    return [each for each in needs if each.question or each.dispatch not in resting]
 
 
 def _rests_in_seat(context: Context, agent: AgentView) -> bool:
@@ -140,17 +156,15 @@ def _processes_of_dead_runners(context: Context) -> list[str]:
     return [f"job {each.job}: {each.in_words()}" for each in claimed_leftovers(context) if not each.foreign]
 
 
-def _read_page(rows: Rows, world: World, agents: list[AgentView], project: str | None, most: int) -> Overview:
-    """Return the part of the status page that one snapshot of the store can tell."""
-    now, asked = world.clock.now(), questions(rows)
+def _read_page(
+    rows: Rows, world: World, project: str | None, most: int
+) -> tuple[Overview, Unfinished, list[StepFacts]]:
+    """Return what one snapshot of the store tells: the page without agents, the dispatches, facts about stopped tasks."""
+    now = world.clock.now()
     counts = overview(rows, now)
     elsewhere = q.claims_elsewhere(rows, host=world.host.id, home=world.record.id, socket=world.socket)
     page = Overview(
-        needs_you=[
-            *map(_question_need, asked),
-            *_needs_without_question(_needy(rows, agents), {each.dispatch for each in asked}, iso(now)),
-            *map(_handoff_need, q.tasks_parked_by_handoffs(rows)),
-        ],
+        needs_you=_stored_needs(rows),
         in_the_way=[],
         review=review.waiting(rows, project, most=most),
         failed=[
@@ -158,10 +172,13 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], project: str |
             for row in q.failed_tasks(rows, project=project, most=most)
         ],
         parked=_parked(rows, project, now, most),
-        holds=[_hold_view(row, agents) for row in q.all_holds(rows)],
+        holds=[
+            HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=[])
+            for row in q.all_holds(rows)
+        ],
         merging=_merging(rows, project, most),
         to_land=[],
-        working=_attempts(rows, agents, project, now, most),
+        working=[_claimed_attempt(row) for row in q.claimed_tasks(rows, project=project, most=most)],
         jobs=[],
         projects=counts.projects,
         today=cost_of_day(rows, now),
@@ -170,7 +187,41 @@ def _read_page(rows: Rows, world: World, agents: list[AgentView], project: str |
         elsewhere=[_describe_claims_elsewhere(row, world) for row in elsewhere],
         left_out=LeftOut(),
     )
-    return page.replaced(left_out=_left_out(rows, page, project, now, most))
+    stopped = [(task.project, task.slug) for task in page.failed] + [(task.project, task.slug) for task in page.parked]
+    page = page.replaced(left_out=_left_out(rows, page, project, now, most))
+    return page, _read_agents(rows, project), read_facts(rows, stopped)
+
+
+def _read_agents(rows: Rows, project: str | None) -> Unfinished:
+    """Return the unfinished dispatches with the titles of their tasks."""
+    found = read_unfinished(rows, project)
+    if found.rows:
+        found.titles = {(row.project, row.slug): row.title for row in q.titles_of_attempts(rows)}
+    return found
+
+
+def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now: str) -> Overview:
+    """Add to a page what its agents say: those that need a person, those at work, and those in the place of a held engine."""
+    return page.replaced(
+        needs_you=_needs_of_all(page.needs_you, agents, found, now),
+        holds=[hold.replaced(instead=_engines_instead(hold, agents)) for hold in page.holds],
+        working=[
+            *(_agent_attempt(agent, found.titles.get((agent.project, agent.task or "")), now) for agent in agents),
+            *page.working,
+        ],
+    )
+
+
+def _stored_needs(rows: Rows) -> list[NeedView]:
+    """Return the needs that the store tells: questions, and tasks that handoffs brought no further."""
+    return [*map(_question_need, questions(rows)), *map(_handoff_need, q.tasks_parked_by_handoffs(rows))]
+
+
+def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfinished, now: str) -> list[NeedView]:
+    """Return the needs that the store tells, and those of agents that wait without a question, in the order of the page."""
+    asked = [need for need in stored if need.question]
+    waiting = _needs_without_question(_needy(agents, found), {need.dispatch for need in asked}, now)
+    return [*asked, *waiting, *(need for need in stored if not need.question)]
 
 
 def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: int) -> LeftOut:
@@ -234,17 +285,20 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
     ]
 
 
-def _needy(rows: Rows, agents: list[AgentView]) -> list[AgentView]:
+def _needy(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
     """Return the agents that wait for a person; after a failed turn, those that no reminder will continue."""
-    left: set[str] = set()
-    if any(agent.state == _FAILED for agent in agents):
-        known = q.living_agents(rows, project=None)
-        left = {row.dispatch for row in known if row.state == _FAILED and not is_continued(row.failed_turns)}
+    left = {row.dispatch for row in found.heard if row.state == _FAILED and not is_continued(row.failed_turns)}
     return [
         agent
         for agent in agents
-        if agent.state in _WAITING_STATES or (agent.state == _FAILED and agent.id in left and not agent.asked_for)
+        if (agent.state in _WAITING_STATES and not _has_its_answer(found, agent))
+        or (agent.state == _FAILED and agent.id in left and not agent.asked_for)
     ]
+
+
+def _has_its_answer(found: Unfinished, agent: AgentView) -> bool:
+    """Whether a person has answered what an agent asked last, and its hooks have not reported since."""
+    return agent.state == "asks" and agent.source == "hook" and agent.id in found.answered
 
 
 def _handoff_need(row: ParkedByHandoffs) -> NeedView:
@@ -265,10 +319,9 @@ def _handoff_need(row: ParkedByHandoffs) -> NeedView:
     )
 
 
-def _hold_view(row: EngineHold, agents: list[AgentView]) -> HoldView:
-    """Return the entry of an engine that is held back, with the engines that take its place."""
-    instead = sorted({agent.engine for agent in agents if agent.instead_of == row.engine and agent.engine})
-    return HoldView.made_of(row, since=iso(row.since), until=iso_or_none(row.until), instead=instead)
+def _engines_instead(hold: HoldView, agents: list[AgentView]) -> list[str]:
+    """Return the engines whose agents work in the place of an engine that is held back."""
+    return sorted({agent.engine for agent in agents if agent.instead_of == hold.engine and agent.engine})
 
 
 def _need_text(agent: AgentView) -> str:
@@ -283,15 +336,6 @@ def _need_text(agent: AgentView) -> str:
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
     return Merging.made_of(row, since=iso(row.changed_at))
-
-
-def _attempts(rows: Rows, agents: list[AgentView], project: str | None, now: int, most: int) -> list[Attempt]:
-    """Return what is being worked on: all agents, coordinators included, then tasks that a person claimed."""
-    titles = {(row.project, row.slug): row.title for row in q.titles_of_attempts(rows)} if agents else {}
-    return [
-        *(_agent_attempt(agent, titles.get((agent.project, agent.task or "")), iso(now)) for agent in agents),
-        *map(_claimed_attempt, q.claimed_tasks(rows, project=project, most=most)),
-    ]
 
 
 def _agent_attempt(agent: AgentView, title: str | None, now: str) -> Attempt:

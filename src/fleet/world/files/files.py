@@ -30,6 +30,11 @@ class Files:
         self._funnel.through(f"publish {name}", lambda: _publish(path, content, self.root))
         return path
 
+    def append(self, name: str, content: bytes) -> None:
+        """Add to a log file; create it if it is missing. Not synced: a log may lose its last lines with the machine."""
+        path = f"{self.root}/{name}"
+        self._funnel.through(f"append {name}", lambda: _append(path, content, self.root))
+
     def read(self, name: str) -> bytes:
         """Return the content of a file. OSError when the file is missing or a symlink."""
         handle = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -122,6 +127,16 @@ def _publish(path: str, content: bytes, root: str) -> None:
     except OSError as error:
         if blocked := folders.blocking(os.path.dirname(path)):
             raise errors.NotAFolder(path=blocked) from error
+        raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
+
+
+def _append(path: str, content: bytes, root: str) -> None:
+    try:
+        folders.make(os.path.dirname(path), below=root)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(handle, "ab") as file:
+            file.write(content)
+    except OSError as error:
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 
+from fleet.model.agents.actors import TOKEN
 from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
 from fleet.world.git import pointers
 
@@ -206,5 +207,9 @@ def _read_all(reader: int, until: float) -> bytes | None:
 
 
 def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what a git hook leaves in it: it names another repository or index."""
-    return {name: text for name, text in given.items() if not name.startswith("GIT_") or name.startswith("GIT_CONFIG")}
+    """Return the environment without what a git hook leaves in it (it names another repository or index) and secrets."""
+    return {
+        name: text
+        for name, text in given.items()
+        if name != TOKEN and (not name.startswith("GIT_") or name.startswith("GIT_CONFIG"))
+    }

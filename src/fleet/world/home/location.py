@@ -6,6 +6,7 @@ import os
 
 from fleet import errors
 from fleet.world.home import paths
+from fleet.world.process import surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +25,8 @@ def home_path() -> str:
 
 
 def here() -> str | None:
-    """Return the current directory with links resolved; None when it was removed."""
-    try:
-        return os.path.realpath(os.getcwd())
-    except FileNotFoundError:
-        return None
+    """Return the directory of whoever asks, with links resolved; None when it was removed."""
+    return surroundings.directory()
 
 
 def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:

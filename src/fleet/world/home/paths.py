@@ -8,6 +8,12 @@ RECORD = "home.json"
 RECORD_COPY = "locks/home.json"  # read when the first is missing or damaged
 TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
+UPKEEP = "locks/upkeep"  # when old operations and journals were last removed
+RESUMED_BOOT = "locks/resumed-boot"  # the boot in which everything that was lost before it has been resumed
+DAEMON_SOCKET = "daemon.sock"  # for persons, and for agents with their token
+AGENTS_SOCKET = (
+    "door/agents.sock"  # for agents with their token alone. A sandbox has its folder: each daemon makes the socket anew
+)
 FLEET_LINK = "bin/fleet"
 LAST_HOOK_ERROR = "hooks/last-error"
 KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` last
@@ -16,6 +22,7 @@ PROJECTS = "projects"
 INBOX = "inbox"
 INBOX_ARCHIVE = "inbox/archive"
 LOGS = "logs"
+DAEMON_LOG = "logs/daemon.log"
 LOCKS = "locks"
 EFFECT_LOCKS = "locks/effects"
 DISPATCHES = "dispatches"

@@ -103,18 +103,17 @@ class Children:
         output: str,
         errors: str | None = None,
         limit: float,
-        lock: int | None = None,
+        inherited: Sequence[int] = (),
     ) -> Child | Ended:
-        """Start a child; its output is appended to the files."""
+        """Start a child; its output is appended to the files. It inherits these descriptors, such as a lock."""
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:
                 out = files.enter_context(_appending(output, self._home))
                 err = files.enter_context(_appending(errors, self._home)) if errors else subprocess.STDOUT
-                held = () if lock is None else (lock,)
                 try:
-                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env),
-                                               cwd=cwd, pass_fds=held, start_new_session=True)  # fmt: skip
+                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env, speaks=True),
+                                               cwd=cwd, pass_fds=inherited, start_new_session=True)  # fmt: skip
                 except OSError as error:
                     return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
             self._funnel.during(effect, process.pid)

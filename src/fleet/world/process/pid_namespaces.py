@@ -142,8 +142,8 @@ def is_gone(namespace: str, socket: str) -> bool:
     wanted = namespace or _FIRST
     if any(_namespace_of(name) == wanted for name in os.listdir("/proc") if name.isdigit()):
         return False
-    listener = _listener(socket)
-    return listener is None or (listener > 0 and _namespace_of(str(listener)) == _namespace_of("self"))
+    listening = listener(socket)
+    return listening is None or (listening > 0 and _namespace_of(str(listening)) == _namespace_of("self"))
 
 
 def _namespace_of(pid: str) -> str:
@@ -153,7 +153,7 @@ def _namespace_of(pid: str) -> str:
         return ""
 
 
-def _listener(path: str) -> int | None:
+def listener(path: str) -> int | None:
     """Return the pid that listens on a socket: 0 when it is not visible from here, None when nobody listens."""
     import socket  # noqa: PLC0415 - only where there are other namespaces
 

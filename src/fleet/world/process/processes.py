@@ -8,6 +8,7 @@ identity is compared after the pidfd was opened, so no other process can be hit.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.01
 _MARK = "FLEET_DISPATCH_ID="
 _RUNNER = "FLEET_RUNNER_OF="
+# How many processes below bubblewrap's own the program in its sandbox is.
+_DEPTH = 2
 
 
 class Processes:
@@ -80,6 +83,20 @@ class Processes:
             self._dead.add(who)
         return "dead" if who in self._dead else "unknown"
 
+    def exit_descriptor(self, who: Identity) -> int | None:
+        """Return a descriptor that can be read from when this exact process exits; None where the kernel has none.
+
+        None also when the process is not proven to live: its exit has been, or nobody can tell. The caller closes it.
+        """
+        try:
+            descriptor = self._kernel.handle_of(who.pid)
+        except OSError:
+            return None
+        if descriptor is not None and self.life(who) != "alive":  # asked after the descriptor was opened
+            os.close(descriptor)
+            return None
+        return descriptor
+
     def may_live(self, who: Identity | None) -> bool:
         """Whether a process is alive; also when that is unknown but its pid belongs to a process with the same start."""
         found = self.life(who)
@@ -111,6 +128,19 @@ class Processes:
             queue.extend(below.get(pid, ()))
             found.append(self.identify(pid))
         return [each for each in reversed(found) if each is not None]
+
+    def inside_sandbox(self, outer: Identity) -> Identity:
+        """Return the program in bubblewrap's sandbox, given bubblewrap's own process; that itself when nothing runs in it.
+
+        Bubblewrap has one child, the first process of the sandbox, which starts the program as its first child.
+        """
+        below, found = self._children(), outer
+        for _ in range(_DEPTH):
+            children = [who for pid in below.get(found.pid, ()) if (who := self.identify(pid)) is not None]
+            if not children:
+                return outer
+            found = min(children, key=lambda who: (int(who.start) if who.start.isdigit() else 0, who.pid))
+        return found
 
     def census(self) -> Census:
         """Return every process as it is now, for questions about many dispatches."""

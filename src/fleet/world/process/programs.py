@@ -10,15 +10,19 @@ import os
 import select
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
+from fleet.model.agents.actors import TOKEN
+from fleet.model.dispatch.one_time_proof import VARIABLE
 from fleet.world.process.captured_output import Recording, listen
 from fleet.world.process.ps import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import IO
 
     from fleet.world.funnel import Funnel
 
@@ -36,6 +40,8 @@ _FOREIGN = frozenset(
         "TMUX_PANE",
     ]
 )
+# What lets a program speak for the agent that this process is: for an agent's own programs only.
+_SECRETS = frozenset([VARIABLE, TOKEN])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +132,20 @@ class Programs:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         most: int = 4_000,
+        given: str | None = None,
     ) -> Done:
         """Run a program to its end, with a time limit; both its outputs go into one bounded file.
 
-        The file keeps the beginning and the end; `out` has as many bytes of both as asked for.
+        The file keeps the beginning and the end; `out` has as many bytes of both as asked for. The program reads `given`
+        from a file: one that does not read it keeps nobody waiting.
         """
 
         def act() -> Done:
             recording = Recording(path)
             try:
-                child = _begun(words, env, cwd, self._kept(None), stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+                with _input(given) as stdin:
+                    kept = self._kept(None)
+                    child = _begun(words, env, cwd, kept, stdin=stdin.fileno(), stderr=subprocess.STDOUT)
             except OSError as error:
                 recording.close()
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
@@ -145,6 +155,19 @@ class Programs:
             recording.close()
             _close(child)
             return Done(status=child.returncode if in_time else None, out=recording.text(most), err=late)
+
+        return self.funnel.through(effect, act)
+
+    def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Child:
+        """Start a program with pipes to its three streams; whoever calls reads them, and waits for its end.
+
+        It may speak for whoever the environment names.
+        """
+
+        def act() -> Child:
+            child = _begun(words, env, cwd, self._kept(None), stdin=subprocess.PIPE, speaks=True)
+            self.funnel.during(effect, child.pid)
+            return child
 
         return self.funnel.through(effect, act)
 
@@ -170,6 +193,18 @@ def become(funnel: Funnel, words: list[str]) -> NoReturn:
     funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, cleaned(None)))  # noqa: S606 - no shell is what is wanted
 
 
+def lend_terminal(funnel: Funnel, words: list[str]) -> int:
+    """Let another program have this process's terminal until it ends; return its exit status.
+
+    What the program prints beside the terminal is discarded: tmux says so that it has detached.
+    """
+
+    def act() -> int:
+        return subprocess.call(words, env=cleaned(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    return funnel.through(f"run {words[0]} on the terminal", act)
+
+
 def detached() -> bool:
     """Fork a child without terminal and parent, and go on in it. True in the parent, which is to exit."""
     if os.fork():
@@ -186,17 +221,28 @@ def _begun(
     *,
     stdin: int,
     stderr: int = subprocess.PIPE,
+    speaks: bool = False,
 ) -> Child:
     return Child(
         words,
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=cleaned(env),
+        env=cleaned(env, speaks=speaks),
         cwd=cwd,
         pass_fds=kept,
         start_new_session=True,
     )
+
+
+def _input(given: str | None) -> IO[bytes]:
+    """Return what a program reads: a file without a name that holds the given text, or nothing."""
+    if given is None:
+        return open(os.devnull, "rb")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    file.write(given.encode())
+    file.seek(0)
+    return file
 
 
 def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
@@ -247,7 +293,11 @@ def _text(said: bytes | None, errors: str) -> str:
     return (said or b"").decode("utf-8", errors)
 
 
-def cleaned(env: Mapping[str, str] | None) -> dict[str, str]:
-    """Return an environment (ours if none is given) without the variables that identify another agent."""
+def cleaned(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
+    """Return an environment (ours if none is given) without the variables that identify another agent.
+
+    With `speaks`, the program may speak for the agent that this process is, and keeps its secrets.
+    """
     given = os.environ if env is None else env
-    return {name: value for name, value in given.items() if name not in _FOREIGN}
+    left_out = _FOREIGN if speaks else _FOREIGN | _SECRETS
+    return {name: value for name, value in given.items() if name not in left_out}

@@ -46,6 +46,16 @@ class Kind:
         return node.fault(f"{name} is {_shown(node)}, but should be {self.expects}", advice or f"write {self.expects}")
 
 
+class SecretKind(Kind):
+    """A kind whose values no message shows."""
+
+    __slots__ = ()
+
+    def fault(self, node: Node, name: str, advice: str) -> Fault:
+        """Return the fault of a value that is not of this kind, without the value."""
+        return node.fault(f"{name} should be {self.expects}", advice or f"write {self.expects}")
+
+
 class Key:
     """One key of a table: its kind, its meaning, and its default."""
 
@@ -137,6 +147,17 @@ def choice(*words: str) -> Kind:
         f"{', '.join(quoted[:-1])} or {quoted[-1]}",
         lambda value: isinstance(value, str) and value in words,
         {"enum": list(words)},
+    )
+
+
+def choices(*words: str) -> Kind:
+    """Return the kind of a list of different words, each one of these."""
+    return Kind(
+        f"a list of {', '.join(map(repr, words))}",
+        lambda value: (
+            isinstance(value, list) and all(each in words for each in value) and len(set(value)) == len(value)
+        ),
+        {"type": "array", "items": {"enum": list(words)}},
     )
 
 

@@ -24,16 +24,23 @@ def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
     return read_words(hot.options + COMMON, wanted, words)
 
 
-def perform(hot: Hot, values: Values, *, short: bool) -> int:
-    """Run a hot command with these values, print its result, and return the exit code."""
-    as_json = values.pop("json", False)
+def perform(hot: Hot, values: Values, *, short: bool, key: str | None = None) -> int:
+    """Run a hot command with these values, print its result, and return the exit code. `key`: if the words name none."""
+    values.setdefault("key", key)
     with Fleet.open(actor=values.pop("as", None)) as fleet:
-        if short:
-            values["slug"] = fleet.task_here(hot.usage)
-        values["project"] = fleet.project_here(values.get("project"))
-        result = getattr(fleet.tasks, hot.name)(**values)
-    sys.stdout.write(f"{jsontext.dumps(result) if as_json else sentence(hot, result)}\n")
+        text = outcome(fleet, hot, values, short=short)
+    sys.stdout.write(text)
     return 0
+
+
+def outcome(fleet: Fleet, hot: Hot, values: Values, *, short: bool) -> str:
+    """Run a hot command with these values in a fleet; return what it prints."""
+    as_json = values.pop("json", False)
+    if short:
+        values["slug"] = fleet.task_here(hot.usage)
+    values["project"] = fleet.project_here(values.get("project"))
+    result = getattr(fleet.tasks, hot.name)(**values)
+    return f"{jsontext.dumps(result) if as_json else sentence(hot, result)}\n"
 
 
 def sentence(hot: Hot, result: Logged | Registered | Claimed | Report) -> str:

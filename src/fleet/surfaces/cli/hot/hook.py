@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-from fleet.api.hooking import Hooking, dialect_of
+from fleet.api.agents.dialects import dialect_of
+from fleet.model.agents.actors import DOOR, TOKEN
 from fleet.model.text import jsontext
 from fleet.model.text.times import iso
 from fleet.world.clock import Clock
@@ -20,7 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect
+    from fleet.surfaces.cli.hot.door import HookingByDoor
 
 # The exit code with which a hook wakes an idle agent.
 WAKE = 2
@@ -43,12 +46,12 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     text = (
         sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     )  # first, because the engine is waiting to write it
-    dialect = dialect_of(engine)
+    dialect = dialect_of(home_path(), engine)
     meaning = dialect.events.get(event, "")
     document: Any = jsontext.loads(text) if text else {}
     if meaning == "status":
         _run_own_status_line(dialect, text, funnel)
-    with Hooking.here(funnel) as fleet:
+    with _hooking(funnel) as fleet:
         if meaning == "idles":
             return _wake(fleet, dialect, at)
         if meaning == "started":
@@ -64,7 +67,18 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     return 0
 
 
-def _wake(fleet: Hooking, dialect: Dialect, at: int) -> int:
+def _hooking(funnel: Funnel) -> Hooking | HookingByDoor:
+    """Return the hooks of this agent: by the daemon if the agent has only its socket, else by the home."""
+    if os.environ.get(DOOR):
+        from fleet.surfaces.cli.hot.door import HookingByDoor  # noqa: PLC0415 - loads next to nothing
+
+        return HookingByDoor()
+    from fleet.api.hooking import Hooking  # noqa: PLC0415 - loads the store
+
+    return Hooking.here(funnel)
+
+
+def _wake(fleet: Hooking | HookingByDoor, dialect: Dialect, at: int) -> int:
     """Wait for messages beside an idle agent; print them on stderr and return WAKE, which wakes it. 0: no message came."""
     text, idents = fleet.wait_for_messages(dialect, at, _gone_check())
     if not text:
@@ -96,8 +110,8 @@ def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
     os.write(writer, event)
     os.close(writer)
     os.dup2(reader, 0)
-    words = ["sh", "-c", command]
-    funnel.through("exec status line", lambda: os.execv("/bin/sh", words))  # noqa: S606 - the person's own command, as their settings have it
+    words, env = ["sh", "-c", command], {name: value for name, value in os.environ.items() if name != TOKEN}
+    funnel.through("exec status line", lambda: os.execve("/bin/sh", words, env))  # noqa: S606 - the person's own command, as their settings have it
 
 
 def _own_status_command(dialect: Dialect) -> str:

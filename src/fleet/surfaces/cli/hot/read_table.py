@@ -65,11 +65,13 @@ Examples:
   fleet status
   fleet status -p web
   fleet status --json | jq .needs_you
+  fleet status --metrics
 """,
         module="views.status",
         function="show_status",
         options=(
             Option("-p", "--project", metavar="NAME", help="only this project (default: all)"),
+            Option("--metrics", help="print figures as OpenMetrics text, for Prometheus and others"),
             _JSON,
         ),
     ),

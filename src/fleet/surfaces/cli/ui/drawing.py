@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fleet.api.views.graph_lines import graph_lines
+from fleet.api.views.tones import TASK_MARKS, TASK_TONES
 from fleet.model.text import escapes
 from fleet.surfaces.cli.ui import terminal
 
@@ -11,40 +13,18 @@ if TYPE_CHECKING:
 
     from fleet.model.results.tasks import Graph, GraphNode
 
-_DEEPEST = 90
 _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blocked": "#fef3c7", "ready": "#dcfce7"}
 
 
 def tree(graph: Graph) -> Iterator[str]:
-    """Yield the lines of a tree: each task stands below its first dependency, with its other dependencies named behind it.
+    """Yield the lines of a tree: each task stands below its first dependency, with its other dependencies named behind it."""
+    for line in graph_lines(graph):
+        shown = _task_line(line.node, list(line.more)) if line.node is not None else line.remark
+        yield f"{line.lead}{shown if line.node or not _is_dim(line.remark) else terminal.paint(shown, 'dim')}"
 
-    A branch that gets too deep for the page continues further below, at the left margin.
-    """
-    nodes = {node.slug: node for node in graph.nodes}
-    needs: dict[str, list[str]] = {}
-    for edge in graph.edges:
-        needs.setdefault(edge.slug, []).append(edge.needs)
-    below: dict[str, list[str]] = {}
-    for slug in nodes:
-        below.setdefault(needs.get(slug, [""])[0], []).append(slug)
-    if not nodes:
-        yield "no tasks"
-    tops = [""]
-    for top in tops:
-        if top:
-            yield terminal.paint(f"… below {top}:", "dim")
-        stack = [(slug, "", "") for slug in reversed(below.get(top, []))]
-        while stack:
-            slug, lead, indent = stack.pop()
-            yield f"{lead}{_task_line(nodes[slug], needs.get(slug, [])[1:])}"
-            children = below.get(slug, [])
-            if children and len(indent) >= _DEEPEST:
-                tops.append(slug)
-                yield f"{indent}└─ {terminal.paint('… continues below', 'dim')}"
-                continue
-            for number, child in enumerate(reversed(children)):
-                last = number == 0
-                stack.append((child, f"{indent}{'└─ ' if last else '├─ '}", f"{indent}{'   ' if last else '│  '}"))
+
+def _is_dim(remark: str) -> bool:
+    return remark.startswith("…")
 
 
 _DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
@@ -60,7 +40,7 @@ def diff(text: str) -> Iterator[str]:
 def _task_line(node: GraphNode, more: list[str]) -> str:
     """Return a task's line in the tree: mark, slug, title, and its dependencies other than the first."""
     also = terminal.paint(f"  (also after {', '.join(more)})", "dim") if more else ""
-    mark = terminal.paint(terminal.STATE_MARKS[node.state], terminal.STATE_COLOURS[node.state])
+    mark = terminal.paint(TASK_MARKS[node.state], TASK_TONES[node.state])
     return f"{mark} {node.slug}  {terminal.paint(escapes.line(node.title), 'dim')}{also}"
 
 

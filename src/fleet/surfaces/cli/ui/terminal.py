@@ -7,47 +7,17 @@ import select
 import sys
 import unicodedata
 
+from fleet.api.views.tones import AGENT_TONES, TASK_MARKS, TASK_TONES
 from fleet.model.text import escapes, jsontext
 from fleet.surfaces.cli.ui.streams import ESCAPE
+from fleet.world.process import surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36, "dim": 2, "bold": 1}
-STATE_COLOURS = {
-    "ready": "green",
-    "waiting": "dim",
-    "open": "green",
-    "in_progress": "cyan",
-    "blocked": "yellow",
-    "done": "blue",
-    "failed": "red",
-    "abandoned": "dim",
-}
-AGENT_COLOURS = {
-    "working": "cyan",
-    "asks": "yellow",
-    "idle": "yellow",
-    "limit": "red",
-    "login": "red",
-    "silent": "yellow",
-    "stopped": "yellow",
-    "exited": "red",
-    "interrupted": "red",
-    "unknown": "red",
-}
-STATE_MARKS = {
-    "ready": "○",
-    "waiting": "·",
-    "open": "○",
-    "in_progress": "▶",
-    "blocked": "■",
-    "done": "✓",
-    "failed": "✗",
-    "abandoned": "–",
-}
-_COLOUR_OF = AGENT_COLOURS | STATE_COLOURS
+_COLOUR_OF = AGENT_TONES | TASK_TONES
 _GAP = 2
 _COLUMNS = 80
 _NARROWEST = 8
@@ -62,7 +32,13 @@ def is_terminal() -> bool:
 
 def room() -> int:
     """Return the number of columns to write in; practically unlimited when stdout is not a terminal."""
-    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else 1 << 20
+    return _terminal_columns() if is_terminal() else 1 << 20
+
+
+def _terminal_columns() -> int:
+    """Return the width of the terminal of whoever asks."""
+    asker = surroundings.asker()
+    return (os.get_terminal_size().columns if asker is None else asker.columns) or _COLUMNS
 
 
 def has_reader() -> bool:
@@ -77,9 +53,10 @@ def has_reader() -> bool:
 
 def is_colour_wanted() -> bool:
     """Whether to print colours: by NO_COLOR, FORCE_COLOR, and whether stdout is a terminal."""
-    if os.environ.get("NO_COLOR"):
+    environ = surroundings.environ()
+    if environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
+    return bool(environ.get("FORCE_COLOR")) or (is_terminal() and environ.get("TERM") != "dumb")
 
 
 def paint(text: str, colour: str) -> str:
@@ -89,7 +66,7 @@ def paint(text: str, colour: str) -> str:
 
 def state(name: str) -> str:
     """Return a task's state with its mark, in its colour."""
-    return paint(f"{STATE_MARKS[name]} {name}", STATE_COLOURS[name])
+    return paint(f"{TASK_MARKS[name]} {name}", TASK_TONES[name])
 
 
 def say(text: str = "") -> None:
@@ -199,7 +176,7 @@ def _cut(piece: str, room: int) -> str:
 
 def columns() -> int:
     """Return the terminal's width; 80 when stdout is not a terminal."""
-    return (os.get_terminal_size().columns or _COLUMNS) if is_terminal() else _COLUMNS
+    return _terminal_columns() if is_terminal() else _COLUMNS
 
 
 def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:

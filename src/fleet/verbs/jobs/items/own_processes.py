@@ -79,7 +79,7 @@ class OwnProcesses:
         output, errors = files
         lock, world = self.take(), self._context.world
         child = world.children.start(
-            effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, lock=lock
+            effect, words, env=env, cwd=cwd, output=output, errors=errors, limit=limit, inherited=(lock,)
         )
         if isinstance(child, Ended):
             return child

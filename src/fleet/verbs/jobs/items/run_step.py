@@ -20,6 +20,7 @@ from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
 from fleet.verbs.agents import failed_turns
 from fleet.verbs.agents.cost import count_tokens, engine_holds
+from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
 from fleet.world.home import paths
@@ -118,26 +119,31 @@ class StepRun:
 
     def _start_child(self, lock: int | None) -> Child | Ended:
         """Start the step's process, with its output in the step's files."""
-        words, env = self._shell_command() if self._step.kind == "shell" else self._agent_command()
+        command = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
-        return self._context.world.children.start(
-            f"job step {self._step.kind}",
-            words,
-            env=env,
-            cwd=self._where.cwd,
-            output=out if apart else log,
-            errors=log if apart else None,
-            limit=self._step.timeout / SECOND,
-            lock=lock,
-        )
+        try:
+            return self._context.world.children.start(
+                f"job step {self._step.kind}",
+                command.words,
+                env=command.env,
+                cwd=self._where.cwd,
+                output=out if apart else log,
+                errors=log if apart else None,
+                limit=self._step.timeout / SECOND,
+                inherited=(*command.handles, *([] if lock is None else [lock])),
+            )
+        finally:
+            for handle in command.handles:
+                os.close(handle)
 
-    def _shell_command(self) -> tuple[list[str], dict[str, str]]:
+    def _shell_command(self) -> sandbox.Enclosed:
         text, variables = placeholders.fill_shell(self._step.text, self._values)
-        return ["/bin/sh", "-c", text], environment(self._where) | self._values.get("env", {}) | variables
+        env = environment(self._where) | self._values.get("env", {}) | variables
+        return sandbox.Enclosed(words=["/bin/sh", "-c", text], env=env, handles=())
 
-    def _agent_command(self) -> tuple[list[str], dict[str, str]]:
-        """Publish the prompt of an agent step; return the engine's command and environment."""
+    def _agent_command(self) -> sandbox.Enclosed:
+        """Publish the prompt of an agent step; return the engine's command and environment, in a sandbox if one is wanted."""
         context, where = self._context, self._where
         engine, model, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
@@ -147,6 +153,8 @@ class StepRun:
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
         allowed = allow.of_agent(context, where.project, JOB_STEP)
+        enclosed = sandbox.wanted(context, engine)
+        door = sandbox.door(context, engine, enclosed)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
@@ -155,16 +163,21 @@ class StepRun:
             model=model,
             conversation=self._conversation or "",
             allow=allowed,
-            fleet_home=where.home,
+            fleet_home="" if door else where.home,
             git_dirs=commit_dirs(context.world.git, where.cwd) if command.needs_git_dirs(engine, autonomy) else (),
         )
         who = committer(context.world.git, where.cwd) if engine.committer else {}
         env = command.environment(
             engine,
             agent_environment(context, engine, where),
-            {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed)},
+            {"FLEET_PROMPT_FILE": path, **who, **permissions.variables(engine, allowed), **door},
         )
-        return command.headless(engine, wanted), env
+        words = command.headless(engine, wanted)
+        if enclosed is None:
+            return sandbox.Enclosed(words=words, env=env, handles=())
+        repository = context.project(where.project).path
+        work = sandbox.Work(cwd=where.cwd, repository=repository, writes=True, files=(path,))
+        return sandbox.enclose(context, engine, work, words, env)
 
     def _head(self) -> str | None:
         """Return the commit of the checkout; None when nobody needs it.
@@ -295,7 +308,9 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
         raise errors.EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
-    readiness.check(engine, autonomy=autonomy, repository=context.project(project).path)
+    enclosed = sandbox.plan(context, engine)
+    repository = context.project(project).path
+    readiness.check(engine, autonomy=autonomy, repository=repository, sandboxed=enclosed is not None)
     return engine, model_for(name, first, step.model), autonomy if engine.autonomy else None
 
 

@@ -81,7 +81,7 @@ def release_warm(context: Context, project: str) -> list[str]:
     Another home's tree is that home's to release: its sweep does so when the project is gone.
     """
     own = [claim for claim in _claims(context, project) if is_own(context, claim)]
-    left = [why for why in (release(context, claim) for claim in own) if why]
+    left: list[str] = [why for why in (release(context, claim) for claim in own) if why]
 
     def work(tx: Tx) -> None:
         tx.about(project)

@@ -153,8 +153,10 @@ class _Report:
         gate = fleet.gate("engine-check")
         gate.take(wait=_GATE_WAIT)
         try:
+            sandbox = fleet.engines.sandbox(self._engine)
             for autonomy in autonomies:
-                self._add_trial(engine_trial.try_out(self._engine, autonomy, f"{fleet.home}/{paths.CHECKS}"))
+                root = f"{fleet.home}/{paths.CHECKS}"
+                self._add_trial(engine_trial.try_out(self._engine, autonomy, root, sandbox=sandbox))
         finally:
             gate.give()
 
@@ -173,7 +175,8 @@ class _Report:
     def _add_trial(self, trial: Trial) -> None:
         """Record and print the result of one trial; the worst verdict decides the exit code."""
         self.readiness.trials.append(trial)
-        self._say(f"  {trial.autonomy or 'trial':<10} {_verdict_sentence(trial)}")
+        where = f" in {trial.sandbox}" if trial.sandbox else ""
+        self._say(f"  {trial.autonomy or 'trial':<10} {_verdict_sentence(trial)}{where}")
         self.code = max(self.code, _CODES[trial.verdict])
         self.readiness.ok = self.code == 0
 

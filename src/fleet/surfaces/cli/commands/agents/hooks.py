@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.api.views.sections import held_in_words
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, json_option, project_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.wording import held_in_words
 
 if TYPE_CHECKING:
     from typing import Unpack

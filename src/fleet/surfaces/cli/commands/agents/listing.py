@@ -58,6 +58,11 @@ def _engine(agent: AgentView) -> str:
     return f"{agent.engine or ''}{model}{f' (instead of {agent.instead_of})' if agent.instead_of else ''}"
 
 
+def _freedom(agent: AgentView) -> str:
+    """Return what an agent may do without asking, and the sandbox that it is in."""
+    return f"{agent.autonomy or ''}{f' in {agent.sandbox}' if agent.sandbox else ''}".strip()
+
+
 def _cost(agent: AgentView) -> str:
     """Return what an agent has cost: by list prices, or as its engine reports it; `?` for a price that is not known."""
     if agent.used is not None:
@@ -71,7 +76,7 @@ def _row(agent: AgentView, now: int) -> tuple[str, ...]:
     on = f"{agent.project}/{agent.task or ''}".rstrip("/")
     since = age(now - moment(agent.state_at, now=now)) if agent.state_at else ""
     context = "" if agent.context is None else f"{agent.context} %"
-    who = (agent.id, agent.kind, on, _engine(agent), agent.autonomy or "")
+    who = (agent.id, agent.kind, on, _engine(agent), _freedom(agent))
     detail = " ".join(agent.detail.split())
     return (
         *who,

@@ -109,7 +109,8 @@ def _say_started(seated: Seated, *, as_json: bool) -> None:
     terminal.say(f"agent {seated.id} coordinates {seated.project} ({seated.engine}){after}")
     for warning in seated.warnings:
         terminal.say(f"  warning: {warning}")
-    terminal.say(f"  look: fleet peek {seated.id}   join: fleet coord attach   end: fleet coord stop")
+    join = "join: fleet coord attach" if seated.session else "it is a duty of the daemon and has no terminal"
+    terminal.say(f"  look: fleet peek {seated.id}   {join}   end: fleet coord stop")
 
 
 @coord.command("status")
@@ -131,7 +132,9 @@ def status(project: str | None, *, json: bool) -> None:
         terminal.say(f"{seat.project} has no coordinator; `fleet coord start -p {seat.project}` starts one")
     else:
         again = f": `fleet coord start -p {seat.project}`" if seat.state.startswith("dead") else ""
-        terminal.say(f"{seat.project}: {seat.holder} is {seat.state}{again} (epoch {seat.epoch})")
+        terminal.say(
+            f"{seat.project}: {seat.holder} is {seat.state}{again} (epoch {seat.epoch}){_in_daemon(seat.where)}"
+        )
     if seat.wake_trouble:
         terminal.say(f"  it cannot be woken: {seat.wake_trouble}")
     if seat.candidate:
@@ -140,6 +143,11 @@ def status(project: str | None, *, json: bool) -> None:
         terminal.say(f"  retiring: {ident} is still alive and is being ended")
     for proof in seat.stale_proofs:
         terminal.say(f"  never proven: {proof.dispatch}, started {utc(proof.minted_at)}")
+
+
+def _in_daemon(where: str | None) -> str:
+    """Return where a coordinator runs if that is the daemon; empty for one in a session, which its id names."""
+    return f", in the {where}" if where is not None and where.startswith("daemon") else ""
 
 
 @coord.command("attach")

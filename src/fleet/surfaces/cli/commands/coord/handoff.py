@@ -47,7 +47,7 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
         ident = fleet.speaker if agent is None and fleet.speaker else pick_agent(fleet, agent)
         entry = fleet.coord.hand_off(ident, reason=reason, written=written)
         if fleet.speaker is not None:
-            fleet.world.start_fleet("drain", "--wait")  # a process of its own, which outlives the agent that calls
+            fleet.coord.drain_later()
         else:
             if not given["json"]:
                 terminal.warn(f"{ident} is asked to exit …")

@@ -101,7 +101,7 @@ class ForPrograms(click.Command):
         try:
             return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
-            given = super().make_context(info_name, words, parent, **{**extra, "resilient_parsing": True}).params
+            given = super().make_context(info_name, list(words), parent, **{**extra, "resilient_parsing": True}).params
             message = error.format_message().rstrip(".").replace("\n", " ")
             usage = errors.BadUsage(what=message, command=f"fleet claims {self.name}")
             kind = {"release": given.get("kind"), "inspect": None}.get(self.name or "", _INBOX)
@@ -157,7 +157,7 @@ def acquire_prompt(ident: str, **given: Any) -> int:
 @click.argument("ident")
 @click.option("--kind", required=True, metavar="KIND")
 def release(ident: str, kind: str) -> int:
-    """Release one claim of a dispatch."""
+    """Release the claims of a dispatch that have one kind."""
     return _print_outcome(ident, kind, lambda fleet: fleet.claims.release_prompt(ident, kind))
 
 

@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.coord import Seated
+from fleet.model.tasks.prompts import split_prompt
 from fleet.surfaces.cli.commands.projects.down import print_down
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.hot import session
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fleet.model.results.dispatches import Dispatched, Ended, Journal
     from fleet.model.states import DispatchKind
 
-_TITLE = 120
 _ENGINE = click.option("--engine", metavar="NAME", help="the engine (default: the task's, or fleet.toml's)")
 _AUTONOMY = click.option(
     "--autonomy", type=click.Choice(["ask", "edits", "allowlist", "full"]), help="what the agent may do without asking"
@@ -61,20 +61,13 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
       fleet run - --engine claude --autonomy edits < brief.md
       fleet run "Build everything" --engine shell -- make all
     """
-    text = (from_stdin(prompt) or "").strip()
-    first, _, rest = text.partition("\n")
+    title, description = split_prompt(from_stdin(prompt) or "")
     with Fleet.open(actor=given["as"]) as fleet:
         project = fleet.project_here(given["project"])
         offer_trust(fleet, project, as_json=given["json"])
         wanted = _wanted(given, command, project=project, slug="")
         fleet.dispatches.check_start(wanted)
-        whole = not rest and len(first) <= _TITLE
-        task = fleet.tasks.add(
-            project=project,
-            title=first if len(first) <= _TITLE else f"{first[: _TITLE - 1]}…",
-            slug=given["slug"],
-            description="" if whole else text,
-        )
+        task = fleet.tasks.add(project=project, title=title, slug=given["slug"], description=description)
         try:
             made = fleet.dispatches.start(replace(wanted, slug=task.slug))
         except errors.FleetError:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.api.views.sections import job_in_words
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.jobs.progress import STATES
 from fleet.surfaces.cli.options import json_option, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.wording import state_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def _row(job: JobView) -> tuple[str, ...]:
         job.id,
         job.name,
         job.project,
-        state_in_words(job),
+        job_in_words(job),
         *numbers,
         utc(job.begun_at),
         job.reason or job.waits or "",
@@ -104,7 +104,7 @@ def _print_job(job: JobDetails, *, as_json: bool) -> None:
         terminal.say_json(job)
         return
     why = f": {job.reason or job.waits}" if job.reason or job.waits else ""
-    terminal.say(f"job {job.id} ({job.name}) of {job.project} is {state_in_words(job)}, phase {job.phase}{why}")
+    terminal.say(f"job {job.id} ({job.name}) of {job.project} is {job_in_words(job)}, phase {job.phase}{why}")
     begun = f"{utc(job.begun_at)}, by {job.actor}"
     facts = {
         "items": ", ".join([f"{job.items.total} in all", *job.items.in_words(STATES)]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,13 +13,21 @@ from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import here
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from fleet.model.results.merge import Landing
+    from fleet.surfaces.cli.options import Acting
+
+    class LandGiven(Acting):
+        """The options of `fleet land`."""
+
+        dry_run: bool
 
 
 @click.command("land")
 @click.option("--dry-run", is_flag=True, help="only print what would land")
 @acting
-def land(**given: Any) -> int:
+def land(**given: Unpack[LandGiven]) -> int:
     """Fast-forward your target branch to the integration branch.
 
     A target branch that is checked out is moved only when you call this in that checkout, no git operation is in progress there and

@@ -8,6 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.api.remote import lifecycle
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -36,6 +37,7 @@ def down(**given: Unpack[Acting]) -> int:
         name = fleet.project_here(given.get("project"))
         with waiting(f"the agents of {name} are asked to exit"):
             ended = fleet.projects.down(name)
+            ended = ended.replaced(daemon=lifecycle.stop_if_unneeded(fleet))
     if given.get("json"):
         terminal.say_json(ended)
     else:
@@ -52,6 +54,8 @@ def print_down(ended: Down) -> None:
         terminal.say(f"{who} stopped: {', '.join(ended.stopped)}; `fleet resume --all -p {ended.project}` continues")
     for line in ended.left:
         terminal.say(terminal.paint(f"left: {line}", "yellow"))
+    if ended.daemon is not None:
+        terminal.say("the daemon is ended" if ended.daemon else "the daemon goes on: others in this home need it")
     if not (ended.coordinator or ended.stopped or ended.left):
         terminal.say(f"nothing of {ended.project} runs")
 

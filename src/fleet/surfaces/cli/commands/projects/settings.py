@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.projects import Setting
+from fleet.model.settings.table import SECRETS
 from fleet.model.text import secrets
 from fleet.surfaces.cli.options import reading
 from fleet.surfaces.cli.ui import terminal
@@ -98,8 +99,10 @@ def _source_text(each: Setting) -> str:
 
 
 def _setting_view(given: SettingValue) -> Setting:
-    """Return a setting as it is shown: a database URL without its password."""
+    """Return a setting as it is shown: a database URL without its password, secret addresses without all but their scheme."""
     value, written, trusted = given.value, given.written, not given.untrusted
+    if given.name in SECRETS:
+        value = written = [secrets.masked(each) for each in value]
     if given.name == "store" and value != "sqlite":
         value = written = secrets.address(value)
     return Setting(name=given.name, value=value, source=given.source, help=given.help, trusted=trusted, written=written)

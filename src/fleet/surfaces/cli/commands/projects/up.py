@@ -10,9 +10,11 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.api.remote import lifecycle
 from fleet.model.results.projects import Chosen
 from fleet.model.settings.engine_choices import engine_choices
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
+from fleet.surfaces.cli.commands.views.screen import is_screen_possible, open_screen
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         """The options of `fleet up` that are not written into fleet.toml."""
 
         target: str | None
+        no_tui: bool
 
 
 _AUTONOMY = {
@@ -54,6 +57,7 @@ _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 @click.option("--review", type=click.Choice(list(_REVIEW)), help="who reviews work before it is merged")
 @click.option("--target", metavar="BRANCH", help="the branch that finished work lands on (default: your current one)")
 @click.option("-y", "--yes", is_flag=True, help="resume interrupted agents without asking")
+@click.option("--no-tui", is_flag=True, help="do not open the screen at the end")
 @unkeyed
 def up(
     path: str,
@@ -64,21 +68,24 @@ def up(
     *,
     yes: bool,
     **given: Unpack[UpGiven],
-) -> None:
+) -> int:
     """Set up fleet: register this repository, choose what agents may do and who reviews, and start the coordinator.
 
     Your choices are written into fleet.toml; settings that it already has are kept. The branch that finished work lands on is kept
     in the repository, unless fleet.toml sets target. After a reboot the command offers to resume
-    interrupted agents. Repeating the command changes nothing.
+    interrupted agents. Repeating the command changes nothing. On a terminal the screen opens at the end.
 
     \b
     Examples:
       fleet up
       fleet up --engine claude --autonomy edits --review person
+      fleet up --no-tui
     """
     with Fleet.open(actor=given["as"]) as fleet:
         registered = fleet.projects.ensure(path, name)
         project = registered.name
+        with waiting("starting the daemon"):
+            trouble = lifecycle.start_if_wanted(fleet)
         offer_trust(fleet, project, as_json=given["json"])
         options = {"engine": engine, "autonomy": autonomy, "review": review}
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
@@ -90,6 +97,10 @@ def up(
             begun = fleet.projects.begin(project, chosen)
         begun = begun.replaced(new=registered.new, resumed=resumed, left=left)
     terminal.say_json(begun) if given["json"] else _print_begun(begun)
+    if trouble:
+        terminal.warn(f"fleet: the daemon is not running: {trouble}")
+    wanted = is_screen_possible() and not given.get("json") and not given.get("no_tui")
+    return open_screen(actor=given.get("as")) if wanted else 0
 
 
 def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None], *, is_interactive: bool) -> Chosen:

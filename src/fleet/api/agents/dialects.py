@@ -1,0 +1,18 @@
+"""Read the dialect of an engine's hooks, from the file that the launch of an agent wrote."""
+
+from __future__ import annotations
+
+from fleet.model.agents.dialect import Dialect
+from fleet.model.text import jsontext
+from fleet.world.home import paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def dialect_of(home: str, engine: str) -> Dialect:
+    """Return the dialect of an engine."""
+    with open(f"{home}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
+        table: Any = jsontext.loads(file.read().strip())
+    return Dialect(table)

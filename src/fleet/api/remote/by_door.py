@@ -1,0 +1,115 @@
+"""`Fleet` for an agent that has only the daemon's socket: every method of every part is asked of the daemon.
+
+Nothing of the home is opened. When the daemon does not answer, nothing is done, and the agent is told so.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.fleet import PARTS, Fleet, part_class
+from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.parts import arguments, caller_of, through
+from fleet.model.agents.actors import DOOR
+from fleet.store.transaction import Store
+from fleet.world.clock import Clock
+from fleet.world.funnel import Funnel
+from fleet.world.home.location import home_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from fleet.api.actor import Part
+    from fleet.api.remote.wire import Json
+    from fleet.model.agents.actors import Caller
+    from fleet.model.names import DispatchId
+    from fleet.store.transaction import Rows, Tx
+
+    T = TypeVar("T")
+
+# How long a daemon that is being restarted is waited for.
+_PATIENCE = 10.0
+_LOOK_AGAIN = 0.25
+
+
+class NoStore(Store):
+    """The store of an agent without a home: there is none."""
+
+    kind = "none"
+
+    def read(self, query: Callable[[Rows], T]) -> T:
+        """Refuse: only the daemon reads."""
+        raise _no_door(f"{query!r} needs the home")
+
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:  # noqa: ARG002
+        """Refuse: only the daemon writes."""
+        raise _no_door(f"{why!r} needs the home")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class AskedPart:
+    """One part of `Fleet`: its methods are asked of the daemon."""
+
+    def __init__(self, name: str, part: Part, by: FleetByDoor) -> None:
+        self._name = name
+        self._part = part
+        self._by = by
+
+    def __getattr__(self, method: str) -> Callable[..., object]:
+        """Return a function that asks the daemon for a method of the part."""
+        own = getattr(self._part, method)
+        return lambda *given, **named: self._by.ask(f"{self._name}.{method}", arguments(own, given, named))
+
+
+class FleetByDoor(Fleet):
+    """Everything that fleet can do for an agent, by the daemon's socket."""
+
+    @classmethod
+    def of(cls, actor: str, dispatch: DispatchId | None) -> FleetByDoor:
+        """Return the fleet of the agent that the environment names."""
+        funnel = Funnel()
+        return cls(home=home_path(), store=NoStore(funnel), actor=actor, dispatch=dispatch, funnel=funnel)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.do_without_daemon()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Create a part when it is first used."""
+            if name not in PARTS:
+                raise AttributeError(name)
+            part = self.__dict__[name] = AskedPart(name, part_class(name)(self), self)
+            return part
+
+    def ask(self, method: str, args: Json) -> object:
+        """Return what the daemon answers. A daemon that is being restarted is waited for; what it has done is done once."""
+        key = args.get("key") or self.ids.key()
+        args |= {"key": key} if "key" in args else {}
+        clock, why = Clock(), ""
+        until = clock.ticks() + _PATIENCE
+        while clock.ticks() < until:
+            try:
+                return through(self._opened_door(), method, args, key, caller_of(self, method))
+            except (DoorClosed, errors.Draining) as error:
+                why = str(error)
+                self.do_without_daemon()
+            clock.wait(_LOOK_AGAIN)
+        raise _no_door(why)
+
+    def _opened_door(self) -> Door:
+        if self.door is None:
+            door = Door(os.environ[DOOR])
+            door.open()
+            self.door = door
+        return self.door
+
+
+def _no_door(why: str) -> errors.NoDoor:
+    return errors.NoDoor(path=os.environ.get(DOOR), why=why)

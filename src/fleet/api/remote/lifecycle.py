@@ -1,0 +1,130 @@
+"""Start, find and end the daemon of a home."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.remote import wire
+from fleet.api.remote.door import Door, DoorClosed
+from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
+from fleet.model.text.times import SECOND, since_epoch
+from fleet.store import queries as q
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.api.actor import Actor
+
+# Seconds that a daemon has to greet after its start, and to end after it was asked to.
+_START = 20.0
+_END = 30.0
+_LOOK = 0.05
+# Many threads with an arena each would hold twice the memory.
+_ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
+
+
+def status(by: Actor) -> DaemonStatus:
+    """Return what the daemon of a home is doing; `running` is False when none answers."""
+    door = _connected(by.home)
+    if door is None:
+        return not_running(by.home)
+    try:
+        answer = door.call("daemon.status", {})
+    except DoorClosed:
+        return not_running(by.home)
+    finally:
+        door.close()
+    found: DaemonStatus = wire.remade(answer["result"], "fleet.model.results.home:DaemonStatus")
+    return found
+
+
+def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
+    """Return what a daemon counts of its own work; None when none runs."""
+    if not found.running:
+        return None
+    return DaemonFigures(
+        uptime=(now - since_epoch(found.since or "")) / SECOND,
+        requests=found.requests,
+        errors=found.errors,
+        batches=found.commits,
+        batched=found.batched,
+        largest_batch=found.largest,
+        clients=found.clients,
+        duty_failures={duty.name: duty.failures for duty in found.duties},
+    )
+
+
+def start(by: Actor) -> DaemonStatus:
+    """Start the daemon of a home, unless one runs, and wait until it answers."""
+    found = status(by)
+    if found.running:
+        return found
+    if by.speaker is not None:
+        raise errors.Refused(what="only a person starts the daemon, and this is an agent")
+    gate = by.world.daemon_gate()
+    if not gate.is_free():
+        raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
+    by.world.start_fleet("daemon", "run", "--detached", more=_ONE_ARENA)
+    until = by.clock.ticks() + _START
+    while not (found := status(by)).running:
+        if by.clock.ticks() > until:
+            raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
+        by.clock.wait(_LOOK)
+    return found
+
+
+def start_if_wanted(by: Actor) -> str | None:
+    """Start the daemon unless the setting `daemon` says never, and use it. Returns why it could not be started."""
+    if by.request.setting("daemon") == "never" or by.speaker is not None or by.moved is not None:
+        return None
+    try:
+        start(by)
+    except (errors.FleetError, OSError) as error:
+        return str(error)
+    by.use_daemon()
+    return None
+
+
+def stop(by: Actor) -> DaemonStatus:
+    """End the daemon of a home: it finishes what it has begun. NoDaemon when none runs. Returns what it was doing."""
+    found = status(by)
+    door = _connected(by.home)
+    if door is None:
+        raise errors.NoDaemon(home=by.home)
+    try:
+        door.call("daemon.stop", {}, caller={"as": by.actor})
+    except DoorClosed:
+        pass  # it ended before it could answer
+    finally:
+        door.close()
+    gate = by.world.daemon_gate()
+    until = by.clock.ticks() + _END
+    while not gate.is_free():
+        if by.clock.ticks() > until:
+            raise errors.FleetError(what=f"the daemon ({gate.holder()}) is still ending after {_END:g} s")
+        by.clock.wait(_LOOK)
+    return found
+
+
+def stop_if_unneeded(by: Actor) -> bool | None:
+    """End the daemon when no agent and no coordinator is left in the home. Returns whether it ended; None: none runs."""
+    if not status(by).running:
+        return None
+    if by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0)):
+        return False
+    stop(by)
+    return True
+
+
+def _connected(home: str) -> Door | None:
+    """Return a connection to the daemon of a home, also for a process that does without it otherwise."""
+    path = f"{home}/{paths.DAEMON_SOCKET}"
+    if not os.path.exists(path):
+        return None
+    door = Door(path)
+    try:
+        door.open()
+    except DoorClosed:
+        return None
+    return door

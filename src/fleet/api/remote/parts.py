@@ -1,0 +1,107 @@
+"""The parts of `Fleet` while a daemon runs: what changes something is asked of the daemon; all else is done here.
+
+A command has one key. When the daemon dies before it answers, the command goes on by itself under the same key: a step that was
+committed is found by its key and not done twice.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import TYPE_CHECKING, Any
+
+from fleet import errors
+from fleet.api.remote import wire
+from fleet.api.remote.acts import CALLBACKS, WAYS, is_forwarded
+from fleet.api.remote.door import Door, DoorClosed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.actor import Actor, Part
+    from fleet.api.remote.wire import Json
+
+# What a light request needs of the asker's environment.
+_NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
+_SECRET = "FLEET_TOKEN"  # noqa: S105 - the name of a variable
+
+
+class RemotePart:
+    """One part of `Fleet`, whose changes the daemon makes."""
+
+    def __init__(self, name: str, part: Part, by: Actor) -> None:
+        self._name = name
+        self._part = part
+        self._actor = by
+
+    def __getattr__(self, method: str) -> Any:  # noqa: ANN401 - whatever the part has
+        """Return a method of the part; one that changes something asks the daemon."""
+        own = getattr(self._part, method)
+        if not is_forwarded(f"{self._name}.{method}"):
+            return own
+        return lambda *given, **named: self._ask(method, own, given, named)
+
+    def _ask(self, method: str, own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Any:  # noqa: ANN401
+        """Let the daemon do it; do it here when the daemon is gone."""
+        whole = f"{self._name}.{method}"
+        args = arguments(own, given, named)
+        key = args.get("key") or self._actor.ids.key()
+        if "key" in args and args["key"] is None:
+            args["key"] = key
+        door = self._actor.door
+        if door is not None:
+            try:
+                return through(door, whole, args, key, caller_of(self._actor, whole))
+            except (DoorClosed, errors.Draining):
+                self._actor.do_without_daemon()
+        with self._actor.committer.under(key):
+            return own(**args)
+
+
+def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
+    """Return all arguments by name, so that they can be sent; a method with a key gets one."""
+    signature = inspect.signature(own)
+    bound = signature.bind(*given, **named).arguments
+    extra = bound.pop("fields", {}) if "fields" in signature.parameters else {}
+    if "key" in signature.parameters:
+        bound.setdefault("key", None)
+    return {**bound, **extra}
+
+
+def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:  # noqa: ANN401
+    """Return what the daemon answers to one request; what it tells meanwhile goes to the functions among the arguments."""
+    functions = {name: each for name, each in args.items() if name in CALLBACKS and callable(each)}
+    sent = {name: wire.plain(wire.listed(each)) for name, each in args.items() if name not in functions}
+
+    def pushed(push: Json) -> None:
+        told = functions.get(str(push.get("push")))
+        if told is not None:
+            told(wire.remade(push["value"], push.get("type", "")))
+
+    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed)
+    return wire.remade(answer["result"], answer.get("type", ""))
+
+
+def caller_of(by: Actor, method: str = "") -> Json:
+    """Return who asks and from where, as a request says it. Only what starts something gets the whole environment."""
+    whole = WAYS.get(method) == "heavy"
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if name != _SECRET and (whole or name in _NAMED or name.startswith("FLEET_"))
+    }
+    return {
+        "as": None if by.speaker else by.actor,
+        "dispatch": by.speaker,
+        "token": os.environ.get(_SECRET),
+        "directory": os.getcwd() if _has_directory() else None,
+        "environ": environ,
+    }
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True

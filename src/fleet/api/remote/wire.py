@@ -1,0 +1,184 @@
+"""Values on the wire: arguments, results and errors of methods as JSON, and back."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from fleet import errors
+from fleet.api.remote.acts import ARGUMENTS
+from fleet.model.results.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    # An object of the protocol: open, because each method has its own fields.
+    Json = dict[str, Any]
+
+# Classes of results come from these packages alone.
+_RESULTS = ("fleet.model.", "fleet.verbs.", "fleet.store.queries")
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - JSON
+    """Return a value as JSON has it: values by their fields, sets and tuples as lists, bytes as text."""
+    named = _fields_of(value)
+    if named is not None:
+        return {str(name): plain(each) for name, each in named.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(each) for each in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _fields_of(value: object) -> Json | None:
+    """Return the fields of a value, or the entries of a dict; None for anything else."""
+    if isinstance(value, Value):
+        return value.as_json()
+    if isinstance(value, dict):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    named: Json | None = value._asdict() if hasattr(value, "_asdict") else None
+    return named
+
+
+def type_of(value: object) -> str:
+    """Return the name of the class of a result, `[…]` for a list of such; empty for plain JSON."""
+    if isinstance(value, list):
+        inner = type_of(value[0]) if value else ""
+        return f"[{inner}]" if inner else ""
+    if isinstance(value, Value) or is_dataclass(value) or hasattr(value, "_asdict"):
+        return f"{type(value).__module__}:{type(value).__qualname__}"
+    return ""
+
+
+def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
+    """Return a result from its JSON and the name of its class."""
+    if not type_name:
+        return given
+    if type_name.startswith("["):
+        return [remade(each, type_name[1:-1]) for each in given]
+    made: type = _class_of(type_name)
+    return made.from_json(given) if issubclass(made, Value) else made(**_fitting(made, given))
+
+
+def _class_of(type_name: str) -> type:
+    module, _, name = type_name.partition(":")
+    if not module.startswith(_RESULTS):
+        raise errors.BadRequest(why=f"{type_name} is no class of a result")
+    found: type = getattr(import_module(module), name)
+    return found
+
+
+class Parameters:
+    """The parameters of a method: their kinds by name, which of them are needed, and whether it takes others, too."""
+
+    def __init__(self, method: Callable[..., object]) -> None:
+        every = signature(method).parameters.values()
+        self.kinds = {each.name: str(each.annotation) for each in every if each.kind is not each.VAR_KEYWORD}
+        self.takes_more = any(each.kind is each.VAR_KEYWORD for each in every)
+        self.needed = [each.name for each in every if each.default is each.empty and each.name in self.kinds]
+
+    def check(self, given: Json) -> None:
+        """Raise BadRequest when an argument is missing or unknown."""
+        for name in self.needed:
+            if name not in given:
+                raise errors.BadRequest(why=f"the argument {name!r} is missing")
+        for name in given if not self.takes_more else ():
+            if name not in self.kinds:
+                raise errors.BadRequest(why=f"there is no argument {name!r}")
+
+
+# What was found out about methods: asking for a signature takes longer than most requests.
+_KNOWN: dict[str, Parameters] = {}
+
+
+def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
+    """Return the parameters of a method of `Fleet`, by its name."""
+    found = _KNOWN.get(name)
+    if found is None:
+        found = _KNOWN[name] = Parameters(method)
+    return found
+
+
+def arguments(method: str, given: Json, kinds: dict[str, str]) -> Json:
+    """Return the arguments of a method from their JSON. BadRequest when one does not fit its class."""
+    return {name: _argument(method, name, value, kinds.get(name, "")) for name, value in given.items()}
+
+
+def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: ANN401
+    place = ARGUMENTS.get((method, name))
+    if place is None or value is None:
+        return _converted(kind, value)
+    made: type = getattr(import_module(place[0]), place[1])
+    try:
+        if isinstance(value, list):
+            return [made(**_fitting(made, each)) for each in value]
+        return made(**_fitting(made, value))
+    except (TypeError, AttributeError) as error:
+        raise errors.BadRequest(why=f"{name}: {error}") from None
+
+
+def _fitting(made: type, given: Json) -> Json:
+    """Return fields with lists as the tuples and sets that the class wants."""
+    kinds = _annotations(made)
+    return {name: _converted(kinds.get(name, ""), value) for name, value in given.items()}
+
+
+def _annotations(made: type) -> dict[str, str]:
+    every: dict[str, str] = {}
+    for each in reversed(made.__mro__):
+        every.update({name: str(kind) for name, kind in getattr(each, "__annotations__", {}).items()})
+    return every
+
+
+def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
+    if not isinstance(value, list):
+        return value
+    if kind == "Iterable[bytes]":
+        return [str(each).encode("utf-8", "surrogateescape") for each in value]
+    if kind.startswith("tuple"):
+        return tuple(value)
+    return frozenset(value) if kind.startswith("frozenset") else value
+
+
+def error_document(error: BaseException) -> Json:
+    """Return an error as JSON, with all that is needed to raise it again at the other end."""
+    if not isinstance(error, errors.FleetError):
+        return {"name": "FleetError", "code": 1, "message": _fault(error), "hint": "", "facts": {"what": _fault(error)}}
+    return {
+        "name": type(error).__name__,
+        "code": error.code,
+        "kind": error.kind,
+        "message": str(error),
+        "hint": error.next_step,
+        "way": error.way,
+        "facts": plain(error.facts),
+    }
+
+
+def _fault(error: BaseException) -> str:
+    return f"the daemon failed at this request: {type(error).__name__}: {error}"
+
+
+def raised(document: Json) -> errors.FleetError:
+    """Return the error that a document describes; FleetError with its message for one that this version does not know."""
+    try:
+        made: type[errors.FleetError] = getattr(errors, str(document["name"]))
+        error = made(**document["facts"])
+    except (AttributeError, KeyError, TypeError, IndexError):
+        error = errors.FleetError(what=str(document.get("message", "the daemon reports an error")))
+        error.code = int(document.get("code", 1))
+    error.way = str(document.get("way", ""))
+    return error
+
+
+def listed(value: object) -> object:
+    """Return a list for what is produced one by one (an iterator), and any other value as it is."""
+    if isinstance(value, (str, bytes, dict, list, tuple, Value)) or not hasattr(value, "__iter__"):
+        return value
+    every: Iterable[object] = value
+    return list(every)

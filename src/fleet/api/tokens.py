@@ -1,0 +1,40 @@
+"""Check the token with which a request speaks for a dispatch. The daemon does this before anything else."""
+
+from __future__ import annotations
+
+from hmac import compare_digest
+
+from fleet import errors
+from fleet.model.agents.token import hash_token
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.store.transaction import Rows
+
+
+def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bool = True) -> None:
+    """Raise WrongToken unless this is the token that the launch of the dispatch made, and the dispatch has not ended.
+
+    Without `must`, a dispatch that no launch of fleet has given a token needs none: a person started that agent.
+    """
+    kept = q.token_of(rows, dispatch=dispatch)
+    if kept is not None and token and compare_digest(kept.hash, hash_token(token)):
+        return
+    if not must and kept is None and not _was_launched(rows, dispatch):
+        return
+    raise errors.WrongToken(dispatch=dispatch, why=_why_wrong(token, is_launched=kept is not None))
+
+
+def _was_launched(rows: Rows, dispatch: str) -> bool:
+    """Whether fleet gave out this id, and the dispatch is not at work without a token, as an older fleet launched it."""
+    row = q.dispatch_by_id(rows, id=dispatch)
+    return q.id_given(rows, id=dispatch) is not None and (row is None or row.exec_state != "in_flight")
+
+
+def _why_wrong(token: str | None, *, is_launched: bool) -> str:
+    if not token:
+        return "it has no token"
+    if not is_launched:
+        return "that dispatch has ended, or was never launched"
+    return "its token is not the one that this dispatch was launched with"

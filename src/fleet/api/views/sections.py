@@ -1,0 +1,131 @@
+"""The sections of the status page: what belongs together, under which title, in which order, in which words."""
+
+from __future__ import annotations
+
+from fleet.errors.refused import LimitReached, NotWoken, Uncoordinated
+from fleet.model.results.views import Section
+from fleet.model.text import escapes
+from fleet.model.text.times import iso, utc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.model.results.jobs import JobView
+    from fleet.model.results.merge import Waiting
+    from fleet.model.results.views import (
+        Attempt,
+        Failure,
+        HoldView,
+        Merging,
+        NeedView,
+        Obstacle,
+        Overview,
+        Parked,
+        ToLand,
+    )
+    from fleet.model.states import Tone
+
+    Entry = NeedView | Obstacle | Waiting | Failure | Parked | HoldView | Merging | ToLand | Attempt | JobView
+    OfTask = NeedView | Obstacle | Waiting | Failure | Parked | Merging | Attempt
+
+# Obstacles that need a person at once: nobody coordinates the project.
+_UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
+# How many obstacles stand above the questions.
+_FEW = 5
+_ENDED = frozenset({"exited", "interrupted"})
+
+
+def sections(page: Overview) -> list[Section]:
+    """Return the sections of a page that have entries, what needs a person first."""
+    alone = [each for each in page.in_the_way if is_uncoordinated(each)]
+    others = [each for each in page.in_the_way if each not in alone]
+    left = page.left_out
+    every = (
+        # Only the first entries of a section are shown: many obstacles must not push questions out of sight.
+        _section("Needs you", "yellow", [*alone[:_FEW], *page.needs_you, *alone[_FEW:]]),
+        _section("In the way", "red", [each for each in others if not is_full(each)]),
+        _section("To review", "yellow", page.review, "`fleet review` walks you through", more=left.review),
+        _section("Failed", "red", page.failed, more=left.failed),
+        _section("Parked", "yellow", page.parked, more=left.parked),
+        _section("Held back", "red", page.holds),
+        _section("To merge", "blue", page.merging, more=left.merging),
+        _section("To land", "blue", page.to_land, "`fleet land` moves your branch"),
+        _section("Ended", "red", _attempts(page, ended=True), "the coordinator or `fleet clean` settles it"),
+        _section("Working", "cyan", _attempts(page, ended=False), more=left.working),
+        _section("Jobs", "cyan", page.jobs),
+        _section("No room", "dim", [each for each in others if is_full(each)]),
+    )
+    return [section for section in every if section.entries]
+
+
+def _section(title: str, tone: Tone, entries: Sequence[Entry], hint: str = "", *, more: int = 0) -> Section:
+    return Section(title=title, tone=tone, hint=hint, entries=list(entries), more=more)
+
+
+def _attempts(page: Overview, *, ended: bool) -> list[Attempt]:
+    return [attempt for attempt in page.working if is_over(attempt.state) == ended]
+
+
+def is_over(state: str) -> bool:
+    """Whether an agent in this state has ended and is not settled yet."""
+    return state in _ENDED
+
+
+def is_uncoordinated(each: Obstacle) -> bool:
+    """Whether an obstacle is that nobody coordinates the project."""
+    return each.kind in _UNCOORDINATED
+
+
+def is_full(each: Obstacle) -> bool:
+    """Whether an obstacle passes when an agent ends."""
+    return each.kind == LimitReached.__name__
+
+
+def place_of(each: OfTask) -> str:
+    """Return the task, or the coordinator, that an entry is about."""
+    return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
+
+
+def need_in_words(need: NeedView) -> str:
+    """Return what an agent needs, with the command that it wants to run."""
+    text, command = one_line(need.text), one_line(need.command or "")
+    if command.startswith("{"):  # the input of a tool that is no command
+        command = f"`fleet questions {need.question}` shows it whole"
+    asked = text if command in text else f"{text} — {command}"
+    return f"{need.kind}: {asked}" if need.question is None and need.kind not in text else asked
+
+
+def parked_in_words(task: Parked) -> str:
+    """Return until when, or why, a task is parked."""
+    until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
+    until = f"until {utc(task.not_before)}  " if task.not_before else until
+    return f"{until}{one_line(task.reason or task.title)}"
+
+
+def hold_in_words(hold: HoldView, now: int) -> str:
+    """Return how long an engine is held back, why, and which engines take its place."""
+    instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
+    return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}{instead}: {one_line(hold.reason)}"
+
+
+def held_in_words(until: str | None, now: int) -> str:
+    """Say how long an engine is held back, after its name. A limit whose time has passed is tried by the next agent."""
+    if until is None:
+        return "is held back until somebody logs in"
+    is_passed = until <= iso(now)  # both have the same form, so that the order of the texts is the order of the times
+    return "is tried by the next agent, after its limit" if is_passed else f"is held back until {utc(until)}"
+
+
+def job_in_words(job: JobView) -> str:
+    """Return the state of a job: `interrupted` when its runner died, `waiting` while a held engine keeps it from working."""
+    if job.state != "running":
+        return job.state
+    if not job.runs:
+        return "interrupted"
+    return "waiting" if job.waits else "running"
+
+
+def one_line(text: str) -> str:
+    """Return the text on one line, with control characters made visible."""
+    return escapes.line(" ".join(text.split()))

@@ -1,0 +1,67 @@
+"""Take a snapshot: everything that a screen draws at one moment, in the words of `fleet status`."""
+
+from __future__ import annotations
+
+from fleet.api.views.rows import counts_of, rows_of
+from fleet.model.results.views import Snapshot
+from fleet.model.text.times import iso
+from fleet.store import queries as q
+from fleet.verbs.views import operations
+from fleet.verbs.views.at_work import agents_at_work
+from fleet.verbs.views.status import status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.results.views import Overview
+    from fleet.store.queries import KeptThing, ShownTask
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Context
+
+_MOST_NAMED = 4
+
+
+def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
+    """Return the snapshot of now. What was committed after its `seq` may be in it; a later change says so again."""
+    seq = context.store.read(operations.newest)
+    agents = agents_at_work(context)
+    page = status(context, most=most, agents=agents)
+
+    def look(rows: Rows) -> tuple[list[ShownTask], list[KeptThing]]:
+        return q.shown_tasks(rows), q.kept_things(rows)
+
+    tasks, kept = context.store.read(look)
+    now = context.world.clock.now()
+    rows = rows_of(page, agents, tasks, kept, now)
+    return Snapshot(
+        seq=seq,
+        at=iso(now),
+        page=page,
+        agents=agents,
+        rows=rows,
+        counts=counts_of(rows),
+        banner=banner_of(page, kept),
+        tmux=_why_no_tmux(context) if any(agent.process and agent.source != "daemon" for agent in agents) else "",
+    )
+
+
+def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
+    """Return what is not released, in the words of the status page with the names behind them; then claims of other homes."""
+    names: dict[str, list[str]] = {}
+    for thing in kept:
+        place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name
+        names.setdefault(thing.kind.replace("_", " "), []).append(place)
+    return [*(_with_names(line, names) for line in page.reclaim), *page.elsewhere]
+
+
+def _with_names(line: str, names: dict[str, list[str]]) -> str:
+    """Return a line about kept things with the first of their names."""
+    for kind, places in names.items():
+        if f" {kind}" in line.partition(":")[0]:
+            more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+            return f"{line}: {', '.join(places[:_MOST_NAMED])}{more}"
+    return line
+
+
+def _why_no_tmux(context: Context) -> str:
+    listing = context.world.tmux.listing()
+    return "" if listing.server is not None else listing.why or "no answer"

@@ -1,0 +1,93 @@
+"""How a state looks: its glyph and its tone. Every glyph stands beside its word: colour alone says nothing."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import Tone
+
+# The state of a task: its mark and its tone.
+TASK_TONES: dict[str, Tone] = {
+    "ready": "green",
+    "waiting": "dim",
+    "open": "green",
+    "in_progress": "cyan",
+    "blocked": "yellow",
+    "done": "blue",
+    "failed": "red",
+    "abandoned": "dim",
+}
+TASK_MARKS = {
+    "ready": "○",
+    "waiting": "·",
+    "open": "○",
+    "in_progress": "▶",
+    "blocked": "■",
+    "done": "✓",
+    "failed": "✗",
+    "abandoned": "–",
+}
+# The state of an agent: its tone. States that are not listed are those of an agent at work.
+AGENT_TONES: dict[str, Tone] = {
+    "working": "cyan",
+    "asks": "yellow",
+    "idle": "yellow",
+    "limit": "red",
+    "login": "red",
+    "silent": "yellow",
+    "stopped": "yellow",
+    "exited": "red",
+    "interrupted": "red",
+    "unknown": "red",
+}
+# Glyphs of the screen, by group.
+_GLYPHS = {
+    "needs you": "◐",
+    "to review": "◐",
+    "in the way": "✕",
+    "failed": "✕",
+    "not released": "!",
+    "ended": "✕",
+    "parked": "⏸",
+    "to merge": "◇",
+    "jobs": "●",
+    "no room": "·",
+    "working": "●",
+    "ready": "○",
+    "waiting": "·",
+    "done": "✓",
+    "abandoned": "–",
+}
+_GLYPHS_OF_STATES = {"unknown": "?", "idle": "○", "limit": "⏸", "login": "✕", "none": "·"}
+_TONES: dict[str, Tone] = {
+    "needs you": "yellow",
+    "to review": "yellow",
+    "in the way": "red",
+    "failed": "red",
+    "not released": "yellow",
+    "ended": "red",
+    "parked": "yellow",
+    "to merge": "blue",
+    "jobs": "cyan",
+    "no room": "dim",
+    "working": "cyan",
+    "ready": "green",
+    "waiting": "dim",
+    "done": "blue",
+    "abandoned": "dim",
+}
+
+
+def agent_tone(state: str) -> Tone:
+    """Return the tone of an agent's state."""
+    return AGENT_TONES.get(state, "cyan")
+
+
+def glyph_of(group: str, state: str) -> str:
+    """Return the glyph of a row by its state, else by its group."""
+    return _GLYPHS[group] if group == "needs you" else _GLYPHS_OF_STATES.get(state) or _GLYPHS[group]
+
+
+def tone_of(group: str, state: str) -> Tone:
+    """Return the tone of a row by the state of its agent, else by its group."""
+    return _TONES[group] if group != "working" else agent_tone(state)

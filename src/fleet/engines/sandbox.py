@@ -1,0 +1,153 @@
+"""The sandbox of an agent: bubblewrap's command line, from what the agent's work, its engine and the person's settings need.
+
+An engine's file has a table [sandboxed], with paths as in a shell (~, $NAME, ${NAME:-~/x}):
+
+    read        files and folders of the person's own that the agent reads
+    write       those that it writes; one that ends in / is a folder, and is made if it is missing
+    copy        files of which each agent gets a copy of its own, whose changes are lost
+    programs    other programs that it starts
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.model.text.documents.kinds import WORDS, Key
+from fleet.model.text.documents.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+# The system: readable in every sandbox. Other folders of the root (/home, /root, /srv, /mnt, /var, …) are not there.
+_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"),
+    *("/var/lib/ca-certificates", "/run/current-system"),
+)
+_RESOLVER = "/etc/resolv.conf"
+# Empty folders of its own.
+_OWN_FOLDERS = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - names inside the sandbox
+# Variables that name sockets and folders that are not there.
+LEFT_OUT = frozenset(
+    ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "TMPDIR", "TMUX", "TMUX_PANE")
+)
+# bubblewrap itself must not die by what is meant for the agent: it is started with these ignored, and the agent with them as usual.
+SIGNALS = ("HUP", "INT", "QUIT", "TERM")
+_ENV = "/usr/bin/env"
+_PACKAGES = "/node_modules/"
+_ROOTS = frozenset(("/", ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sandboxed:
+    """The table [sandboxed] of an engine's file."""
+
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+
+
+TABLE = Table("[sandboxed]", dict.fromkeys(("read", "write", "copy", "programs"), Key(WORDS)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """What one sandbox has. A deeper path counts before the folder that it is in; `kept` are readable whatever is around them."""
+
+    empty: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copies: Mapping[str, int]) -> list[str]:
+    """Return the command line that runs a command in a sandbox. `copies` are files, each with a descriptor of its content."""
+    mounts = [
+        *((path, ["--perms", "0700", "--tmpfs", path]) for path in (*_OWN_FOLDERS, *inside.empty)),
+        *_system_mounts(),
+        *_binds("--ro-bind", inside.read),
+        *_binds("--bind", inside.write),
+        *_binds("--ro-bind", inside.kept),
+        *((path, ["--perms", "0600", "--file", str(handle), path]) for path, handle in copies.items()),
+    ]
+    mounts.sort(key=lambda mount: Path(mount[0]).parts)  # the sort is stable: at one place the last one counts
+    # The pid namespace hides other agents' environments; it ends with bubblewrap, so that nothing outlives the agent.
+    alone = ["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
+    own = ["--proc", "/proc", "--dev", "/dev"]
+    signals = [_ENV, f"--default-signal={','.join(SIGNALS)}"]
+    return [
+        *(bwrap, *alone, *own, *(word for _path, given in mounts for word in given)),
+        *("--chdir", cwd, "--", *signals, *command),
+    ]
+
+
+def _system_mounts() -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders of the system, read-only; links stay links."""
+    for path in _SYSTEM:
+        if os.path.islink(path):
+            yield path, ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            yield path, ["--ro-bind", path, path]
+    real = os.path.realpath(_RESOLVER)
+    if not real.startswith("/etc/"):
+        yield real, ["--ro-bind-try", real, real]
+
+
+def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each path that exists, also under its name without links."""
+    for path in dict.fromkeys(paths):
+        if os.path.exists(path):
+            real = os.path.realpath(path)
+            yield from ((place, [how, real, place]) for place in dict.fromkeys((real, path)))
+
+
+def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
+    """Return what a program needs to run: the folders of its links and its file, its packages, its virtual environment.
+
+    Never a folder that has one of the hidden ones in it: then only the file.
+    """
+    found: list[str] = []
+    real = os.path.realpath(path)
+    for hop in (*_links(path), real):
+        folder = os.path.dirname(hop)
+        found.append(hop if shows(folder, hidden) else folder)
+        if _PACKAGES in hop:
+            found.append(hop.partition(_PACKAGES)[0] + _PACKAGES.rstrip("/"))
+    prefix = os.path.dirname(os.path.dirname(real))
+    if os.path.exists(f"{prefix}/pyvenv.cfg"):
+        found += [prefix, *places_of_program(os.path.join(prefix, "bin", "python"), hidden=hidden)]
+    return tuple(dict.fromkeys(each for each in found if not shows(each, hidden)))
+
+
+def shows(path: str, hidden: Iterable[str]) -> bool:
+    """Whether a folder has one of the hidden places in it, or is one."""
+    real = os.path.realpath(path).rstrip("/")
+    return real in _ROOTS or any(f"{os.path.realpath(place)}/".startswith(f"{real}/") for place in hidden)
+
+
+def _links(path: str) -> Iterator[str]:
+    """Yield a path and everything that its links lead to, one after another."""
+    for _ in range(40):
+        yield path
+        if not os.path.islink(path):
+            return
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+
+
+def places_of_fleet(program: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
+    """Return what the program `fleet` needs to run: its interpreter, its virtual environment and its package."""
+    package = str(Path(__file__).parents[1])
+    interpreter = places_of_program(sys.executable, hidden=hidden)
+    modules = [place for place in sys.path if os.path.isabs(place) and not shows(place, hidden)]
+    return (*places_of_program(program, hidden=hidden), *interpreter, sys.prefix, sys.base_prefix, package, *modules)
+
+
+def program_on(name: str, env: Mapping[str, str]) -> str | None:
+    """Return the path of a program on the PATH of an environment; None when it is not there."""
+    found = shutil.which(name, path=env.get("PATH", os.defpath))
+    return os.path.abspath(found) if found else None

@@ -1,0 +1,61 @@
+"""Errors of the daemon and of the connection to it."""
+
+from __future__ import annotations
+
+from fleet.errors.families import Absent, BadInput, Contested, FleetError, NotOwned, Refused
+
+
+class DaemonRuns(Contested):
+    """Another daemon serves this home."""
+
+    says = "a daemon serves {home} already ({holder})"
+    hint = "`fleet daemon status` shows it; `fleet daemon restart` starts it anew"
+
+
+class NoDaemon(Absent):
+    """No daemon serves this home."""
+
+    says = "no daemon serves {home}"
+    hint = "`fleet daemon start` starts one; every command works without it, too"
+
+
+class NoDoor(FleetError):
+    """An agent that has only the daemon's socket cannot reach the daemon."""
+
+    says = "the daemon does not answer at {path}: {why}"
+    hint = "nothing was changed; try again in a moment, or ask the person to run `fleet daemon start`"
+
+
+class OnlyForAgents(NotOwned):
+    """A request without a dispatch at the socket on which only agents speak."""
+
+    says = "only agents speak at {path}, and the request names no dispatch; nothing was changed"
+    hint = "an agent keeps FLEET_DISPATCH_ID and FLEET_TOKEN in its environment; a person unsets FLEET_DOOR"
+
+
+class PathTaken(Refused):
+    """A file that is not the daemon's is where its socket belongs."""
+
+    says = "{path} is in the way: the daemon's socket belongs there, and this is something else"
+    hint = "it was left as it is; move it away"
+
+
+class OtherVersion(Refused):
+    """The daemon and its client are of different versions."""
+
+    says = "the daemon runs fleet {daemon}, and this is fleet {client}"
+    hint = "`fleet daemon restart` starts it with this version; until then commands work without it"
+
+
+class BadRequest(BadInput):
+    """The daemon does not understand a request."""
+
+    says = "the request cannot be used: {why}"
+    hint = "docs/reference/protocol.md describes requests"
+
+
+class Draining(Refused):
+    """The daemon is about to end, and takes no more requests."""
+
+    says = "the daemon is ending"
+    hint = "try again; commands work without it, too"

@@ -1,0 +1,1 @@
+"""Notices: what a person is told about, when, and in which words."""

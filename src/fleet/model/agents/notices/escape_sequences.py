@@ -1,0 +1,23 @@
+"""What a terminal gets: the bell, and the sequence by which it shows a notification of its own."""
+
+from __future__ import annotations
+
+from fleet.model.text import escapes
+
+_BELL, _BEGIN = "\a", "\x1b]"
+# These know OSC 777 (`notify;TITLE;BODY`) and not OSC 9. A terminal that knows neither shows nothing and only rings.
+_BY_777 = ("foot", "rxvt", "urxvt", "vte", "gnome")
+_LONGEST = 400
+
+
+def notification(title: str, body: str, *, terminal: str = "") -> bytes:
+    """Return the bell and one notification for a terminal of this name. No character of the texts ends the sequence."""
+    head, text = _plain(title), _plain(body)
+    said = f"777;notify;{head};{text}" if terminal.lower().startswith(_BY_777) else f"9;{head}: {text}"
+    return f"{_BELL}{_BEGIN}{said}{_BELL}".encode("utf-8", "replace")
+
+
+def _plain(text: str) -> str:
+    """Return a text as one line without control characters and without semicolons, which divide a sequence."""
+    line = escapes.line(text).replace(";", ",")
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

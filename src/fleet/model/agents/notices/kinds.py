@@ -1,0 +1,13 @@
+"""The kinds of notices and the channels that carry them, as the settings name them. Imported with the settings: cheap."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import NoticeChannel, NoticeKind
+
+KINDS: tuple[NoticeKind, ...] = ("needs you", "failed", "review", "blocked")
+DEFAULT_KINDS: tuple[NoticeKind, ...] = ("needs you", "failed")
+CHANNELS: tuple[NoticeChannel, ...] = ("desktop", "terminal", "command", "urls")
+# A notice that is repeated is better than an agent that waits all night. What has failed stays in `fleet status`.
+TOLD_AGAIN: frozenset[NoticeKind] = frozenset(("needs you",))

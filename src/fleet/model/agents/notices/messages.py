@@ -1,0 +1,89 @@
+"""Messages: what is sent now of the notices that are due, one by one or as one digest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.text import escapes
+from fleet.model.text.times import MINUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fleet.model.states import NoticeKind
+    from fleet.store.queries import Notice
+
+_MOST_LINES = 10
+_LONGEST_LINE = 200
+_WORDS: dict[NoticeKind, tuple[str, str]] = {
+    "needs you": ("needs you", "need you"),
+    "failed": ("failed", "failed"),
+    "review": ("waits for your review", "wait for your review"),
+    "blocked": ("is blocked", "are blocked"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message: the notice that it tells, or the several notices of a digest."""
+
+    title: str
+    body: str
+    notices: tuple[Notice, ...]
+
+    @property
+    def is_digest(self) -> bool:
+        """Whether it tells several notices."""
+        return len(self.notices) > 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recent:
+    """The messages of the last minute: how many there were, and whether one of them was a digest."""
+
+    count: int = 0
+    digests: int = 0
+
+
+WINDOW = MINUTE
+
+
+def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Message]:
+    """Return what to send now: single messages while they are few in a minute, else one digest a minute for the rest."""
+    if recent.count + len(due) <= most:
+        return [_single(each) for each in due]
+    if recent.digests or len(due) == 1:
+        return []  # they wait until the minute is over
+    return [_digest(due)]
+
+
+def retaken(message: Message, taken: set[str]) -> Message | None:
+    """Return a message for those of its notices that nobody else has taken; None when there are none left."""
+    left = [each for each in message.notices if each.id in taken]
+    if len(left) == len(message.notices):
+        return message
+    return None if not left else _single(left[0]) if len(left) == 1 else _digest(left)
+
+
+def _single(notice: Notice) -> Message:
+    return Message(title=notice.title, body=notice.body, notices=(notice,))
+
+
+def _digest(due: Sequence[Notice]) -> Message:
+    """Return one message for many notices: how many of each kind, then a line for each of the first ones."""
+    lines = [_line(each) for each in due[:_MOST_LINES]]
+    if len(due) > _MOST_LINES:
+        lines.append(f"and {len(due) - _MOST_LINES} more: `fleet status`")
+    return Message(title=f"fleet: {_counts(due)}", body="\n".join(lines), notices=tuple(due))
+
+
+def _counts(due: Sequence[Notice]) -> str:
+    """Return how many notices of each kind there are: `4 need you, 1 failed`."""
+    numbers = {kind: sum(each.kind == kind for each in due) for kind in _WORDS}
+    return ", ".join(f"{number} {_WORDS[kind][number != 1]}" for kind, number in numbers.items() if number)
+
+
+def _line(notice: Notice) -> str:
+    text = escapes.line(f"{notice.title}: {notice.body}")
+    return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"

@@ -1,0 +1,40 @@
+"""Quiet hours: the part of each day, in the machine's own time, in which nobody is told anything."""
+
+from __future__ import annotations
+
+import time
+
+from fleet.model.text.times import SECOND
+
+_HOURS, _MINUTES = 24, 60
+_DIGITS = 2
+
+
+def parsed(given: object) -> tuple[int, int] | None:
+    """Return the first and the last minute of "22:00-07:00", counted from midnight; None for anything else."""
+    first, dash, last = given.partition("-") if isinstance(given, str) else ("", "", "")
+    begin, end = _minute(first.strip()), _minute(last.strip())
+    if not dash or begin is None or end is None or begin == end:
+        return None
+    return begin, end
+
+
+def is_quiet(window: str | None, at: int) -> bool:
+    """Whether a time is in the quiet hours. A window like 22:00-07:00 goes on past midnight; its end is not quiet."""
+    found = parsed(window)
+    if found is None:
+        return False
+    local = time.localtime(at // SECOND)
+    now, (begin, end) = local.tm_hour * _MINUTES + local.tm_min, found
+    return begin <= now < end if begin < end else now >= begin or now < end
+
+
+def _minute(given: str) -> int | None:
+    hour, colon, minute = given.partition(":")
+    if not colon or not (_is_number(hour) and _is_number(minute) and len(minute) == _DIGITS):
+        return None
+    return int(hour) * _MINUTES + int(minute) if int(hour) < _HOURS and int(minute) < _MINUTES else None
+
+
+def _is_number(given: str) -> bool:
+    return given.isascii() and given.isdigit() and len(given) <= _DIGITS

@@ -1,0 +1,43 @@
+"""The steps of a notice, from the moment that it is seen until it was told or needs no telling."""
+
+from __future__ import annotations
+
+from fleet.model import tables
+from fleet.model.agents.notices.kinds import TOLD_AGAIN
+from fleet.model.text.times import MINUTE, SECOND
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import NoticeKind, NoticeState
+
+TAKE, TOLD, REFUSED, GIVE_UP, LAPSE, LOSE, DOUBT = (
+    *("take", "told", "refused", "give up", "lapse", "lose the sender", "lose the sender of what is told once"),
+)
+# due: not told yet. sending: a process is telling it. told: a channel took it. unsure: its sender died meanwhile. failed:
+# no channel took it. lapsed: it was over before it was told, or too old to be news.
+STEPS: dict[tuple[str, str], NoticeState] = {
+    ("due", TAKE): "sending",
+    ("due", LAPSE): "lapsed",
+    ("sending", TOLD): "told",
+    ("sending", REFUSED): "due",
+    ("sending", GIVE_UP): "failed",
+    ("sending", LOSE): "due",
+    ("sending", DOUBT): "unsure",
+}
+MOST_ATTEMPTS = 5
+_FIRST_WAIT, LONGEST_WAIT = 30 * SECOND, 10 * MINUTE
+
+
+def after_lost_sender(kind: NoticeKind) -> NoticeState:
+    """Return the state of a notice whose sender was killed in the middle: nobody knows whether it was told."""
+    return tables.step(STEPS, "sending", LOSE if kind in TOLD_AGAIN else DOUBT)
+
+
+def after_refusal(attempts: int) -> NoticeState:
+    """Return the state of a notice that no channel took, after so many attempts."""
+    return tables.step(STEPS, "sending", REFUSED if attempts < MOST_ATTEMPTS else GIVE_UP)
+
+
+def wait_after(attempts: int) -> int:
+    """Return how many milliseconds a notice waits after so many attempts: the wait doubles, up to ten minutes."""
+    return min(_FIRST_WAIT << max(attempts - 1, 0), LONGEST_WAIT)

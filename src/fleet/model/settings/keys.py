@@ -1,0 +1,127 @@
+"""The acts of the screen and their keys: what is shown, what the settings may change, and what clashes."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class Act:
+    """One act of the screen: its name in the settings, its keys, a word for the bar, and a sentence for the help page."""
+
+    __slots__ = ("help", "keys", "label", "name", "place")
+
+    def __init__(self, name: str, keys: str, label: str, help: str, *, place: str = "board") -> None:  # noqa: A002
+        self.name = name
+        self.keys = tuple(keys.split())
+        self.label = label
+        self.help = help
+        self.place = place
+
+
+# Names of keys that are no letters. Every other key is written as its one character.
+NAMED = frozenset(
+    {
+        *("enter", "space", "tab", "escape", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown"),
+        *("up", "down", "left", "right", *(f"f{number}" for number in range(1, 13))),
+    }
+)
+_MODIFIERS = ("ctrl+", "shift+", "alt+")
+# Always the numbers of answers.
+DIGITS = tuple("123456789")
+
+ACTS = (
+    Act("down", "j down", "", "Select the next row."),
+    Act("up", "k up", "", "Select the row before."),
+    Act("first", "home", "", "Select the first row."),
+    Act("last", "G end", "", "Select the last row."),
+    Act("fold", "left right z", "fold", "Fold or unfold a project or a group."),
+    Act("next", "space", "next", "Go to the next row that needs you."),
+    Act("filter", "/", "filter", "Show only the rows that contain some words."),
+    Act("tab", "tab", "tabs", "Show the next tab: live, diff, task, journal, operations."),
+    Act("tab-back", "shift+tab", "", "Show the tab before."),
+    Act("scroll-down", "J pagedown ctrl+d", "", "Scroll the tab down."),
+    Act("scroll-up", "K pageup ctrl+u", "", "Scroll the tab up."),
+    Act("attach", "enter o", "attach", "Join the agent's terminal; Ctrl+Q comes back."),
+    Act("coordinator", "a", "coordinator", "Join the project's coordinator, or start it."),
+    Act("approve", "y", "approve", "Permit what the agent asks to do."),
+    Act("deny", "!", "deny", "Refuse what the agent asks to do."),
+    Act("answer", "w", "answer", "Answer the question in your own words; 1 to 9 choose an answer."),
+    Act("review", "R", "review", "Review the work: accept it, or send it back with comments on lines."),
+    Act("new", "n", "new", "Add a task."),
+    Act("run", "N", "run", "Add a task from a prompt, and start an agent on it."),
+    Act("dispatch", "d", "dispatch", "Start an agent on the task."),
+    Act("message", "m", "message", "Send a message to the agent."),
+    Act("hand-off", "h", "hand off", "Replace the agent by a successor that knows what it knew."),
+    Act("resume", "r", "resume", "Continue the work of an agent that stopped."),
+    Act("retry", "u", "retry", "Open a failed or blocked task again."),
+    Act("kill", "x", "end", "End the agent: stop it, or kill it."),
+    Act("merge", "M", "merge", "Merge the task's work."),
+    Act("land", "L", "land", "Move your branch to the merged work."),
+    Act("sweep", "s", "sweep", "Find what was left behind, and release it after asking."),
+    Act("graph", "g", "graph", "Draw the graph of the project's tasks."),
+    Act("timeline", "t", "timeline", "Draw when agents worked."),
+    Act("palette", ":", "palette", "Search all acts."),
+    Act("help", "?", "help", "List all keys."),
+    Act("quit", "q ctrl+c", "quit", "Leave the screen. Agents and the coordinator work on."),
+    Act("line-down", "j down", "", "Go to the next line.", place="review"),
+    Act("line-up", "k up", "", "Go to the line before.", place="review"),
+    Act("page-down", "space pagedown ctrl+d", "", "Go a page down.", place="review"),
+    Act("page-up", "b pageup ctrl+u", "", "Go a page up.", place="review"),
+    Act("next-file", "tab n", "file", "Go to the next file.", place="review"),
+    Act("previous-file", "shift+tab p", "", "Go to the file before.", place="review"),
+    Act("comment", "c", "comment", "Comment on the line, or change the comment.", place="review"),
+    Act("side-by-side", "v", "side by side", "Show the old and the new lines side by side, or in one column.", place="review"),
+    Act("since", "i", "since", "Show only what is new since the last verdict, or everything.", place="review"),
+    Act("verify", "V", "verify", "Try whether the work merges and passes its verify command.", place="review"),
+    Act("accept", "A", "accept", "Accept the work, so that it is merged.", place="review"),
+    Act("send-back", "S", "send back", "Send the work back with your comments.", place="review"),
+    Act("close", "q escape", "close", "Leave the review. Comments that were not sent are kept until the screen is left.", place="review"),
+)  # fmt: skip
+_KNOWN = {act.name: act for act in ACTS}
+
+
+def is_key(word: str) -> bool:
+    """Whether a word names a key: one character, or a name, perhaps behind ctrl+, shift+ or alt+."""
+    bare = word
+    for modifier in _MODIFIERS:
+        bare = bare.removeprefix(modifier)
+    return bare in NAMED or (len(bare) == 1 and bare.isprintable() and not bare.isspace())
+
+
+def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the keys of every act: those of the settings, else its own."""
+    return {act.name: tuple(given[act.name].split()) if act.name in given else act.keys for act in ACTS}
+
+
+def why_wrong(given: object) -> str:
+    """Return what is wrong with a table of keys; empty when nothing is."""
+    if not isinstance(given, dict):
+        return "it is not a table"
+    return next(_faults(given), "")
+
+
+def _faults(given: dict[str, object]) -> Iterator[str]:
+    for name, keys in given.items():
+        if name not in _KNOWN:
+            yield f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
+        elif not isinstance(keys, str) or not keys.split():
+            yield f"{name} needs a text with one key or several, like {' '.join(_KNOWN[name].keys)!r}"
+        else:
+            for key in keys.split():
+                if not is_key(key):
+                    yield f"{name}: there is no key {key!r}"
+                if key in DIGITS:
+                    yield f"{name}: {key} chooses an answer"
+    yield from _clashes({name: keys for name, keys in given.items() if isinstance(keys, str)})
+
+
+def _clashes(given: dict[str, str]) -> Iterator[str]:
+    """Yield each key that two acts of one place have."""
+    taken: dict[tuple[str, str], str] = {}
+    for name, keys in keys_in_force(given).items():
+        for key in keys:
+            other = taken.setdefault((_KNOWN[name].place, key), name)
+            if other != name:
+                yield f"{key!r} is both {other} and {name}"

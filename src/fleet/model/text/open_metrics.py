@@ -1,0 +1,73 @@
+"""The OpenMetrics text format, which Prometheus and others read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from fleet.model.states import assert_never
+from fleet.model.text import escapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+FamilyKind = Literal["gauge", "counter", "info"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One figure, with the labels that tell it from the others of its family."""
+
+    value: float
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Figures of one name. A counter only grows; an info has the value 1 and says something by its labels."""
+
+    name: str
+    kind: FamilyKind
+    help: str
+    samples: tuple[Sample, ...]
+
+
+def text(families: Iterable[Family]) -> str:
+    """Return all families as OpenMetrics text. A family without samples is left out."""
+    lines = [line for family in families if family.samples for line in _lines(family)]
+    return "\n".join([*lines, "# EOF\n"])
+
+
+def _lines(family: Family) -> Iterator[str]:
+    yield f"# TYPE {family.name} {family.kind}"
+    yield f"# HELP {family.name} {_escaped(family.help)}"
+    for sample in family.samples:
+        yield f"{family.name}{_suffix(family.kind)}{_labels(sample.labels)} {_number(sample.value)}"
+
+
+def _suffix(kind: FamilyKind) -> str:
+    match kind:
+        case "gauge":
+            return ""
+        case "counter":
+            return "_total"
+        case "info":
+            return "_info"
+        case _:
+            return assert_never(kind)
+
+
+def _labels(labels: dict[str, str]) -> str:
+    inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+    return f"{{{inner}}}" if inner else ""
+
+
+def _escaped(value: str) -> str:
+    """Escape a text as the format wants it. Other control characters are shown, not sent."""
+    return escapes.text(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _number(value: float) -> str:
+    """Return a number without an exponent where that is exact: 12, 0.5."""
+    return str(int(value)) if float(value).is_integer() else repr(float(value))

@@ -1,0 +1,188 @@
+"""fleet daemon: run, start, stop, restart and show the daemon of the fleet home."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.api.fleet import Fleet
+from fleet.api.remote import lifecycle
+from fleet.model.text.times import iso, utc
+from fleet.surfaces.cli.commands.home import daemon_logs, daemon_service
+from fleet.surfaces.cli.hot.answering import Answering
+from fleet.surfaces.cli.options import json_option
+from fleet.surfaces.cli.ui import terminal
+from fleet.surfaces.cli.ui.waiting import waiting
+from fleet.world.clock import Clock
+from fleet.world.files.daemon_log import Log
+from fleet.world.funnel import Funnel
+from fleet.world.home.location import home_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.model.results.home import DaemonStatus
+
+
+@click.group("daemon")
+def daemon() -> None:
+    """Run the daemon of the fleet home: one process that makes everybody's changes and looks after agents.
+
+    Everything works without it. With it, commands are faster, screens are told of changes, and fleet's own coordinators need no
+    session.
+
+    \b
+    Examples:
+      fleet daemon start
+      fleet daemon status
+    """
+
+
+@daemon.command("run")
+@click.option("--detached", is_flag=True, hidden=True, help="write no lines to the terminal")
+def run(*, detached: bool) -> None:
+    """Run the daemon in this terminal until Ctrl-C. `fleet daemon start` runs it in the background.
+
+    \b
+    Examples:
+      fleet daemon run
+    """
+    # The other surface is loaded by its name: surfaces do not know each other.
+    import_module("fleet.surfaces.daemon.run").run(Answering, _log(prints=not detached))
+
+
+def _log(*, prints: bool) -> Callable[..., None]:
+    """Return a function that writes one event of the daemon into its log, and prints it on request."""
+    clock, out, kept = Clock(), sys.stdout, Log(home_path(), Funnel())
+
+    def log(event: str, /, **facts: object) -> None:
+        kept.write(event, **facts)
+        if prints:
+            told = "  ".join(f"{name}={value}" for name, value in facts.items())
+            out.write(f"{utc(iso(clock.now()))}  {event}  {told}".rstrip() + "\n")
+            out.flush()
+
+    return log
+
+
+@daemon.command("start")
+@json_option
+def start(*, json: bool) -> None:
+    """Start the daemon in the background, unless it runs.
+
+    \b
+    Examples:
+      fleet daemon start
+    """
+    with Fleet.open() as fleet, waiting("the daemon starts"):
+        before = lifecycle.status(fleet).running
+        found = lifecycle.start(fleet)
+    if json:
+        terminal.say_json(found)
+        return
+    terminal.say(f"the daemon {'runs already' if before else 'runs'} (process {found.pid})")
+
+
+@daemon.command("stop")
+@json_option
+def stop(*, json: bool) -> None:
+    """End the daemon, after it has finished what it has begun. Agents go on.
+
+    \b
+    Examples:
+      fleet daemon stop
+    """
+    with Fleet.open() as fleet, waiting("the daemon finishes what it has begun"):
+        found = lifecycle.stop(fleet)
+    if json:
+        terminal.say_json(found.replaced(running=False))
+        return
+    terminal.say(f"the daemon (process {found.pid}) has ended")
+
+
+@daemon.command("restart")
+@json_option
+def restart(*, json: bool) -> None:
+    """End the daemon, if it runs, and start it again. Agents go on.
+
+    \b
+    Examples:
+      fleet daemon restart
+    """
+    with Fleet.open() as fleet:
+        with waiting("the daemon finishes what it has begun"):
+            if lifecycle.status(fleet).running:
+                lifecycle.stop(fleet)
+        with waiting("the daemon starts"):
+            found = lifecycle.start(fleet)
+    if json:
+        terminal.say_json(found)
+        return
+    terminal.say(f"the daemon runs (process {found.pid})")
+
+
+@daemon.command("status")
+@json_option
+def status(*, json: bool) -> None:
+    """Show whether the daemon runs, what it has done, and how its duties fare.
+
+    \b
+    Examples:
+      fleet daemon status
+      fleet daemon status --json | jq .duties
+    """
+    with Fleet.open() as fleet:
+        found = lifecycle.status(fleet)
+    if json:
+        terminal.say_json(found)
+    elif not found.running:
+        terminal.say(f"no daemon serves {found.home}; `fleet daemon start` starts one")
+    else:
+        _print_status(found)
+
+
+def _print_status(found: DaemonStatus) -> None:
+    """Print the status of a running daemon."""
+    terminal.say(
+        f"the daemon of {found.home} runs: process {found.pid}, fleet {found.fleet}, since {utc(found.since or '')}"
+    )
+    shared = f"{terminal.counted(found.requests, 'request')} in {terminal.counted(found.commits, 'transaction')}"
+    terminal.say(
+        f"  {shared} (at most {found.largest} together); now {found.at_work} at work, {found.children} in processes"
+    )
+    terminal.say(f"  {terminal.counted(found.clients, 'client')}, {terminal.counted(found.subscribers, 'subscriber')}")
+    heads = ("DUTY", "STATE", "ROUNDS", "LAST", "NEXT", "TROUBLE")
+    rows = [
+        (
+            duty.name,
+            duty.state,
+            str(duty.rounds),
+            utc(duty.last_run) if duty.last_run else "",
+            utc(duty.next_run) if duty.next_run else "at a change",
+            duty.error or duty.remark or "",
+        )
+        for duty in found.duties
+    ]
+    if rows:
+        terminal.say_lines(terminal.table(heads, rows))
+
+
+@daemon.command("act", hidden=True)
+def act() -> None:
+    """Do one request of the daemon, read from standard input. The daemon calls it.
+
+    \b
+    Examples:
+      fleet daemon act
+    """
+    os._exit(import_module("fleet.surfaces.daemon.act").main())
+
+
+for command in (*daemon_service.COMMANDS.values(), *daemon_logs.COMMANDS.values()):
+    daemon.add_command(command)
+
+COMMANDS = {"daemon": daemon}

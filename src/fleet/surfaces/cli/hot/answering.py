@@ -1,0 +1,70 @@
+"""Commands that the daemon runs for its clients: the words go in, the output and the exit code come out.
+
+Hot commands and reads run in the daemon itself. When there is no exit code, the client runs the command itself: the words are wrong,
+ask for help, or call a command that has to run in its own process.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.surfaces.cli import entry
+from fleet.surfaces.cli.hot import fast, read_table, table
+from fleet.surfaces.cli.hot.printed import Printed
+from fleet.surfaces.cli.ui.streams import Screen
+from fleet.surfaces.cli.ui.suggesting import suggest
+
+# Hot commands that only change rows.
+_QUICK = frozenset({"log", "artifact", "claim"})
+
+if TYPE_CHECKING:
+    from fleet.surfaces.cli.hot.table import Values
+
+
+class Answering:
+    """Runs commands for clients, each in the thread that answers. From now on it has the standard streams of this process."""
+
+    def __init__(self) -> None:
+        self._out, self._err = Printed(sys.stdout), Printed(sys.stderr)
+        sys.stdout, sys.stderr = Screen(self._out), Screen(self._err)  # type: ignore[arg-type]
+
+    def is_quick(self, words: list[str]) -> bool:
+        """Whether the words call a command that only changes rows."""
+        called = table.find(words)
+        return called is not None and called[0].name in _QUICK
+
+    def run(self, words: list[str], key: str | None) -> tuple[int | None, str, str]:
+        """Run a command for whoever asks in this thread. Return its exit code, None when it is not ours, and what it prints."""
+        self._out.begin()
+        self._err.begin()
+        try:
+            code = _run_or_print_error(words, key)
+        finally:
+            out, err = self._out.end(), self._err.end()
+        return code, out, err
+
+
+def _run_or_print_error(words: list[str], key: str | None) -> int | None:
+    try:
+        return _run(words, key)
+    except errors.FleetError as error:
+        if isinstance(error, errors.Absent):
+            suggest(error)
+        entry.print_error(error, as_json="--json" in words)
+        return error.code
+
+
+def _run(words: list[str], key: str | None) -> int | None:
+    called = table.find(words)
+    if called is not None:
+        hot, short, rest = called
+        values = fast.parse(hot, rest, short=short)
+        return None if values is None else fast.perform(hot, values, short=short, key=key)
+    read = read_table.find(words)
+    given: Values | None = read[0].parse(read[1]) if read else None
+    if read is None or given is None:
+        return None
+    read[0].perform(given)
+    return 0

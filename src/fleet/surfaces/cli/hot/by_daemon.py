@@ -1,0 +1,176 @@
+"""Hot commands and reads through the daemon: send the words, print what comes back. Nothing else is imported.
+
+The daemon is asked before anything of fleet is loaded. Where none runs, where it does not answer in time, or where it leaves the
+words to this process, the command runs as it does without a daemon, under the same key: what the daemon has done is not repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fleet.fast import encode, scan, unix_socket
+from fleet.model import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_HOT = frozenset(("log", "artifact", "done", "fail", "block", "status", "ps"))
+_OF_TASK = frozenset(
+    ("log", "artifact", "done", "fail", "block", "claim", "show", "list", "ready", "why", "graph")
+)  # behind `fleet task`
+# Words that this process has to see to itself.
+_OWN = frozenset(("--help", "-h", "-"))
+# What tmux runs when an agent has died. The daemon notices that by itself.
+_HINT = ["settle", "--hint"]
+_SENT = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
+# What the daemon refuses because of who speaks: this process must not do it instead.
+_REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
+# Seconds that a daemon has to answer. One that is stopped does not.
+_PATIENCE = 20.0
+_CHUNK = 1 << 16
+_LONGEST_ADDRESS = 103
+
+
+def run(words: list[str]) -> tuple[int | None, str | None]:
+    """Return the exit code of a command that the daemon has run, else None; and the key of the invocation if it was asked."""
+    if words[:2] == _HINT:
+        return (0 if is_there() else None), None
+    result, key = ask(words)
+    if result.get("code") is None:
+        return None, key
+    why = _write(1, result.get("out", ""))
+    _write(2, f"fleet: the output could not be written: {why}\n" if why else result.get("err", ""))
+    return 1 if why else result.get("code"), key
+
+
+def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
+    """Let the daemon run a command. Return its exit code and output, or nothing; and the key of the invocation if it was asked."""
+    if not _is_ours(words) or os.environ.get("FLEET_DIRECT") or "_FLEET_COMPLETE" in os.environ:
+        return {}, None
+    door = os.environ.get("FLEET_DOOR")
+    path = door or f"{os.environ.get('FLEET_HOME') or os.path.expanduser('~/.fleet')}/daemon.sock"
+    if not os.path.exists(path) or (getattr(sys.stdout, "encoding", None) or "").lower() != "utf-8":
+        return {}, None
+    key = os.urandom(12).hex()
+    answer = _ask(path, _request(words, key))
+    if answer is None and not door:
+        os.environ["FLEET_DIRECT"] = "1"  # it did not answer: this process does everything itself
+    return _result(answer or {}), key
+
+
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what the daemon says of a command; a refusal of the speaker as the command's error."""
+    error = answer.get("error") or {}
+    if error.get("name") in _REFUSALS:
+        return {"code": error.get("code"), "out": "", "err": f"fleet: {error.get('message')} — {error.get('hint')}\n"}
+    return answer.get("result") or {}
+
+
+def is_there() -> bool:
+    """Whether a daemon listens at the home's socket."""
+    home = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
+    if os.environ.get("FLEET_DIRECT") or not os.path.exists(f"{home}/daemon.sock"):
+        return False
+    connection = unix_socket()
+    try:
+        with _Address(f"{home}/daemon.sock") as address:
+            connection.connect(address)
+    except OSError:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+class _Address:
+    """The address of a socket, also of one whose path is longer than an address may be."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._folder = -1
+
+    def __enter__(self) -> str:
+        if len(self._path.encode()) <= _LONGEST_ADDRESS:
+            return self._path
+        self._folder = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
+        return f"/proc/self/fd/{self._folder}/{os.path.basename(self._path)}"
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder >= 0:
+            os.close(self._folder)
+
+
+def _is_ours(words: list[str]) -> bool:
+    """Whether the words call a hot command or a read, and nothing in them needs this process."""
+    if not words or not _OWN.isdisjoint(words):
+        return False
+    return words[0] in _HOT or (words[0] == "task" and len(words) > 1 and words[1] in _OF_TASK)
+
+
+def _request(words: list[str], key: str) -> bytes:
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if (name.startswith("FLEET_") and name != "FLEET_TOKEN") or name in _SENT
+    }
+    caller = {
+        "dispatch": os.environ.get("FLEET_DISPATCH_ID"),
+        "token": os.environ.get("FLEET_TOKEN"),
+        "directory": _directory(),
+        "environ": environ,
+    }
+    args = {"words": words, "columns": _columns()}
+    request = {"id": 1, "method": "command", "args": args, "key": key, "caller": caller, "fleet": VERSION}
+    return encode(request).encode("utf-8", "surrogateescape") + b"\n"
+
+
+def _directory() -> str | None:
+    try:
+        return os.path.realpath(os.getcwd())
+    except OSError:
+        return None
+
+
+def _columns() -> int:
+    """Return the width of the terminal that standard output is; 0 when it is none."""
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 0
+
+
+def _ask(path: str, request: bytes) -> dict[str, Any] | None:
+    """Return the daemon's answer; None when there is none in time."""
+    connection = unix_socket()
+    try:
+        connection.settimeout(_PATIENCE)
+        with _Address(path) as address:
+            connection.connect(address)
+        connection.sendall(request)
+        text = b""
+        while text.count(b"\n") < 2:  # noqa: PLR2004 - the greeting and the answer
+            chunk = connection.recv(_CHUNK)
+            if not chunk:
+                return None
+            text += chunk
+        found: Any = scan(text.split(b"\n")[1].decode())
+    except (OSError, ValueError, StopIteration):
+        return None
+    finally:
+        connection.close()
+    return found if isinstance(found, dict) else None
+
+
+def _write(number: int, text: str) -> str:
+    """Write a text to a descriptor. Return why that failed; empty when it did not. A reader that is gone is no error."""
+    rest = text.encode("utf-8", "surrogateescape")
+    try:
+        while rest:
+            rest = rest[os.write(number, rest) :]
+    except BrokenPipeError:
+        return ""
+    except OSError as error:
+        return str(error.strerror).lower()
+    return ""

@@ -1,0 +1,55 @@
+"""A stream of the daemon that keeps what commands print, apart for each thread, for the client that asked."""
+
+from __future__ import annotations
+
+from threading import get_ident
+from typing import TYPE_CHECKING
+
+from fleet.world.process import surroundings
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+
+class Printed:
+    """A stream that collects what a thread prints while it answers, and passes on everything else."""
+
+    encoding = "utf-8"
+    errors = "strict"
+    closed = False
+
+    def __init__(self, otherwise: TextIO) -> None:
+        self._otherwise = otherwise
+        self._texts: dict[int, list[str]] = {}
+
+    def begin(self) -> None:
+        """Collect what this thread prints from now on."""
+        self._texts[get_ident()] = []
+
+    def end(self) -> str:
+        """Return what this thread has printed since `begin`."""
+        return "".join(self._texts.pop(get_ident(), ()))
+
+    def write(self, text: str) -> int:
+        """Keep a text for the client, or print it."""
+        texts = self._texts.get(get_ident())
+        if texts is None:
+            return self._otherwise.write(text)
+        texts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the daemon's own stream."""
+        if get_ident() not in self._texts:
+            self._otherwise.flush()
+
+    def isatty(self) -> bool:
+        """Whether the client's output is a terminal."""
+        asker = surroundings.asker()
+        return bool(asker and asker.columns) if get_ident() in self._texts else self._otherwise.isatty()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the daemon's own stream; OSError while a client's output is collected."""
+        if get_ident() in self._texts:
+            raise OSError
+        return self._otherwise.fileno()

@@ -1,0 +1,62 @@
+"""`fleet daemon act`: what a child process of the daemon does with one heavy request, read from standard input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from fleet.api.fleet import Fleet
+from fleet.api.remote import wire
+from fleet.surfaces.daemon.serving.connection import Connection
+from fleet.surfaces.daemon.serving.requests import Request, perform
+from fleet.world.process import surroundings
+from fleet.world.process.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from fleet.api.remote.wire import Json
+
+
+def main() -> int:
+    """Read a request, do it, and write its answer as a line."""
+    document: Json = json.loads(sys.stdin.readline())
+    lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever else is printed is not part of the answer
+    request = Request(_nobody(), document)
+    surroundings.enter(Surroundings(environ=os.environ, directory=surroundings.directory(), pid=document["pid"]))
+    try:
+        with Fleet.open(actor=request.caller.get("as")) as fleet:
+            answer = perform(fleet, request, _callbacks(request, lines))
+    except BaseException as error:  # noqa: BLE001 - whoever asked is told, also of Ctrl-C
+        answer = request.failed(error)
+    _write(lines, answer)
+    return 0
+
+
+def _nobody() -> Connection:
+    """Return a stand-in for the connection, which the daemon has."""
+    return Connection.__new__(Connection)
+
+
+def _callbacks(request: Request, lines: TextIO) -> Json:
+    """Return the functions that a method takes: what it tells goes to the asker; an interruption ends a job in order."""
+
+    def telling(told: object) -> None:
+        _write(lines, {"push": "tell", "value": wire.plain(told), "type": wire.type_of(told)})
+
+    if request.method in {"jobs.run", "jobs.resume"}:
+        interrupted: list[int] = []
+        signal.signal(signal.SIGINT, lambda number, _frame: interrupted.append(number))
+        return {"tell": telling, "wanted": lambda: not interrupted}
+    if request.method == "graph.ingest":
+        return {"progress": lambda done: _write(lines, {"push": "progress", "value": done})}
+    return {}
+
+
+def _write(lines: TextIO, document: Json) -> None:
+    lines.write(json.dumps(document) + "\n")
+    lines.flush()

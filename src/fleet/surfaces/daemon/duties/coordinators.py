@@ -1,0 +1,60 @@
+"""Hold the seats of fleet's own coordinators: tick for those that this daemon holds, take anew those of a dead daemon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.agents.coord import ENGINE
+from fleet.surfaces.daemon.duties.duty import Duty, NotNow
+from fleet.verbs.dispatch.plan import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from threading import Event
+
+    from fleet.api.fleet import Fleet
+
+
+class Coordinators(Duty):
+    """See to it that every seat that this daemon holds is ticked for."""
+
+    name = "coordinators"
+    every = 60.0
+    apart = 0.3
+    on_change = True
+
+    def __init__(self, tick_for: Callable[[dict[str, str]], None], after: Event) -> None:
+        self._tick_for = tick_for
+        # Set when what a reboot interrupted was resumed, as far as it fits: it comes before new work.
+        self._after = after
+        self._failed: dict[str, str] = {}
+
+    def run(self, fleet: Fleet) -> list[str]:
+        """Take the seats of dead daemons anew, and start the ticks of every seat that this daemon holds."""
+        if not self._after.is_set():
+            raise NotNow
+        lost = fleet.coord.lost()
+        self._failed = {project: why for project, why in self._failed.items() if project in lost}
+        lines = [line for project, ident in lost.items() if (line := self._take_anew(fleet, project, ident))]
+        self._tick_for(fleet.coord.held())
+        return lines
+
+    def _take_anew(self, fleet: Fleet, project: str, ident: str) -> str:
+        """Take the seat of a coordinator that was a duty of a dead daemon. Returns one line; empty when there is no news."""
+        wanted = Wanted(project=project, slug=None, kind="coord", engine=ENGINE)
+        try:
+            seated = fleet.coord.start(wanted, after=ident)
+        except errors.NotSeated:
+            return ""  # it was stopped or replaced meanwhile
+        except errors.FleetError as error:
+            if self._failed.get(project) == str(error):
+                return ""
+            self._failed[project] = str(error)
+            return f"cannot take the seat of {project} anew: {error}"
+        self._failed.pop(project, None)
+        return f"took the seat of {project} anew as {seated.id}: the daemon that held it as {ident} has died"
+
+    def remark(self) -> str | None:
+        """Return which seats could not be taken anew."""
+        return "; ".join(f"{project}: {why}" for project, why in self._failed.items()) or None

@@ -1,0 +1,78 @@
+"""Settle agents when they have died. The kernel tells of it; where it cannot, the processes are looked at once a second."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.surfaces.daemon.duties.duty import Duty
+from fleet.surfaces.daemon.duties.exits import Exits
+from fleet.surfaces.daemon.duties.schedule import wait_after_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+    from fleet.model.identity import Identity
+    from fleet.world.clock import Clock
+
+_LOOK = 1.0
+# How often to look although the kernel tells of every process.
+_TOLD = 30.0
+
+
+class Deaths(Duty):
+    """Notice deaths without a process for each, as tmux's hook would start one.
+
+    The kernel is asked, not tmux: that costs no other program, and a process that the kernel calls dead is dead. Settle
+    asks tmux then for the exit status. An agent that cannot be settled yet is tried again later and later.
+    """
+
+    name = "deaths"
+    on_change = True
+    apart = 0.5
+    keeps_open = True
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        # Of each agent that could not be settled: how often that was tried, and when it is tried again.
+        self._later: dict[str, tuple[int, float]] = {}
+        self._exits: Exits | None = None
+
+    def begin(self, wake: Callable[[], None]) -> None:
+        """Begin a round whenever an agent's process exits."""
+        self._exits = Exits(wake)
+
+    def end(self) -> None:
+        """Watch no process any more."""
+        if self._exits is not None:
+            self._exits.end()
+
+    def run(self, fleet: Fleet) -> list[str]:
+        """Settle every agent that has died. Return one line for each."""
+        dead, alive, others = fleet.sessions.deaths()
+        self._later = {ident: later for ident, later in self._later.items() if ident in dead}
+        lines = [line for ident in dead if self._is_due(ident) and (line := self._settle(fleet, ident))]
+        self.every = self._seconds_to_next(fleet, alive, others)
+        return lines
+
+    def _seconds_to_next(self, fleet: Fleet, alive: list[Identity], others: int) -> float | None:
+        """Return when to look again if nothing changes: seldom where the kernel tells of every agent, never without agents."""
+        are_told = self._exits is not None and self._exits.watch(fleet.world.processes, alive)
+        if self._later or (others and not (are_told and len(alive) == others)):
+            return _LOOK
+        return _TOLD if others else None
+
+    def _is_due(self, ident: str) -> bool:
+        return ident not in self._later or self._clock.ticks() >= self._later[ident][1]
+
+    def _settle(self, fleet: Fleet, ident: str) -> str:
+        try:
+            ended = fleet.sessions.settle_soon(ident)
+        except errors.NoSuchDispatch:
+            return ""
+        if ended.settled:
+            return f"{ident} has ended: {ended.exec_state}"
+        tries = self._later.get(ident, (0, 0.0))[0] + 1
+        self._later[ident] = tries, self._clock.ticks() + wait_after_failures(tries)
+        return f"{ident} has died and is not settled: {ended.why}" if tries == 1 else ""

@@ -1,0 +1,196 @@
+"""What a duty is, and the thread that runs one."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.results.home import DutyStatus
+from fleet.model.text.times import SECOND, iso, iso_or_none
+from fleet.surfaces.daemon.duties.schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from fleet.api.fleet import Fleet
+    from fleet.world.clock import Clock
+
+    class Log(Protocol):
+        """Writes one line into the daemon's log: what happened, and facts by name."""
+
+        def __call__(self, event: str, /, **facts: object) -> None: ...
+
+
+class DutyOver(Exception):
+    """The duty has nothing more to do, for example because another coordinator has the seat."""
+
+
+class NotNow(Exception):
+    """Another process does the same at this moment. The duty tries again soon."""
+
+
+class Duty:
+    """One thing that the daemon does regularly."""
+
+    name = ""
+    # The interval of rounds in seconds when nothing changes; None: only news begins a round.
+    every: float | None = None
+    # The shortest time between two rounds.
+    apart = 1.0
+    # How long after the daemon's start the first round begins.
+    delay = 0.0
+    # Whether each new operation begins a round.
+    on_change = False
+    # Whether the home stays open between rounds: for rounds that are short and frequent.
+    keeps_open = False
+
+    def run(self, fleet: Fleet) -> list[str]:
+        """Do one round. Return what was done, one line each. Raise DutyOver when the duty has nothing more to do."""
+        raise NotImplementedError
+
+    def remark(self) -> str | None:
+        """Return what a person should know of the duty now; None for nothing."""
+        return None
+
+    def begin(self, wake: Callable[[], None]) -> None:
+        """Be told, before the first round, how to begin a round at once."""
+
+    def end(self) -> None:
+        """Close what stays open between rounds: there is no further round."""
+
+
+class Rounds:
+    """The rounds of one duty, in a thread of its own. A round that fails harms no other duty."""
+
+    def __init__(self, duty: Duty, open_fleet: Callable[[], Fleet], log: Log, clock: Clock) -> None:
+        self.duty = duty
+        self._open = open_fleet
+        self._log = log
+        self._clock = clock
+        self._schedule = Schedule(every=duty.every, apart=duty.apart, begins=clock.ticks() + duty.delay)
+        self._news = threading.Condition()
+        self._is_stopping = False
+        self._is_running = False
+        self._ran_at: int | None = None
+        self._error: str | None = None
+        self._fleet: Fleet | None = None
+        self._thread = threading.Thread(target=self._repeat, name=f"duty {duty.name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin the thread."""
+        self.duty.begin(self.wake_at_once)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that there is news: a round begins as soon as it may. Never blocks for long."""
+        with self._news:
+            self._schedule.has_news = True
+            self._news.notify()
+
+    def wake_at_once(self) -> None:
+        """Say that there is news that cannot wait: a round begins at once, unless the last one failed."""
+        with self._news:
+            self._schedule.is_urgent = True
+            self._news.notify()
+
+    def stop(self) -> None:
+        """Begin no further round."""
+        with self._news:
+            self._is_stopping = True
+            self._news.notify()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the running round at most so long. Returns whether the thread has ended."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the thread has ended."""
+        return self._thread.ident is not None and not self._thread.is_alive()
+
+    def status(self) -> DutyStatus:
+        """Return how the duty fares."""
+        with self._news:
+            schedule, now = self._schedule, self._clock.now()
+            left = schedule.seconds_left(self._clock.ticks())
+            return DutyStatus(
+                name=self.duty.name,
+                state="running" if self._is_running else "failing" if schedule.failures else "waiting",
+                rounds=schedule.rounds,
+                last_run=iso_or_none(self._ran_at),
+                next_run=None if left is None or self._is_running else iso(now + int(left * SECOND)),
+                failures=schedule.failures,
+                error=self._error,
+                remark=self.duty.remark(),
+            )
+
+    # the thread -------------------------------------------------------------------------------------------------------
+    def _repeat(self) -> None:
+        try:
+            while self._wait_until_due():
+                self._run_once()
+        except DutyOver as over:
+            self._log("duty over", duty=self.duty.name, why=str(over))
+        finally:
+            self.duty.end()
+            self._close()
+
+    def _wait_until_due(self) -> bool:
+        """Wait for the next round. Returns False when the daemon stops."""
+        with self._news:
+            while not self._is_stopping:
+                left = self._schedule.seconds_left(self._clock.ticks())
+                if left is not None and left <= 0:
+                    self._schedule.begin()
+                    self._is_running = True
+                    return True
+                self._news.wait(left)
+        return False
+
+    def _run_once(self) -> None:
+        error: str | None = None
+        try:
+            for line in self._run_duty():
+                self._log("duty", duty=self.duty.name, did=line)
+        except DutyOver:
+            raise
+        except (NotNow, errors.TickInProgress):
+            self.wake()
+        except Exception as failure:  # noqa: BLE001 - a duty that fails harms no other, and is tried again
+            error = f"{type(failure).__name__}: {failure}"
+        finally:
+            self._note_end(error)
+
+    def _run_duty(self) -> list[str]:
+        """Run the duty on a home that is open; close the home unless it is to stay open and all went well."""
+        self._fleet = self._fleet or self._open()
+        is_good = False
+        try:
+            lines = self.duty.run(self._fleet)
+            is_good = True
+            return lines
+        finally:
+            if not (is_good and self.duty.keeps_open):
+                self._close()
+
+    def _close(self) -> None:
+        fleet, self._fleet = self._fleet, None
+        if fleet is not None:
+            fleet.close()
+
+    def _note_end(self, error: str | None) -> None:
+        with self._news:
+            self._is_running = False
+            self._ran_at = self._clock.now()
+            was, self._error = self._error, error
+            if error:
+                self._schedule.fail(self._clock.ticks())
+            else:
+                self._schedule.succeed(self._clock.ticks(), self.duty.every)
+        if error and error != was:
+            self._log("duty failed", duty=self.duty.name, error=error, failures=self._schedule.failures)
+        elif was and not error:
+            self._log("duty works again", duty=self.duty.name)

@@ -1,0 +1,34 @@
+"""Keep the home small, at most once a day: archive old operations, remove old journals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.text.times import DAY, SECOND
+from fleet.surfaces.daemon.duties.duty import Duty
+
+if TYPE_CHECKING:
+    from fleet.api.fleet import Fleet
+
+_DAY = DAY / SECOND
+
+
+class Upkeep(Duty):
+    """What `fleet maintenance rotate-operations` and `prune-archive` do, once a day of the wall clock, across restarts."""
+
+    name = "upkeep"
+    every = _DAY
+    delay = 120.0
+
+    def run(self, fleet: Fleet) -> list[str]:
+        """Rotate and prune unless that was done within a day. Return one line for each that moved or removed something."""
+        now, last = fleet.clock.now(), fleet.operations.last_upkeep()
+        left = (DAY - (now - last)) / SECOND if last is not None and last <= now else 0.0
+        if left > 0:
+            self.every = left
+            return []
+        self.every = _DAY
+        rotated, pruned = fleet.operations.rotate(), fleet.sweep.prune_archive()
+        fleet.operations.note_upkeep(now)
+        lines = [f"archived {rotated.moved} operations"] if rotated.moved else []
+        return lines + ([f"removed {pruned.pruned} old journals"] if pruned.pruned else [])

@@ -1,0 +1,125 @@
+"""How the daemon opens its home: one writer for all threads, and for each thread a connection that reads and a world."""
+
+from __future__ import annotations
+
+from threading import local
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.actor import Actor, person_name
+from fleet.api.fleet import Fleet
+from fleet.model.agents.actors import identify_actor
+from fleet.store.registry import open_store
+from fleet.store.sqlite import SqliteStore
+from fleet.surfaces.daemon.writer import SharedStore, Writer
+from fleet.world.files.daemon_process import DaemonProcess
+from fleet.world.process import surroundings
+from fleet.world.world import World
+
+if TYPE_CHECKING:
+    from fleet.store.transaction import Store
+    from fleet.world.funnel import Funnel
+    from fleet.world.home.home_record import HomeRecord
+
+# Who writes in the operations of the daemon's own duties.
+ACTOR = "fleet-daemon"
+# After these a thread opens its connection anew.
+_STALE = (errors.StoreError,)
+
+
+class PooledStore(SharedStore):
+    """The store of one thread. It stays open after a request, for the next one."""
+
+    def close(self) -> None:
+        """Keep the connection."""
+
+    def end(self) -> None:
+        """Close the connection."""
+        super().close()
+
+
+class DaemonFleet(Fleet):
+    """A fleet inside the daemon. It uses the world of its thread."""
+
+    household: Household
+
+    @property
+    def world(self) -> World:
+        """The world of this thread."""
+        return self.household.world()
+
+    @world.setter
+    def world(self, world: World) -> None:
+        """Refuse: the threads of the daemon have the world of its home."""
+        raise TypeError(world)
+
+
+class Household:
+    """The home of the daemon, as its threads use it."""
+
+    def __init__(self, home: str, record: HomeRecord, funnel: Funnel) -> None:
+        self.home = home
+        self.record = record
+        self.funnel = funnel
+        self.writer = Writer(self._open_writing)
+        self._own = local()
+        self._process = DaemonProcess()
+
+    def serve(self) -> None:
+        """Begin to write, and let every `Fleet.open` of this process open this home."""
+        self.writer.start()
+        Actor.opened_by_daemon = self.open
+
+    def end(self) -> None:
+        """Finish what waits to be written."""
+        Actor.opened_by_daemon = None
+        self.writer.stop()
+
+    def open(self, actor: str | None = None) -> Fleet:
+        """Return a fleet for whoever asks in this thread; without an asker, for the daemon itself."""
+        asker = surroundings.asker()
+        if asker is None:
+            name, dispatch = identify_actor(dispatch=None, named=actor, person=ACTOR)
+        else:
+            ident = asker.environ.get("FLEET_DISPATCH_ID")
+            named = person_name() if actor is None and not ident else actor
+            name, dispatch = identify_actor(dispatch=ident, named=named, person=ACTOR)
+        fleet = DaemonFleet(home=self.home, store=self._store(), actor=name, dispatch=dispatch, funnel=self.funnel)
+        fleet.record = self.record
+        fleet.household = self
+        return fleet
+
+    def world(self) -> World:
+        """Return the world of this thread."""
+        world: World | None = getattr(self._own, "world", None)
+        if world is None:
+            world = self._own.world = World(self.home, self.funnel, self.record)
+            world.daemon = self._process
+        return world
+
+    def forget(self, error: BaseException) -> None:
+        """Open the connection of this thread anew next time, after an error of the store."""
+        if isinstance(error, _STALE):
+            self.leave()
+
+    def leave(self) -> None:
+        """Close what this thread has open."""
+        store: PooledStore | None = getattr(self._own, "store", None)
+        if store is not None:
+            del self._own.store
+            store.end()
+
+    def _store(self) -> PooledStore:
+        store: PooledStore | None = getattr(self._own, "store", None)
+        if store is None:
+            store = self._own.store = PooledStore(self.writer, self._open_reading)
+        return store
+
+    def _open_reading(self) -> Store:
+        return open_store(self.home, self.funnel, had=self.record.database)
+
+    def _open_writing(self) -> Store:
+        store = open_store(self.home, self.funnel, had=self.record.database)
+        if isinstance(store, SqliteStore):
+            store.patience = None  # only a thread that waits in the kernel's queue gets its turn among other processes
+        return store

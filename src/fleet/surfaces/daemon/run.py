@@ -1,0 +1,120 @@
+"""`fleet daemon run`: the process that serves a home until it is told to end.
+
+SIGTERM and Ctrl-C drain: nothing new is taken, what was begun is finished. SIGHUP reads the settings again; where a terminal
+controls the process, it means that the terminal is gone, and drains too. No agent ends with the daemon.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.fleet import Fleet
+from fleet.api.remote.door import DIRECT
+from fleet.surfaces.daemon.duties.duties import Duties
+from fleet.surfaces.daemon.household import Household
+from fleet.surfaces.daemon.serving.server import DRAIN, Server
+from fleet.world.files.sockets import Listener
+from fleet.world.funnel import Funnel
+from fleet.world.home import paths
+from fleet.world.world import UNATTENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.surfaces.daemon.serving.server import Commands
+    from fleet.world.files.gates import Gate
+
+# Seconds after which a thread lets another one run: an answer should not wait for a long computation.
+_SWITCH = 0.0005
+
+
+def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
+    """Serve the home of this environment until a signal or a request ends it. DaemonRuns when another daemon does."""
+    os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
+    os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
+    with Fleet.open() as fleet:
+        if fleet.speaker is not None:
+            raise errors.Refused(what="only a person starts the daemon, and this is an agent")
+        if fleet.moved is not None:
+            raise fleet.moved
+        gate = _taken_gate(fleet)
+        household = Household(fleet.home, fleet.world.record, Funnel())
+    try:
+        Daemon(household, commands(), log).serve()
+    finally:
+        gate.give()
+
+
+def _taken_gate(fleet: Fleet) -> Gate:
+    """Hold the gate of the home's daemon. DaemonRuns names the process that holds it."""
+    gate = fleet.world.daemon_gate()
+    try:
+        gate.take()
+    except errors.GateHeld:
+        raise errors.DaemonRuns(home=fleet.home, holder=str(gate.holder() or "an unknown process")) from None
+    return gate
+
+
+class Daemon:
+    """The parts of the daemon, and their order at the start and at the end."""
+
+    def __init__(self, household: Household, commands: Commands, log: Callable[..., None]) -> None:
+        self._household = household
+        self._log = log
+        home, funnel = household.home, household.funnel
+        listeners = {
+            Listener(f"{home}/{paths.DAEMON_SOCKET}", funnel): False,
+            Listener(f"{home}/{paths.AGENTS_SOCKET}", funnel): True,
+        }
+        self._duties = Duties(household.open, log)
+        self._server = Server(household, commands, listeners, self._duties, log)
+        self._server.reload = self._reload
+
+    def serve(self) -> None:
+        """Serve until the end is asked for."""
+        sys.setswitchinterval(_SWITCH)
+        self._household.serve()
+        try:
+            self._server.start()
+            self._listen_to_signals()
+            self._duties.start()
+            self._log("started", pid=os.getpid(), home=self._household.home)
+            self._server.loop.run()
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._log("ending", pid=os.getpid())
+        self._duties.stop(DRAIN)
+        self._server.drain()
+        self._household.end()
+        self._log("ended", pid=os.getpid())
+
+    def _listen_to_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda _number, _frame: self._server.loop.stop())
+        signal.signal(signal.SIGHUP, lambda _number, _frame: self._hang_up())
+
+    def _hang_up(self) -> None:
+        if _has_terminal():
+            self._server.loop.stop()
+        else:
+            self._reload()
+
+    def _reload(self) -> None:
+        """Let the duties look again: settings are read anew by every request and every round."""
+        self._log("reads the settings again")
+        self._server.changes.notice()
+
+
+def _has_terminal() -> bool:
+    """Whether a terminal controls this process."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Connections and requests: how the daemon takes, does and answers them."""

@@ -1,0 +1,133 @@
+"""What changed, for screens: a subscriber gets numbered changes, by the sequence of operations.
+
+It says which number it has. It misses none: after a reconnect it goes on from its number, and when operations after it were rotated
+away it is told to take a new snapshot. Changes by other processes are looked for once a second.
+"""
+
+from __future__ import annotations
+
+from threading import Condition, Thread
+from time import sleep
+from typing import TYPE_CHECKING
+
+from fleet.api.remote import wire
+from fleet.store import queries as q
+from fleet.verbs.views.operations import FOREVER, PAGE, newest, operation_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.remote.wire import Json
+    from fleet.store.transaction import Rows
+    from fleet.surfaces.daemon.household import Household
+    from fleet.surfaces.daemon.serving.connection import Connection
+
+# Seconds between two looks for what other processes have committed.
+_LOOK = 1.0
+# Seconds between two looks while there is news all the time: screens are quick enough with it, and requests come first.
+_APART = 0.05
+
+
+class Subscriber:
+    """One subscription: its connection, the number of its request, and the last change that it was sent."""
+
+    __slots__ = ("after", "connection", "id")
+
+    def __init__(self, connection: Connection, number: object, after: int) -> None:
+        self.connection = connection
+        self.id = number
+        self.after = after
+
+
+class Changes:
+    """All subscriptions, and the thread that serves them."""
+
+    def __init__(
+        self,
+        household: Household,
+        *,
+        send: Callable[[Connection, Json], None],
+        tell: Callable[[int], None],
+        log: Callable[..., None],
+    ) -> None:
+        self._household = household
+        self._send = send
+        # Told of the newest sequence after each change.
+        self._tell = tell
+        self._log = log
+        self._subscribers: list[Subscriber] = []
+        self._changed = Condition()
+        self._has_news = False
+        self._is_ending = False
+        self._seen = 0
+        self._thread = Thread(target=self._run, name="changes", daemon=True)
+
+    def __len__(self) -> int:
+        """Return how many subscribe."""
+        return len(self._subscribers)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify()
+        self._thread.join()
+
+    def notice(self) -> None:
+        """Look soon: something was committed."""
+        with self._changed:
+            self._has_news = True
+            self._changed.notify()
+
+    def subscribe(self, connection: Connection, number: object, after: int) -> None:
+        """Send a connection every change after a sequence number."""
+        with self._changed:
+            self._subscribers.append(Subscriber(connection, number, after))
+        self.notice()
+
+    def forget(self, connection: Connection) -> None:
+        """End the subscriptions of a connection."""
+        with self._changed:
+            self._subscribers = [each for each in self._subscribers if each.connection is not connection]
+
+    def _run(self) -> None:
+        while not self._is_ending:
+            with self._changed:
+                if not self._has_news:
+                    self._changed.wait(_LOOK)
+                self._has_news = False
+            try:
+                self._look()
+            except Exception as error:  # noqa: BLE001 - the store may be away; the next look tries again
+                self._household.forget(error)
+                self._log("cannot read what changed", why=f"{type(error).__name__}: {error}")
+            if not self._is_ending:
+                sleep(_APART)
+        self._household.leave()
+
+    def _look(self) -> None:
+        fleet = self._household.open()
+        latest: int = fleet.store.read(newest)
+        if latest != self._seen:
+            self._seen = latest
+            self._tell(latest)
+        for subscriber in list(self._subscribers):
+            if subscriber.after < latest and not self._is_ending:
+                fleet.store.read(lambda rows: self._serve(rows, subscriber))  # noqa: B023 - called at once
+
+    def _serve(self, rows: Rows, subscriber: Subscriber) -> None:
+        """Send a subscriber the changes that it lacks, a page at a time; or that some are gone."""
+        first = q.first_operation(rows).seq
+        if subscriber.after + 1 < first:
+            subscriber.after = newest(rows)
+            self._send(subscriber.connection, {"id": subscriber.id, "push": "gap", "newest": subscriber.after})
+            return
+        while page := q.operations_after(rows, after=subscriber.after, until=FOREVER, most=PAGE):
+            changes = [wire.plain(operation_view(row)) for row in page]
+            push = {"id": subscriber.id, "push": "changes", "after": subscriber.after, "operations": changes}
+            subscriber.after = page[-1].seq
+            self._send(subscriber.connection, push | {"newest": subscriber.after})

@@ -1,0 +1,108 @@
+"""Child processes that perform heavy requests: they start and end agents, merge, run jobs.
+
+A child has the environment and directory of whoever asks. It writes lines: what it tells meanwhile, and at last its answer. When
+the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.remote.door import DIRECT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.remote.wire import Json
+    from fleet.surfaces.daemon.household import Household
+    from fleet.surfaces.daemon.serving.connection import Connection
+    from fleet.surfaces.daemon.serving.requests import Request
+    from fleet.world.process.programs import Child
+
+MOST = 64
+_LAST_WORDS = 2_000
+
+
+class Children:
+    """The child processes that work on requests."""
+
+    def __init__(self, household: Household, send: Callable[[Connection, Json], None]) -> None:
+        self._household = household
+        self._send = send
+        self._at_work: dict[Child, Connection] = {}
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        """Return how many are at work."""
+        return len(self._at_work)
+
+    def perform(self, request: Request) -> None:
+        """Let a child process do what a request asks for. Its answer is sent when it comes."""
+        if len(self) >= MOST:
+            raise errors.Refused(
+                what=f"{MOST} commands are at work in the daemon already; try again when some have ended"
+            )
+        Thread(target=self._attend, args=(request,), name=f"child of {request.method}", daemon=True).start()
+
+    def interrupt(self, connection: Connection) -> None:
+        """Interrupt what works for a client that went away."""
+        with self._lock:
+            ours = [child for child, of in self._at_work.items() if of is connection]
+        for child in ours:
+            self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once
+
+    def _attend(self, request: Request) -> None:
+        try:
+            answer = self._answer_of(request)
+        except BaseException as error:  # noqa: BLE001 - the client is told
+            answer = request.failed(error)
+        self._send(request.connection, answer)
+
+    def _answer_of(self, request: Request) -> Json:
+        world, asker = self._household.world(), request.surroundings
+        env = {**asker.environ, "FLEET_HOME": self._household.home, DIRECT: "1"}
+        folder = asker.directory if asker.directory and os.path.isdir(asker.directory) else self._household.home
+        child = world.programs.begin(
+            f"perform {request.method}", [world.fleet_program, "daemon", "act"], env=env, cwd=folder
+        )
+        with self._lock:
+            self._at_work[child] = request.connection
+        try:
+            return self._listen(child, request)
+        finally:
+            with self._lock:
+                del self._at_work[child]
+
+    def _listen(self, child: Child, request: Request) -> Json:
+        """Give a child its request, pass on what it tells, and return its answer."""
+        asked = {"id": request.id, "method": request.method, "args": request.args, "key": request.key,
+                 "caller": {"as": request.caller.get("as"), "dispatch": request.dispatch}, "pid": request.connection.pid}  # fmt: skip
+        assert child.stdin is not None  # noqa: S101 - pipes were asked for
+        assert child.stdout is not None  # noqa: S101
+        assert child.stderr is not None  # noqa: S101
+        child.stdin.write(json.dumps(asked).encode() + b"\n")
+        child.stdin.close()
+        answer: Json | None = None
+        for line in child.stdout:
+            told = json.loads(line)
+            if "push" in told:
+                self._send(request.connection, {**told, "id": request.id})
+            else:
+                answer = told
+        said = child.stderr.read().decode("utf-8", "replace")[-_LAST_WORDS:]
+        status = child.wait()
+        if answer is None:
+            raise errors.FleetError(
+                what=f"the process that did it ended with {status} and without an answer: {said.strip()}"
+            )
+        return answer
+
+
+def _interrupt(child: Child) -> None:
+    if child.poll() is None:
+        child.send_signal(signal.SIGINT)

@@ -1,0 +1,249 @@
+"""The server: takes each request to whoever does it, and sends the answers."""
+
+from __future__ import annotations
+
+import os
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.remote import lifecycle, wire
+from fleet.api.remote.door import PROTOCOL
+from fleet.api.tokens import refuse_wrong_token
+from fleet.model import VERSION
+from fleet.model.results.home import DaemonStatus
+from fleet.model.text.times import iso
+from fleet.surfaces.daemon.serving.changes import Changes
+from fleet.surfaces.daemon.serving.children import Children
+from fleet.surfaces.daemon.serving.loop import Loop
+from fleet.surfaces.daemon.serving.requests import check, in_surroundings, parsed, perform, way_of
+from fleet.surfaces.daemon.serving.workers import Workers
+from fleet.surfaces.daemon.writer import Waiting
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from fleet.api.remote.wire import Json
+    from fleet.surfaces.daemon.duties.duties import Duties
+    from fleet.surfaces.daemon.household import Household
+    from fleet.surfaces.daemon.serving.connection import Connection
+    from fleet.surfaces.daemon.serving.requests import Request
+    from fleet.world.files.sockets import Listener
+
+    class Commands(Protocol):
+        """Runs the commands of clients; the command line provides it."""
+
+        def is_quick(self, words: list[str]) -> bool: ...
+
+        def run(self, words: list[str], key: str | None) -> tuple[int | None, str, str]: ...
+
+
+# Seconds that requests have to finish when the daemon ends.
+DRAIN = 10.0
+
+
+class Server:
+    """Everything that answers requests."""
+
+    def __init__(
+        self,
+        household: Household,
+        commands: Commands,
+        listeners: dict[Listener, bool],
+        duties: Duties,
+        log: Callable[..., None],
+    ) -> None:
+        self._household = household
+        self._commands = commands
+        self._duties = duties
+        self._log = log
+        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, log=log)
+        self._workers = Workers(leave=household.leave)
+        self._children = Children(household, self._send)
+        self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
+        self._lock = Lock()
+        self._at_work = 0
+        self._taken = 0
+        self._errors = 0
+        self._is_draining = False
+        self._since = household.world().clock.now()
+        self.reload: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Listen, and begin to serve."""
+        self._household.writer.committed = self.changes.notice
+        self.changes.start()
+        self.loop.open()
+
+    def drain(self) -> None:
+        """Accept nobody, finish what was begun, and stop the threads. Children go on by themselves."""
+        self._is_draining = True
+        self.loop.stop_listening()
+        until = monotonic() + DRAIN
+        while self._at_work and monotonic() < until:
+            self.loop.run_once(0.05)
+        self._workers.stop(1.0)
+        self.changes.stop()
+        self.loop.close()
+
+    # the loop's side --------------------------------------------------------------------------------------------------
+    def _greet(self, connection: Connection) -> None:
+        connection.put({"fleet": VERSION, "protocol": PROTOCOL, "pid": os.getpid()})
+
+    def _gone(self, connection: Connection) -> None:
+        self.changes.forget(connection)
+        self._children.interrupt(connection)
+
+    def _take(self, connection: Connection, line: bytes) -> None:
+        """Begin with one request. It never raises, and never waits."""
+        try:
+            request = parsed(connection, line)
+        except errors.FleetError as error:
+            connection.put({"id": None, "error": wire.error_document(error)})
+            return
+        self._begin(request)
+        try:
+            self._route(request)
+        except BaseException as error:  # noqa: BLE001 - the client is told
+            self._send(connection, request.failed(error))
+
+    def _route(self, request: Request) -> None:
+        check(request.document)
+        if self._is_draining:
+            raise errors.Draining
+        self._refuse_person_as_agent(request)
+        method = request.method
+        if method == "command":
+            words = _words_of(request)
+            self._do(request, lambda: self._run_command(request, words), is_quick=self._commands.is_quick(words))
+        elif method == "subscribe":
+            self._subscribe(request)
+        elif method in self._own_methods():
+            self._do(request, lambda: request.answer(result=wire.plain(self._own_methods()[method]())), is_quick=False)
+        elif (way := way_of(request)) == "heavy":
+            self._do_in_child(request)
+        else:
+            act = lambda: perform(self._household.open(request.caller.get("as")), request)  # noqa: E731
+            self._do(request, act, is_quick=way == "quick")
+
+    def _run_command(self, request: Request, words: list[str]) -> dict[str, object]:
+        code, out, err = self._commands.run(words, request.key)
+        return request.answer(result={"code": code, "out": out, "err": err})
+
+    def _own_methods(self) -> dict[str, Callable[[], object]]:
+        return {
+            "daemon.status": self.status,
+            "daemon.metrics": self._metrics,
+            "daemon.stop": self.loop.stop,
+            "daemon.reload": self.reload,
+        }
+
+    def _refuse_person_as_agent(self, request: Request) -> None:
+        """Refuse a word without a dispatch on the socket on which only agents speak, and there what only a person asks."""
+        if not request.connection.is_for_agents:
+            return
+        if not request.dispatch:
+            raise errors.OnlyForAgents(path=f"{self._household.home}/{paths.AGENTS_SOCKET}")
+        if request.method in self._own_methods() or request.method == "subscribe":
+            raise errors.BadRequest(why=f"{request.method} is for people, and not at the agents' socket")
+
+    # the ways ---------------------------------------------------------------------------------------------------------
+    def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
+        """Let the writer or a worker do it."""
+
+        def checked() -> dict[str, object]:
+            self._check_token(request)
+            return act()
+
+        if is_quick:
+            waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
+            self._household.writer.submit(waiting)
+            return
+        self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
+
+    def _do_in_child(self, request: Request) -> None:
+        """Let a child process do it, after a worker has checked who speaks."""
+
+        def begin() -> dict[str, object]:
+            self._check_token(request)
+            self._children.perform(request)
+            return {}
+
+        def act() -> None:
+            refused = in_surroundings(request, begin)
+            if refused:
+                self._send(request.connection, refused)
+
+        self._workers.submit(act)
+
+    def _check_token(self, request: Request) -> None:
+        """Raise WrongToken when a request speaks for a dispatch without the secret of its launch."""
+        ident, token, must = request.dispatch, request.caller.get("token"), request.connection.is_for_agents
+        if ident:
+            self._household.open().store.read(lambda rows: refuse_wrong_token(rows, ident, token, must=must))
+
+    def _finish(self, request: Request, done: Waiting) -> None:
+        answer = request.failed(done.error) if done.error is not None else done.result
+        self._send(request.connection, answer)
+
+    def _subscribe(self, request: Request) -> None:
+        def act() -> dict[str, object]:
+            self._check_token(request)
+            fleet = self._household.open()
+            newest = fleet.operations.newest()
+            after = request.args.get("after")
+            start = after if isinstance(after, int) and 0 <= after <= newest else newest
+            snapshot = wire.plain(fleet.views.status()) if request.args.get("snapshot") else None
+            self.changes.subscribe(request.connection, request.id, start)
+            return request.answer(result={"newest": newest, "after": start, "snapshot": snapshot})
+
+        self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, act)))
+
+    # answers ----------------------------------------------------------------------------------------------------------
+    def _begin(self, request: Request) -> None:
+        with self._lock:
+            request.connection.at_work += 1
+            self._at_work += 1
+            self._taken += 1
+
+    def _send(self, connection: Connection, answer: Json) -> None:
+        """Send an answer, or a push that belongs to a request. Any thread may call it."""
+        if "push" not in answer:
+            with self._lock:
+                connection.at_work -= 1
+                self._at_work -= 1
+                self._errors += "error" in answer
+        self._push(connection, answer)
+
+    def _push(self, connection: Connection, line: Json) -> None:
+        """Send a line at once, as far as the client takes it; the loop sends the rest, and reads on."""
+        connection.put(line)
+        if not connection.flush() or connection.wants_to_send or not connection.events:
+            self.loop.wake(connection)
+
+    def _metrics(self) -> str:
+        return self._household.open().views.metrics(
+            lifecycle.figures(self.status(), self._household.world().clock.now())
+        )
+
+    def status(self) -> DaemonStatus:
+        """Return what the daemon is doing."""
+        figures = self._household.writer.figures
+        return DaemonStatus(
+            running=True, home=self._household.home, pid=os.getpid(), fleet=VERSION, since=iso(self._since),
+            store=self._household.record.database, clients=len(self.loop.connections), requests=self._taken,
+            errors=self._errors, batched=figures.requests, commits=figures.batches,
+            largest=figures.largest, lost=figures.lost, at_work=self._at_work,
+            children=len(self._children), subscribers=len(self.changes), duties=self._duties.status(),
+        )  # fmt: skip
+
+
+def _words_of(request: Request) -> list[str]:
+    """Return the words of a command. BadRequest when they are not a list of texts."""
+    words = request.args.get("words")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise errors.BadRequest(why="'words' is not a list of texts")
+    return words

@@ -1,0 +1,245 @@
+"""Group commit: requests that wait together share one synced transaction, with a savepoint for each.
+
+One thread, the writer, owns the connection that writes. A request that is refused undoes only itself. An answer is given after the
+commit. A shared transaction is bounded in number and time, and between two of them other processes get their turn to write. When
+one is lost (the connection broke, the disk is full), each of its requests is done again, alone and under its own key: what had
+been committed is found by that key.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Condition, Lock, Thread, get_ident
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, TypeVar
+
+from fleet.model.agents.actors import Caller
+from fleet.store.transaction import SharedBroken, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from fleet.store.transaction import Rows, Tx
+
+T = TypeVar("T")
+
+# At most so many requests, and so many seconds, share one transaction.
+MOST = 256
+LONGEST = 0.02
+# How long the writer leaves the lock to other processes while more requests wait.
+_TURN_OF_OTHERS = 0.0002
+_NOBODY = Caller(actor="fleet-daemon", at=0, key="")
+
+
+class WriterEnded(Exception):
+    """The writer does not take requests any more."""
+
+
+class Waiting:
+    """One request that waits for the writer: what to do in the transaction, and whom to give the outcome."""
+
+    __slots__ = ("act", "error", "finish", "result")
+
+    def __init__(self, act: Callable[[], object], finish: Callable[[Waiting], None]) -> None:
+        self.act = act
+        self.finish = finish
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def perform(self) -> None:
+        """Do it, and keep its result or its error. SharedBroken is raised."""
+        self.result = self.error = None
+        try:
+            self.result = self.act()
+        except SharedBroken:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whoever asked gets it
+            self.error = error
+
+
+class Figures:
+    """What the writer has done so far."""
+
+    __slots__ = ("batches", "largest", "lost", "requests")
+
+    def __init__(self) -> None:
+        self.batches = 0
+        self.requests = 0
+        self.largest = 0
+        self.lost = 0
+
+
+class Writer:
+    """The thread that commits for all others."""
+
+    def __init__(self, open_store: Callable[[], Store], *, most: int = MOST, longest: float = LONGEST) -> None:
+        self._open_store = open_store
+        self._most = most
+        self._longest = longest
+        self._queue: deque[Waiting] = deque()
+        self._changed = Condition(Lock())
+        self._is_ending = False
+        self._thread = Thread(target=self._run, name="writer", daemon=True)
+        self._ident = 0
+        self.store: Store | None = None
+        self.figures = Figures()
+        # Called after each commit, by the writer.
+        self.committed: Callable[[], None] = lambda: None
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what waits, take nothing more, and end."""
+        with self._changed:
+            self._is_ending = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the calling thread is the writer."""
+        return get_ident() == self._ident
+
+    def submit(self, waiting: Waiting) -> None:
+        """Let a request wait for the next transaction. `waiting.finish` is called by the writer after the commit."""
+        with self._changed:
+            if self._is_ending:
+                raise WriterEnded
+            self._queue.append(waiting)
+            self._changed.notify()
+
+    def commit(self, why: str, work: Callable[[Tx], T], by: Caller, request: tuple[object, ...]) -> T:
+        """Commit one change for the calling thread, and wait for it."""
+        done = Lock()
+        done.acquire()
+        waiting = Waiting(lambda: self.transact(why, work, by, *request), lambda _: done.release())
+        self.submit(waiting)
+        done.acquire()
+        if waiting.error is not None:
+            raise waiting.error
+        result: T = waiting.result
+        return result
+
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
+        """Commit a change; only for the writer itself: in the shared transaction while one is open."""
+        store = self._opened()
+        return (store.transact_within if self._is_shared else store.transact)(why, work, by, *request)
+
+    def read(self, work: Callable[[Rows], T]) -> T:
+        """Read; only for the writer itself: what the shared transaction sees while one is open."""
+        store = self._opened()
+        return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
+
+    # the thread -------------------------------------------------------------------------------------------------------
+    _is_shared = False
+
+    def _run(self) -> None:
+        self._ident = get_ident()
+        while (first := self._next(wait=True)) is not None:
+            done = self._do_together(first)
+            for waiting in done:
+                waiting.finish(waiting)
+            self.committed()
+            if self._queue:
+                sleep(_TURN_OF_OTHERS)
+        if self.store is not None:
+            self.store.close()
+
+    def _next(self, *, wait: bool) -> Waiting | None:
+        """Return the request that waits longest. Without `wait`, None when there is none; else None at the end."""
+        with self._changed:
+            while wait and not self._queue and not self._is_ending:
+                self._changed.wait()
+            return self._queue.popleft() if self._queue else None
+
+    def _do_together(self, first: Waiting) -> list[Waiting]:
+        """Do a request, and those that wait behind it, in one transaction. Return them with their outcomes."""
+        batch: list[Waiting] = []
+        try:
+            store = self._opened()
+            store.open_shared(_NOBODY)
+        except BaseException as error:  # noqa: BLE001 - the store cannot be written: all of them are told
+            first.error = error
+            self._forget_store()
+            return [first]
+        self._is_shared = True
+        try:
+            self._do_each(first, batch)
+            self._is_shared = False
+            store.close_shared(f"{len(batch)} changes together", commit=True)
+        except BaseException:  # noqa: BLE001 - also a commit whose outcome is not known
+            if self._is_shared:
+                self._is_shared = False
+                store.close_shared("undo", commit=False)
+            self._do_alone(batch)
+        self._count(batch)
+        return batch
+
+    def _do_each(self, first: Waiting, batch: list[Waiting]) -> None:
+        until = monotonic() + self._longest
+        waiting: Waiting | None = first
+        while waiting is not None:
+            batch.append(waiting)
+            waiting.perform()
+            waiting = self._next(wait=False) if len(batch) < self._most and monotonic() < until else None
+
+    def _do_alone(self, batch: list[Waiting]) -> None:
+        """Do each request in a transaction of its own, after the shared one was lost."""
+        self.figures.lost += 1
+        for waiting in batch:
+            waiting.perform()
+
+    def _count(self, batch: list[Waiting]) -> None:
+        self.figures.batches += 1
+        self.figures.requests += len(batch)
+        self.figures.largest = max(self.figures.largest, len(batch))
+
+    def _opened(self) -> Store:
+        if self.store is None:
+            self.store = self._open_store()
+        return self.store
+
+    def _forget_store(self) -> None:
+        """Open the store again for the next request: the file was replaced, or the server went away."""
+        if self.store is not None:
+            store, self.store = self.store, None
+            store.close()
+
+
+class SharedStore(Store):
+    """The store of one thread beside the writer: it reads by itself, and the writer commits for it."""
+
+    def __init__(self, writer: Writer, open_store: Callable[[], Store]) -> None:
+        self._writer = writer
+        self._open_own = open_store
+        self._own: Store | None = None
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Return which database it is."""
+        return self._reader.kind
+
+    def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
+        """Commit a change, together with others that wait."""
+        if self._writer.is_here:
+            return self._writer.transact(why, work, by, *request)
+        return self._writer.commit(why, work, by, request)
+
+    def read(self, work: Callable[[Rows], T]) -> T:
+        """Read from one snapshot."""
+        return self._writer.read(work) if self._writer.is_here else self._reader.read(work)
+
+    def close(self) -> None:
+        """Close the connection that reads."""
+        if self._own is not None:
+            own, self._own = self._own, None
+            own.close()
+
+    @property
+    def _reader(self) -> Store:
+        if self._own is None:
+            self._own = self._open_own()
+        return self._own

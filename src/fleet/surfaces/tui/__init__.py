@@ -1,0 +1,1 @@
+"""The screen in the terminal. Nothing but this package imports Textual."""

@@ -1,0 +1,268 @@
+"""Acts on agents: join them, answer them, write to them, hand them off, end them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.api.agents.coord import ENGINE
+from fleet.surfaces.tui.acts.doing import Doing, in_project, on_agent
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
+from fleet.surfaces.tui.dialogs.writing import Write
+from fleet.verbs.dispatch.plan import Wanted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+    from fleet.model.results.agents import Answered, Sent
+    from fleet.model.results.coord import HandoffView, Seated, Unseated
+    from fleet.model.results.dispatches import Ended, Resumed
+    from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.board import Board
+
+_HANDOFF_PATIENCE = 60.0
+_LIVING = frozenset({"alive", "starting", "unknown"})
+
+
+# joining --------------------------------------------------------------------------------------------------------------
+def _may_attach(board: Board) -> bool:
+    return on_agent(board) or board.rows.is_foldable
+
+
+def _attach(board: Board) -> None:
+    if board.rows.is_foldable and not on_agent(board):
+        board.rows.fold()
+        return
+    row = _row(board)
+    board.attach(row.agent or "", f"{row.project}/{row.slug}" if row.slug else f"the coordinator of {row.project}")
+
+
+def _coordinator(board: Board) -> None:
+    """Join the coordinator of the project; start it when none lives. A second press while it starts says so."""
+    project = board.project or ""
+    name = f"coordinator {project}"
+    if name in board.acts.running:
+        board.say(f"the coordinator of {project} is being started: wait a moment")
+        return
+
+    def act(fleet: Fleet) -> str | Seated:
+        seat = fleet.coord.show(project)
+        if seat.holder is not None and seat.state in _LIVING:
+            return seat.holder
+        return fleet.coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
+
+    def then(found: str | Seated) -> None:
+        if isinstance(found, str):
+            board.attach(found, f"the coordinator of {project}")
+            return
+        key = board.key_of("coordinator")
+        warnings = "".join(f"\n{warning}" for warning in found.warnings)
+        board.say(f"{found.id} coordinates {project} ({found.engine}); {key} joins it{warnings}")
+
+    board.act(name, f"starting the coordinator of {project}", act, then)
+
+
+# questions ------------------------------------------------------------------------------------------------------------
+def _asks(board: Board, kind: str) -> bool:
+    return board.row is not None and board.row.asks == kind
+
+
+def _approve(board: Board) -> None:
+    question = _row(board).question or ""
+    board.act(f"answer {question}", "approving", lambda fleet: fleet.messages.approve(question), TellAnswer(board))
+
+
+def _deny(board: Board) -> None:
+    question = _row(board).question or ""
+
+    def send(reason: str | None) -> None:
+        if reason is not None:
+            board.act(
+                f"answer {question}",
+                "denying",
+                lambda fleet: fleet.messages.answer(question, ["deny"], reason=reason, kind="permission"),
+                TellAnswer(board),
+            )
+
+    board.ask(
+        Write("Deny it", text=_row(board).text, hint="the reason, which the agent receives, or nothing", optional=True),
+        send,
+    )
+
+
+def _answer(board: Board) -> None:
+    question = _row(board).question or ""
+    several = board.question is not None and len(board.question.choices) > 1
+    hint = "one line for each question" if several else "the number or the text of a choice, or your own words"
+
+    def send(text: str | None) -> None:
+        if text:
+            answer_question(board, question, text.splitlines() if several else [text])
+
+    board.ask(Write("Answer", text=_row(board).text, hint=hint), send)
+
+
+def answer_question(board: Board, question: str, words: list[str]) -> None:
+    """Send an answer in words or numbers."""
+    board.act(
+        f"answer {question}", "answering", lambda fleet: fleet.messages.answer(question, words), TellAnswer(board)
+    )
+
+
+class TellAnswer:
+    """Tells the person what was answered, and whether the agent has taken it."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __call__(self, answered: Answered) -> None:
+        """Say the answer."""
+        now = "" if answered.taken else "; the agent has not taken it yet"
+        self._board.say(f"{answered.agent}: {' '.join(answered.text.split())} → {answered.answer}{now}")
+
+
+# messages, handoffs ---------------------------------------------------------------------------------------------------
+def _message(board: Board) -> None:
+    ident = _row(board).agent or ""
+
+    def send(text: str | None) -> None:
+        if text:
+            board.act(
+                f"message {ident}", f"sending to {ident}", lambda fleet: fleet.messages.send(text, agent=ident), said
+            )
+
+    def said(sent: list[Sent]) -> None:
+        for each in sent:
+            how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
+            board.say(f"message to {each.agent}: {how}")
+
+    board.ask(Write(f"Message to {_who(_row(board))}"), send)
+
+
+def _hand_off(board: Board) -> None:
+    row = _row(board)
+    ident = row.agent or ""
+
+    def send(reason: str | None) -> None:
+        if reason is not None:
+            board.act(
+                f"hand off {ident}", f"handing {ident} off", lambda fleet: hand_over(fleet, reason or "asked for"), said
+            )
+
+    def hand_over(fleet: Fleet, reason: str) -> HandoffView:
+        entry = fleet.coord.hand_off(ident, reason=reason)
+        return fleet.coord.finish_handoff(entry.id, limit=_HANDOFF_PATIENCE)
+
+    def said(entry: HandoffView) -> None:
+        after = f"{entry.successor} goes on" if entry.successor else entry.deferred or f"it is {entry.state}"
+        board.say(f"{ident} is handed off: {after}")
+
+    text = (
+        f"{_who(row)} is asked to exit. A document for its successor is written first, from the task, its log and commits; "
+        "the successor goes on in the same worktree. Nothing of the work is lost."
+    )
+    board.ask(Write("Hand off", text=text, hint="the reason, or nothing", optional=True), send)
+
+
+# resuming and ending --------------------------------------------------------------------------------------------------
+def _may_resume(board: Board) -> bool:
+    row = board.row
+    if row is None or row.kind not in {"task", "coordinator"}:
+        return False
+    return row.group == "ended" or (
+        row.group in {"parked", "failed", "needs you"} and bool(row.attempt) and not row.agent
+    )
+
+
+def _resume(board: Board) -> None:
+    row = _row(board)
+    given = row.agent or row.attempt or row.slug or ""
+
+    def said(resumed: Resumed) -> None:
+        how = "in its conversation" if resumed.conversation else "in a new conversation"
+        board.say(f"{resumed.id} continues after {resumed.predecessor}, {how}")
+
+    board.act(
+        f"resume {given}", f"resuming {given}", lambda fleet: fleet.dispatches.resume(given, project=row.project), said
+    )
+
+
+def _kill(board: Board) -> None:
+    """Ask how to end an agent, and say what becomes of its work."""
+    row = _row(board)
+    if row.kind == "coordinator":
+        _stop_coordinator(board, row)
+        return
+    stop = Way("s", "stop", "its task is blocked and keeps its worktree and commits; r continues there")
+    kill = Way(
+        "x",
+        "kill",
+        "its task is failed; its worktree and commits are kept, what is not committed stays in the worktree",
+    )
+
+    def chosen(way: str | None) -> None:
+        if way == "stop":
+            _end(board, row, lambda fleet: fleet.dispatches.stop(row.agent or ""))
+        elif way == "kill":
+            board.ask(Write("Kill: why?", text=f"{_who(row)}. The reason is kept with the task."), killed)
+
+    def killed(reason: str | None) -> None:
+        if reason:
+            _end(board, row, lambda fleet: fleet.dispatches.kill(row.agent or "", reason))
+
+    board.ask(Ask(f"End {_who(row)}?", [stop, kill], danger=True, no="let it work"), chosen)
+
+
+def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
+    def said(ended: Ended) -> None:
+        if not ended.settled:
+            board.warn(f"{ended.id} was asked to exit and is not ended yet: {ended.why}")
+            return
+        left = f"; left: {'; '.join(ended.left)}" if ended.left else ""
+        board.say(f"{ended.id} is ended ({ended.exec_state}){left}")
+
+    board.act(f"end {row.agent}", f"{row.agent} is asked to exit", act, said)
+
+
+def _stop_coordinator(board: Board, row: RowView) -> None:
+    way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
+
+    def chosen(answer: str | None) -> None:
+        if answer:
+            board.act(
+                f"stop coordinator {row.project}",
+                f"stopping the coordinator of {row.project}",
+                lambda fleet: fleet.coord.stop(row.project, "stopped by a person"),
+                said,
+            )
+
+    def said(ended: Unseated) -> None:
+        if ended.stopped:
+            board.say(f"the coordinator of {row.project} is stopped")
+        else:
+            board.warn(f"the coordinator of {row.project} is not stopped: {ended.why}")
+
+    board.ask(Ask(f"Stop the coordinator of {row.project}?", [way], danger=True, no="let it work"), chosen)
+
+
+def _row(board: Board) -> RowView:
+    assert board.row is not None  # noqa: S101 - the act applies only then
+    return board.row
+
+
+def _who(row: RowView) -> str:
+    place = f"{row.project}/{row.slug}" if row.slug else f"the coordinator of {row.project}"
+    return f"{row.agent}, {row.dispatch_kind} of {place}" if row.slug else f"{row.agent}, {place}"
+
+
+ON_AGENTS = {
+    "attach": Doing(_may_attach, _attach),
+    "coordinator": Doing(in_project, _coordinator),
+    "approve": Doing(lambda board: _asks(board, "permission"), _approve),
+    "deny": Doing(lambda board: _asks(board, "permission"), _deny),
+    "answer": Doing(lambda board: _asks(board, "question"), _answer),
+    "message": Doing(on_agent, _message),
+    "hand-off": Doing(on_agent, _hand_off),
+    "resume": Doing(_may_resume, _resume),
+    "kill": Doing(on_agent, _kill),
+}

@@ -1,0 +1,51 @@
+"""Acts that only change what is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.surfaces.tui.acts.doing import Doing, always, in_project
+from fleet.surfaces.tui.pages.graph import GraphPage
+from fleet.surfaces.tui.pages.timeline import TimelinePage
+
+if TYPE_CHECKING:
+    from fleet.surfaces.tui.board import Board
+
+_PAGE = 0.8
+
+
+def _go_next(board: Board) -> None:
+    if not board.rows.next_wanted():
+        board.say("nothing needs you")
+
+
+def _scroll(board: Board, direction: int) -> None:
+    board.lines.scroll_relative(y=int(direction * board.lines.size.height * _PAGE), animate=False)
+
+
+def _show_graph(board: Board) -> None:
+    board.app.push_screen(GraphPage(board.project or "", board.look, board.app.home))
+
+
+def _show_timeline(board: Board) -> None:
+    board.app.push_screen(TimelinePage(board.look, board.app.home))
+
+
+MOVES = {
+    "down": Doing(always, lambda board: board.rows.move(1)),
+    "up": Doing(always, lambda board: board.rows.move(-1)),
+    "first": Doing(always, lambda board: board.rows.go(0)),
+    "last": Doing(always, lambda board: board.rows.go_last()),
+    "fold": Doing(in_project, lambda board: board.rows.fold()),
+    "next": Doing(lambda board: board.is_anything_wanted, _go_next),
+    "filter": Doing(always, lambda board: board.open_filter()),
+    "tab": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(1)),
+    "tab-back": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(-1)),
+    "scroll-down": Doing(always, lambda board: _scroll(board, 1)),
+    "scroll-up": Doing(always, lambda board: _scroll(board, -1)),
+    "graph": Doing(in_project, _show_graph),
+    "timeline": Doing(in_project, _show_timeline),
+    "palette": Doing(always, lambda board: board.open_palette()),
+    "help": Doing(always, lambda board: board.open_help()),
+    "quit": Doing(always, lambda board: board.leave()),
+}

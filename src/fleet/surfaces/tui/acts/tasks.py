@@ -1,0 +1,221 @@
+"""Acts on tasks and projects: add, dispatch, retry, review, merge, land, sweep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.tasks.pipeline import KIND_AT
+from fleet.model.tasks.prompts import split_prompt
+from fleet.surfaces.tui.acts.doing import Doing, always, in_project
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
+from fleet.surfaces.tui.dialogs.writing import Write
+from fleet.surfaces.tui.pages.review import ReviewPage
+from fleet.verbs.dispatch.plan import Wanted
+from fleet.world.home.location import here
+
+if TYPE_CHECKING:
+    from fleet.api.fleet import Fleet
+    from fleet.model.results.dispatches import Dispatched
+    from fleet.model.results.home import Swept
+    from fleet.model.results.merge import Landing, Merged
+    from fleet.model.results.tasks import Added, Reopened
+    from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.board import Board
+
+
+# adding ---------------------------------------------------------------------------------------------------------------
+def _new(board: Board) -> None:
+    project = board.project or ""
+
+    def add(text: str | None) -> None:
+        if text:
+            title, description = split_prompt(text)
+            board.act(
+                "add a task",
+                f"adding to {project}",
+                lambda fleet: fleet.tasks.add(project=project, title=title, description=description),
+                said,
+            )
+
+    def said(added: Added) -> None:
+        board.say(f"added {added.project}/{added.slug}")
+        board.select_soon(f"{added.project}/{added.slug}")
+
+    board.ask(Write(f"New task in {project}", hint="the first line is the title, the rest the description"), add)
+
+
+def _run(board: Board) -> None:
+    project = board.project or ""
+
+    def add(text: str | None) -> None:
+        if text:
+            board.act(
+                "run a prompt", f"adding to {project} and starting an agent", lambda fleet: start(fleet, text), said
+            )
+
+    def start(fleet: Fleet, text: str) -> Dispatched:
+        fleet.dispatches.check_start(Wanted(project=project, slug=""))
+        title, description = split_prompt(text)
+        task = fleet.tasks.add(project=project, title=title, description=description)
+        return fleet.dispatches.start(Wanted(project=project, slug=task.slug))
+
+    def said(made: Dispatched) -> None:
+        board.say(f"{made.id} works on {made.project}/{made.task} ({made.engine})")
+        board.select_soon(f"{made.project}/{made.task}")
+
+    board.ask(Write(f"Prompt for a new agent in {project}", hint="a task is added and an agent starts"), add)
+
+
+# working --------------------------------------------------------------------------------------------------------------
+def _is_task(board: Board, *groups: str) -> bool:
+    row = board.row
+    return row is not None and row.kind == "task" and bool(row.slug) and not row.agent and row.group in groups
+
+
+def _may_dispatch(board: Board) -> bool:
+    row = board.row
+    mends = row is not None and row.stage in {"fix", "rebase"} and _is_task(board, "parked", "failed")
+    return _is_task(board, "ready") or mends
+
+
+def _dispatch(board: Board) -> None:
+    row = _row(board)
+    wanted = Wanted(project=row.project, slug=row.slug, kind=KIND_AT.get(row.stage, "worker"))
+
+    def said(made: Dispatched) -> None:
+        board.say(f"{made.id} works on {made.project}/{made.task} ({made.engine})")
+
+    board.act(
+        f"dispatch {row.key}", f"starting an agent on {row.key}", lambda fleet: fleet.dispatches.start(wanted), said
+    )
+
+
+def _retry(board: Board) -> None:
+    row = _row(board)
+
+    def said(opened: Reopened) -> None:
+        board.say(f"{row.key} is open again (it was {opened.was})")
+
+    board.act(
+        f"retry {row.key}",
+        f"opening {row.key} again",
+        lambda fleet: fleet.tasks.retry(project=row.project, slug=row.slug or ""),
+        said,
+    )
+
+
+# finishing ------------------------------------------------------------------------------------------------------------
+def _review(board: Board) -> None:
+    row = _row(board)
+    board.app.push_screen(ReviewPage(board, row.project, row.slug or ""))
+
+
+def _merge(board: Board) -> None:
+    row = _row(board)
+    way = Way(
+        "y",
+        "merge",
+        "into the integration branch, after its verify command has passed; its worktree is removed then, uncommitted work is kept",
+    )
+
+    def chosen(answer: str | None) -> None:
+        if answer:
+            board.act(
+                f"merge {row.key}",
+                f"merging {row.key}",
+                lambda fleet: fleet.merge.task(project=row.project, slug=row.slug or ""),
+                said,
+            )
+
+    def said(merged: Merged) -> None:
+        left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
+        board.say(f"{row.key} is merged{'' if merged.changed else ' (it was already)'}: {merged.commit[:12]}{left}")
+
+    board.ask(Ask(f"Merge {row.key}?", [way]), chosen)
+
+
+def _may_land(board: Board) -> bool:
+    return board.snapshot is not None and any(each.project == board.project for each in board.snapshot.page.to_land)
+
+
+def _land(board: Board) -> None:
+    """Show what would land, then ask."""
+    project = board.project or ""
+
+    def shown(landing: Landing) -> None:
+        if not landing.commits:
+            board.say(f"nothing to land: {landing.target} has all of {landing.integration}")
+            return
+        way = Way(
+            "y", "land", f"{landing.target} moves to {landing.integration}; nothing else of your checkout changes"
+        )
+        lines = [f"  {title}" for title in landing.titles]
+        board.ask(Ask(f"Land {landing.commits} commits on {landing.target}?", [way], lines=lines), chosen)
+
+    def chosen(answer: str | None) -> None:
+        if answer:
+            where = here()
+            board.act(
+                f"land {project}",
+                f"landing {project}",
+                lambda fleet: fleet.merge.land(project=project, here=where),
+                said,
+            )
+
+    def said(landing: Landing) -> None:
+        if landing.moved:
+            board.say(f"{landing.target} is now at {landing.integration} ({landing.commits} commits)")
+        else:
+            board.warn(f"{landing.why}, so it was not touched; to land, run: {landing.run}")
+
+    board.act(
+        f"land {project}",
+        "looking at what would land",
+        lambda fleet: fleet.merge.land(project=project, dry=True),
+        shown,
+    )
+
+
+def _sweep(board: Board) -> None:
+    """Show what a sweep would do, then ask, then do it."""
+
+    def shown(found: list[Swept]) -> None:
+        acts = [each for each in found if not each.standing]
+        lines = [f"{each.what}: {each.why} ({each.proof}) → {each.action}" for each in found]
+        if not acts:
+            board.say("nothing to release" if not found else "\n".join(["nothing can be released now", *lines[:5]]))
+            return
+        way = Way(
+            "y",
+            "release them",
+            "only what this home made and whose dispatch has ended; uncommitted work is never deleted",
+        )
+        board.ask(Ask(f"A sweep found {len(acts)} things", [way], lines=lines, danger=True), chosen)
+
+    def chosen(answer: str | None) -> None:
+        if answer:
+            board.act("sweep", "sweeping", lambda fleet: fleet.sweep.run(kill=True), said)
+
+    def said(found: list[Swept]) -> None:
+        done = [each for each in found if each.done]
+        left = [each for each in found if not each.done]
+        board.say(f"{len(done)} released" + "".join(f"\nleft: {each.what}: {each.why}" for each in left[:5]))
+
+    board.act("sweep", "looking for what was left behind", lambda fleet: fleet.sweep.run(kill=False), shown)
+
+
+def _row(board: Board) -> RowView:
+    assert board.row is not None  # noqa: S101 - the act applies only then
+    return board.row
+
+
+ON_TASKS = {
+    "new": Doing(in_project, _new),
+    "run": Doing(in_project, _run),
+    "dispatch": Doing(_may_dispatch, _dispatch),
+    "retry": Doing(lambda board: _is_task(board, "failed", "parked", "abandoned"), _retry),
+    "review": Doing(lambda board: _is_task(board, "to review"), _review),
+    "merge": Doing(lambda board: _is_task(board, "to merge"), _merge),
+    "land": Doing(_may_land, _land),
+    "sweep": Doing(always, _sweep),
+}

@@ -1,0 +1,129 @@
+"""FleetApp: the program on the terminal. It owns the feeds, and lends the terminal to agents' sessions."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+
+from fleet.surfaces.tui.board import Board
+from fleet.surfaces.tui.feeds.details import Details
+from fleet.surfaces.tui.feeds.loader import Loader
+from fleet.surfaces.tui.feeds.tabs import Tabs
+from fleet.surfaces.tui.look import PALETTES, SHEET, Look
+from fleet.world.funnel import Funnel
+from fleet.world.process.programs import lend_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.fleet import Fleet
+    from fleet.api.views.changes import Changes
+    from fleet.model.results.views import Snapshot
+    from fleet.surfaces.tui.feeds.details import Shown, Wish
+    from fleet.surfaces.tui.look import Palette
+
+# Seconds after which a thread that reads has to let the screen go on; Python's own are five times as long.
+_SWITCH = 0.001
+
+
+class FleetApp(App[None], inherit_bindings=False):
+    """The screen of one home."""
+
+    CSS = SHEET
+    TITLE = "fleet"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar = []
+
+    def __init__(
+        self,
+        home: str,
+        *,
+        keys: dict[str, tuple[str, ...]],
+        palette: Palette,
+        actor: str | None = None,
+        changes_of: Callable[[Fleet], Changes] = lambda fleet: fleet.views.changes(),
+    ) -> None:
+        self.home = home
+        self.keys = keys
+        self.actor = actor
+        self.look = Look(palette)
+        super().__init__()
+        for each in PALETTES.values():
+            self.register_theme(each.theme)
+        self.theme = palette.theme.name
+        self._newest: Snapshot | None = None
+        self._newest_details: Shown | None = None
+        self._loader = Loader(home, loaded=self._on_loaded, lost=self._on_lost, changes_of=changes_of)
+        self._details = Details(home, Tabs(self.look), shown=self._on_shown, changed=self._on_changed)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return our own variables of the style sheet, for a theme that does not set them."""
+        return {"banner-text": "#000000", "quiet": "#808080", "line": "#808080"}
+
+    def get_default_screen(self) -> Board:
+        """Return the board."""
+        return self.board
+
+    @property
+    def board(self) -> Board:
+        """The board; made when it is first asked for."""
+        if not hasattr(self, "_board"):
+            self._board = Board(self)
+        return self._board
+
+    def on_mount(self) -> None:
+        """Begin to look."""
+        sys.setswitchinterval(_SWITCH)
+        self._loader.start()
+        self._details.start()
+
+    def on_unmount(self) -> None:
+        """Let the feeds end."""
+        self._loader.stop()
+        self._details.stop()
+
+    # the feeds, from their threads: only the newest of each waits to be drawn --------------------------------------------
+    def _on_loaded(self, snapshot: Snapshot) -> None:
+        is_waiting, self._newest = self._newest is not None, snapshot
+        if not is_waiting:
+            self.board.post(self._draw_newest)
+
+    def _draw_newest(self) -> None:
+        snapshot, self._newest = self._newest, None
+        if snapshot is not None:
+            self.board.show_snapshot(snapshot)
+
+    def _on_lost(self, why: str) -> None:
+        self.board.post(lambda: self.board.show_loss(why))
+
+    def _on_shown(self, shown: Shown) -> None:
+        is_waiting, self._newest_details = self._newest_details is not None, shown
+        if not is_waiting:
+            self.board.post(self._draw_details)
+
+    def _draw_details(self) -> None:
+        shown, self._newest_details = self._newest_details, None
+        if shown is not None:
+            self.board.show_details(shown)
+
+    def _on_changed(self, changes: dict[str, str]) -> None:
+        self.board.post(lambda: self.board.show_changes(changes))
+
+    def want(self, wish: Wish | None) -> None:
+        """Fetch what the person looks at."""
+        self._details.want(wish)
+
+    def hurry(self) -> None:
+        """Take a snapshot at once."""
+        self._loader.hurry()
+
+    def lend(self, words: list[str]) -> None:
+        """Let another program have the terminal until it ends; then draw everything again."""
+        self.want(None)
+        with self.suspend():
+            lend_terminal(Funnel(), words)
+        self.refresh(layout=True)
+        self.hurry()
+        self.board.want()

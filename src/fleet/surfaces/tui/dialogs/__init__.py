@@ -1,0 +1,1 @@
+"""What asks the person something, over the screen."""

@@ -1,0 +1,79 @@
+"""Ask: let the person choose among a few ways, each with its key. Nothing is chosen by Enter alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.text import Text
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from fleet.model.text import escapes
+from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+
+class Way(NamedTuple):
+    """One way: its key, its name, and what becomes of the work."""
+
+    key: str
+    name: str
+    means: str = ""
+
+
+class Ask(ModalScreen[str | None]):
+    """Asks which way to go. Returns the name of the way, or None when the person leaves."""
+
+    def __init__(
+        self, title: str, ways: Sequence[Way], *, lines: Sequence[str] = (), danger: bool = False, no: str = "leave it"
+    ) -> None:
+        super().__init__(classes="dialog -danger" if danger else "dialog")
+        self._title = title
+        self._ways = ways
+        self._lines = lines
+        self._no = no
+
+    def compose(self) -> ComposeResult:
+        """Draw the title, the lines, and the ways with their keys."""
+        with Vertical():
+            yield Static(self._title, classes="title", markup=False)
+            if self._lines:
+                yield LineView(id="asked")
+            yield Static(self._shown_ways(), classes="text", markup=False)
+            yield Static(f"n or Esc: {self._no}", classes="hint", markup=False)
+
+    def _shown_ways(self) -> Text:
+        text = Text()
+        for number, way in enumerate(self._ways):
+            text.append("\n" if number else "")
+            text.append(f" {way.key} ", style="bold reverse")
+            text.append(f" {way.name}", style="bold")
+            text.append(f": {way.means}" if way.means else "")
+        return text
+
+    def on_mount(self) -> None:
+        """Show the lines."""
+        if self._lines:
+            view = self.query_one(LineView)
+            self.call_after_refresh(lambda: view.show([Text(escapes.line(line)) for line in self._lines], wrap=True))
+            view.styles.height = min(len(self._lines) + 1, 16)
+
+    def on_key(self, event: events.Key) -> None:
+        """Choose the way of this key; leave with n and Esc; scroll with the arrows."""
+        event.stop()
+        chosen = {way.key: way.name for way in self._ways}
+        if event.key in {"escape", "n", "q"} and event.key not in chosen:
+            leave(self)
+        elif event.character in chosen or event.key in chosen:
+            leave(self, chosen.get(event.key) or chosen[event.character or ""])
+        elif self._lines and event.key in {"down", "j", "pagedown"}:
+            self.query_one(LineView).scroll_down(animate=False)
+        elif self._lines and event.key in {"up", "k", "pageup"}:
+            self.query_one(LineView).scroll_up(animate=False)

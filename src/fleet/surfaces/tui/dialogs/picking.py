@@ -1,0 +1,95 @@
+"""Pick: a list that is filtered while the person writes. The palette of acts is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.text import Text
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from fleet.surfaces.tui.look import Look
+
+
+class Choice(NamedTuple):
+    """One entry of the list: what is returned, its name, and what stands behind it."""
+
+    value: str
+    name: str
+    text: str = ""
+    key: str = ""
+
+
+class Pick(ModalScreen[str | None]):
+    """Lets the person pick one entry. Returns its value, or None when the person leaves."""
+
+    def __init__(self, title: str, choices: Sequence[Choice], look: Look) -> None:
+        super().__init__(classes="dialog")
+        self._title = title
+        self._choices = choices
+        self._look = look
+        self._fitting = list(choices)
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        """Draw the title, the field and the list."""
+        with Vertical():
+            yield Static(self._title, classes="title", markup=False)
+            yield Input(placeholder="type to search", id="search")
+            yield LineView(id="choices")
+            yield Static("Enter picks · Esc leaves", classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the whole list."""
+        view = self.query_one(LineView)
+        view.styles.height = min(len(self._choices), 14)
+        view.cursor_style = self._look.style("", selected=True)
+        self.query_one(Input).focus()
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        wide = max((len(each.name) for each in self._choices), default=0)
+        lines = []
+        for each in self._fitting:
+            line = Text()
+            line.append(f" {each.name:<{wide}}  ", style="bold")
+            line.append(each.text, style=self._look.style("dim"))
+            line.append(f"  {each.key}" if each.key else "", style=self._look.style("blue"))
+            lines.append(line)
+        view = self.query_one(LineView)
+        view.show(lines or [Text(" nothing fits", style=self._look.style("dim"))], keep=True)
+        view.select(self._at)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show what fits the words."""
+        words = event.value.casefold().split()
+        self._fitting = [
+            each for each in self._choices if all(word in f"{each.name} {each.text}".casefold() for word in words)
+        ]
+        self._at = 0
+        self._show()
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Return the entry under the cursor."""
+        leave(self, self._fitting[self._at].value if self._fitting else None)
+
+    def on_key(self, event: events.Key) -> None:
+        """Move in the list, or leave."""
+        if event.key == "escape":
+            event.stop()
+            leave(self)
+        elif event.key in {"down", "up", "ctrl+n", "ctrl+p"} and self._fitting:
+            event.stop()
+            step = 1 if event.key in {"down", "ctrl+n"} else -1
+            self._at = (self._at + step) % len(self._fitting)
+            self._show()

@@ -1,0 +1,75 @@
+"""Write: ask the person for some words, of one line or of many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static, TextArea
+
+from fleet.model.text import escapes
+from fleet.surfaces.tui.dialogs.leaving import leave
+
+if TYPE_CHECKING:
+    from textual import events
+    from textual.app import ComposeResult
+
+
+class Words(TextArea):
+    """A field for words: Enter sends them, Ctrl+J begins a new line, and a paste keeps its lines."""
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            if isinstance(self.screen, Write):
+                self.screen.send()
+            return
+        if event.key in {"ctrl+j", "shift+enter", "alt+enter"}:
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+            return
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            leave(self.screen)
+            return
+        await super()._on_key(event)
+
+
+class Write(ModalScreen[str | None]):
+    """Asks for words. Returns them, or None when the person leaves."""
+
+    def __init__(self, title: str, *, text: str = "", hint: str = "", given: str = "", optional: bool = False) -> None:
+        super().__init__(classes="dialog")
+        self._title = title
+        self._text = text
+        self._hint = hint
+        self._given = given
+        self._optional = optional
+
+    def compose(self) -> ComposeResult:
+        """Draw the title, the text, the field and what the keys do."""
+        keys = "Enter sends · Ctrl+J new line · Esc leaves"
+        with Vertical():
+            yield Static(self._title, classes="title", markup=False)
+            if self._text:
+                yield Static(escapes.text(self._text), classes="text", markup=False)
+            yield Words(self._given, id="words", show_line_numbers=False, soft_wrap=True)
+            yield Static(f"{self._hint} · {keys}" if self._hint else keys, classes="hint", markup=False, id="hint")
+
+    def on_mount(self) -> None:
+        """Let the person write at once, behind what is there."""
+        words = self.query_one(Words)
+        words.focus()
+        words.move_cursor(words.document.end)
+
+    def send(self) -> None:
+        """Return the words; say so when there are none."""
+        text = self.query_one(Words).text.strip()
+        if not text and not self._optional:
+            self.query_one("#hint", Static).update("write something, or leave with Esc")
+            return
+        leave(self, text)

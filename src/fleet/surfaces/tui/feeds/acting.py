@@ -1,0 +1,56 @@
+"""Acts: what a person has asked for runs in a thread of its own, with its own `Fleet`; the screen goes on."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, TypeVar
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.tui.feeds.loader import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    T = TypeVar("T")
+
+
+class Acts:
+    """The acts that run now, by their names. The same act is not started twice at once."""
+
+    def __init__(self, home: str, *, actor: str | None, post: Callable[[Callable[[], None]], None]) -> None:
+        self._home = home
+        self._actor = actor
+        # Runs a function in the thread of the screen.
+        self._post = post
+        self.running: dict[str, str] = {}
+
+    def start(
+        self,
+        name: str,
+        says: str,
+        act: Callable[[Fleet], T],
+        *,
+        done: Callable[[T], None],
+        failed: Callable[[str], None],
+    ) -> bool:
+        """Run an act; then `done` with its result, or `failed` with the reason. False when it runs already."""
+        if name in self.running:
+            return False
+        self.running[name] = says
+
+        def run() -> None:
+            try:
+                with Fleet.open(self._home, actor=self._actor, make=False) as fleet:
+                    result = act(fleet)
+            except Exception as error:  # noqa: BLE001 - the person is told
+                why = describe(error)
+                self._post(lambda: self._end(name, lambda: failed(why)))
+            else:
+                self._post(lambda: self._end(name, lambda: done(result)))
+
+        threading.Thread(target=run, name=f"fleet-{name}", daemon=True).start()
+        return True
+
+    def _end(self, name: str, then: Callable[[], None]) -> None:
+        self.running.pop(name, None)
+        then()

@@ -1,0 +1,141 @@
+"""Details: the thread that fetches what a tab shows, and the size of the changes on branches."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet import errors
+from fleet.api.fleet import Fleet
+from fleet.surfaces.tui.feeds.loader import describe
+from fleet.world.git import refs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.text import Text
+
+    from fleet.model.results.agents import Question
+    from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.feeds.tabs import Tabs
+
+# How long the thread waits before it fetches the same again, in seconds.
+_AGAIN = {"live": 0.35, "diff": 3.0, "task": 2.0, "journal": 3.0, "operations": 2.0}
+_TRY_AGAIN = 1.0
+
+
+class Wish(NamedTuple):
+    """What the person looks at: a row, a tab, and the rows that are visible."""
+
+    row: RowView
+    tab: str
+    visible: tuple[RowView, ...] = ()
+
+
+class Shown(NamedTuple):
+    """The lines of a tab, or why there are none; and the open question of the row."""
+
+    wish: Wish
+    lines: list[Text]
+    question: Question | None
+
+
+class Details(threading.Thread):
+    """Fetches the newest wish, again and again while it stays the same. Older wishes are forgotten."""
+
+    def __init__(
+        self,
+        home: str,
+        tabs: Tabs,
+        *,
+        shown: Callable[[Shown], None],
+        changed: Callable[[dict[str, str]], None],
+    ) -> None:
+        super().__init__(name="fleet-details", daemon=True)
+        self._home = home
+        self._tabs = tabs
+        self._shown = shown
+        self._changed = changed
+        self._wish: Wish | None = None
+        self._new = threading.Event()
+        self._ended = False
+        self._changes: dict[str, tuple[str, str]] = {}
+        self._question: tuple[str, Question | None] = ("", None)
+
+    def want(self, wish: Wish | None) -> None:
+        """Fetch this from now on; None fetches nothing."""
+        self._wish = wish
+        self._new.set()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self._ended = True
+        self._new.set()
+
+    def run(self) -> None:
+        """Fetch wishes until the end; open the home again whenever it could not be read."""
+        while not self._ended:
+            try:
+                with Fleet.open(self._home, make=False) as fleet:
+                    self._serve(fleet)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the tab says so and goes on
+                wish = self._wish
+                if wish is not None:
+                    self._shown(Shown(wish, self._tabs.trouble(describe(error)), None))
+                self._new.clear()
+                self._new.wait(_TRY_AGAIN)
+
+    def _serve(self, fleet: Fleet) -> None:
+        while not self._ended:
+            self._new.clear()
+            wish = self._wish
+            if wish is None:
+                self._new.wait()
+                continue
+            question = self._question_of(fleet, wish.row)
+            self._shown(Shown(wish, self._tabs.lines(fleet, wish.tab, wish.row), question))
+            if not self._new.wait(0.05):
+                self._count_changes(fleet, wish)
+            self._new.wait(_AGAIN[wish.tab])
+
+    def _question_of(self, fleet: Fleet, row: RowView) -> Question | None:
+        """Return the open question of a row with what it would run or write; asked for once."""
+        if row.question is None:
+            return None
+        if self._question[0] != row.question or self._question[1] is None:
+            self._question = (row.question, fleet.messages.question(row.question))
+        return self._question[1]
+
+    def _count_changes(self, fleet: Fleet, wish: Wish) -> None:
+        """Count what the branches of the visible rows change, the selected one first, one git command at a time."""
+        places = {name: project.path for name, project in fleet.request.projects().items()}
+        for row in (wish.row, *wish.visible):
+            if self._new.is_set() or not row.slug or not row.branch or row.project not in places:
+                continue
+            tip = _tip(places[row.project], row.branch)
+            if not tip or self._changes.get(row.key, ("", ""))[0] == tip:
+                continue
+            self._changes[row.key] = (tip, _count(fleet, row))
+            self._changed({key: text for key, (_tip_, text) in self._changes.items() if text})
+
+
+def _tip(repository: str, branch: str) -> str:
+    """Return the commit of a branch, from git's files; empty when only git could tell."""
+    try:
+        return (refs.branches(refs.git_dir(repository), (branch,)) or {}).get(branch, "")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _count(fleet: Fleet, row: RowView) -> str:
+    """Return the added and removed lines of a task's branch as "+12 −3"; empty when git does not say."""
+    try:
+        stat = fleet.dispatches.diff(project=row.project, slug=row.slug or "", stat=True)
+    except errors.FleetError:
+        return ""
+    numbers = {"insertion": 0, "deletion": 0}
+    for part in stat.rstrip().rpartition("\n")[2].split(","):
+        for word in numbers:
+            if word in part:
+                numbers[word] = int(part.split()[0])
+    return f"+{numbers['insertion']} −{numbers['deletion']}" if any(numbers.values()) else ""

@@ -1,0 +1,85 @@
+"""Loader: the thread that takes snapshots. It polls cheaply, and survives whatever goes away."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.fleet import Fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.views.changes import Changes
+    from fleet.model.results.views import Snapshot
+
+# Seconds after which agents are looked at again although nothing was committed: their screens change, too.
+_LOOK_ANYWAY = 3.0
+# After a snapshot the loader rests longer the longer it took, so that it never keeps the machine busy.
+_SHORTEST_REST, _LONGEST_REST, _REST_FACTOR = 0.3, 2.0, 2.0
+_TRY_AGAIN = 1.0
+
+
+class Loader(threading.Thread):
+    """Takes a snapshot when something changed, or some time has passed; reports each, or why there is none."""
+
+    def __init__(
+        self,
+        home: str,
+        *,
+        loaded: Callable[[Snapshot], None],
+        lost: Callable[[str], None],
+        changes_of: Callable[[Fleet], Changes] = lambda fleet: fleet.views.changes(),
+    ) -> None:
+        super().__init__(name="fleet-loader", daemon=True)
+        self._home = home
+        self._loaded = loaded
+        self._lost = lost
+        self._changes_of = changes_of
+        self._ended = threading.Event()
+        self._hurry = threading.Event()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self._ended.set()
+        self._hurry.set()
+
+    def hurry(self) -> None:
+        """Take the next snapshot at once: the person has just changed something."""
+        self._hurry.set()
+
+    def run(self) -> None:
+        """Take snapshots until the end; open the home again whenever it could not be read."""
+        while not self._ended.is_set():
+            try:
+                with Fleet.open(self._home, make=False) as fleet:
+                    self._follow(fleet)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the screen says so and goes on
+                self._lost(describe(error))
+                self._ended.wait(_TRY_AGAIN)
+
+    def _follow(self, fleet: Fleet) -> None:
+        changes = self._changes_of(fleet)
+        try:
+            self._take_snapshots(fleet, changes)
+        finally:
+            changes.close()
+
+    def _take_snapshots(self, fleet: Fleet, changes: Changes) -> None:
+        while not self._ended.is_set():
+            started = fleet.clock.ticks()
+            self._hurry.clear()
+            snapshot = fleet.views.snapshot()
+            took = fleet.clock.ticks() - started
+            self._loaded(snapshot)
+            self._hurry.wait(min(max(_SHORTEST_REST, took * _REST_FACTOR), _LONGEST_REST))
+            if not self._hurry.is_set():
+                changes.next_change(snapshot.seq, _LOOK_ANYWAY)
+
+
+def describe(error: BaseException) -> str:
+    """Return what went wrong in one line, with what to do about it if fleet knows."""
+    if isinstance(error, errors.FleetError):
+        return error.spoken
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,51 @@
+"""Repeating: a thread that fetches the same again and again, for a page that stays current."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.tui.feeds.loader import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+
+class Repeating(threading.Thread, Generic[T]):
+    """Fetches something every few seconds until it is stopped."""
+
+    def __init__(
+        self,
+        home: str,
+        fetch: Callable[[Fleet], T],
+        *,
+        shown: Callable[[T], None],
+        failed: Callable[[str], None],
+        every: float = 2.0,
+    ) -> None:
+        super().__init__(name="fleet-page", daemon=True)
+        self._home = home
+        self._fetch = fetch
+        self._shown = shown
+        self._failed = failed
+        self._every = every
+        self._ended = threading.Event()
+
+    def stop(self) -> None:
+        """End the thread soon."""
+        self._ended.set()
+
+    def run(self) -> None:
+        """Fetch until the end."""
+        while not self._ended.is_set():
+            try:
+                with Fleet.open(self._home, make=False) as fleet:
+                    while not self._ended.is_set():
+                        self._shown(self._fetch(fleet))
+                        self._ended.wait(self._every)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the page says so and goes on
+                self._failed(describe(error))
+                self._ended.wait(self._every)

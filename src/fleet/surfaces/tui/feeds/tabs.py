@@ -1,0 +1,246 @@
+"""What the tabs at the right show of a row, as lines of text. Each function asks one method of `Fleet`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fleet import errors
+from fleet.api.views.sections import one_line
+from fleet.model.text import escapes
+from fleet.model.text.times import age, since_epoch, time_of_day, utc
+from fleet.verbs.views.operations import Which
+
+if TYPE_CHECKING:
+    from fleet.api.fleet import Fleet
+    from fleet.model.results.dispatches import Journal
+    from fleet.model.results.tasks import TaskDetails
+    from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.look import Look
+
+TABS = ("live", "diff", "task", "journal", "operations")
+_OPERATIONS = 200
+
+
+class Tabs:
+    """Makes the lines of each tab."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    def lines(self, fleet: Fleet, tab: str, row: RowView) -> list[Text]:
+        """Return the lines of a tab for a row; a refusal of fleet is shown as its words."""
+        try:
+            found: list[Text] = getattr(self, f"_{tab}")(fleet, row)
+        except errors.FleetError as error:
+            return [self._quiet(escapes.line(error.spoken))]
+        return found or [self._quiet("nothing yet")]
+
+    def trouble(self, text: str) -> list[Text]:
+        """Return the lines that say what went wrong."""
+        return [self._tinted(escapes.line(text), "red")]
+
+    # live -------------------------------------------------------------------------------------------------------------
+    def _live(self, fleet: Fleet, row: RowView) -> list[Text]:
+        ident = row.agent or row.attempt
+        if row.kind in {"kept", "obstacle"}:
+            return self._about(row)
+        if row.kind == "job":
+            return self._job(fleet, row)
+        if ident is None:
+            return [self._quiet(_NO_AGENT.get(row.kind, "no agent has worked on it yet: d starts one"))]
+        text = fleet.agents.mirror(ident) if row.agent else fleet.agents.output(ident)
+        return _from_screen(text)
+
+    def _about(self, row: RowView) -> list[Text]:
+        words = {"kept": "s shows what a sweep would release, and why not.", "obstacle": ""}
+        return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
+
+    def _job(self, fleet: Fleet, row: RowView) -> list[Text]:
+        shown = fleet.jobs.show(row.agent or "")
+        head = [Text(f"job {shown.id}  {shown.name}  {shown.state}", style="bold"), Text(row.text), Text("")]
+        return [*head, self._quiet(f"fleet job show {shown.id} lists its items")]
+
+    # diff -------------------------------------------------------------------------------------------------------------
+    def _diff(self, fleet: Fleet, row: RowView) -> list[Text]:
+        if row.slug is None:
+            landing = fleet.merge.land(project=row.project, dry=True)
+            head = f"{landing.commits} commits of {landing.integration} wait to land on {landing.target}"
+            titles = [Text(f"  {escapes.line(title)}") for title in landing.titles]
+            return (
+                [Text(head), *titles, Text(""), self._quiet("L lands them")]
+                if landing.commits
+                else [self._quiet(f"nothing to land: {landing.target} has all of {landing.integration}")]
+            )
+        text = fleet.dispatches.diff(project=row.project, slug=row.slug)
+        return diff_lines(text, self._look) or [
+            self._quiet("the branch changes nothing: it is merged, or has no commits yet")
+        ]
+
+    # task -------------------------------------------------------------------------------------------------------------
+    def _task(self, fleet: Fleet, row: RowView) -> list[Text]:
+        if row.slug is None:
+            return self._project(fleet, row)
+        task = fleet.tasks.show(project=row.project, slug=row.slug)
+        why = fleet.tasks.why(project=row.project, slug=row.slug)
+        lines = [Text(escapes.line(task.title), style="bold"), self._quiet(f"{row.project}/{row.slug}  {task.says}")]
+        lines += [self._tinted(escapes.line(sentence), "yellow") for sentence in why.sentences]
+        if task.next_step is not None:
+            step = task.next_step
+            lines.append(
+                self._tinted(f"next: {escapes.line(step.says)}{f' — {step.command}' if step.command else ''}", "cyan")
+            )
+        lines += self._fields(task)
+        lines += self._part("Description", escapes.text(task.description).splitlines())
+        lines += self._part(
+            "Log", [f"{time_of_day(each.at)} {each.actor}: {one_line(each.message)}" for each in task.log]
+        )
+        return lines + self._part(
+            "Artifacts", [f"{escapes.line(each.path)}  ({each.actor})" for each in task.artifacts]
+        )
+
+    def _fields(self, task: TaskDetails) -> list[Text]:
+        pairs = {
+            "status": f"{task.state}, stage {task.stage}, attempt {task.attempts}",
+            "after": ", ".join(task.after),
+            "before": ", ".join(task.dependents),
+            "tags": ", ".join(task.tags),
+            "verify": task.verify or "",
+            "reason": one_line(task.reason or ""),
+            "cost": f"${task.used.dollars:.2f}, {task.used.tokens:,} tokens" if task.used.tokens else "",
+        }
+        return self._pairs(pairs)
+
+    def _project(self, fleet: Fleet, row: RowView) -> list[Text]:
+        project, seat = fleet.projects.show(row.project), fleet.coord.show(row.project)
+        count = project.tasks
+        pairs = {
+            "repository": project.path,
+            "coordinator": f"{seat.holder} ({seat.state}), the {seat.epoch}. in the seat"
+            if seat.holder
+            else "none: a starts one",
+            "tasks": f"{project.ready} ready, {count.in_progress} in progress, {count.blocked} blocked, {count.failed} failed, {project.finished} done",
+            "dispatches": f"{project.dispatches.active} active, {project.dispatches.blocked_reclaim} blocked-reclaim",
+            "cost": f"${project.used.dollars:.2f}, {project.used.tokens:,} tokens" if project.used.tokens else "",
+        }
+        return [Text(project.name, style="bold"), *self._pairs(pairs)]
+
+    # journal ----------------------------------------------------------------------------------------------------------
+    def _journal(self, fleet: Fleet, row: RowView) -> list[Text]:
+        ident = row.agent or row.attempt
+        if ident is None or row.kind == "job":
+            return [self._quiet("no agent, so no journal")]
+        journal = fleet.dispatches.show(ident)
+        head = f"{journal.id}  {journal.kind} of {journal.owner}"
+        lines = [
+            Text(head, style="bold"),
+            *self._pairs(_journal_fields(journal)),
+            Text(""),
+            Text("Claims, looked at now", style="bold"),
+        ]
+        for claim in journal.claims:
+            look = f"  {claim.look}" if claim.look else ""
+            name = escapes.line(str(claim.data.get("name", "")))
+            tone = "red" if claim.look in {"foreign", "unknown"} else ""
+            lines.append(
+                self._tinted(f"  {claim.class_:<10} {claim.kind:<22} {claim.state:<12}{look:<10} {name}", tone)
+            )
+        return lines
+
+    # operations -------------------------------------------------------------------------------------------------------
+    def _operations(self, fleet: Fleet, row: RowView) -> list[Text]:
+        which = Which(project=row.project or None, slug=row.slug)
+        found = list(fleet.operations.list(which, limit=_OPERATIONS))
+        lines = []
+        for each in reversed(found):
+            line = Text()
+            line.append(f"{each.seq:>6} {utc(each.at)[5:19]} ", style=self._look.style("dim"))
+            line.append(f"{each.actor:<14} ", style=self._look.style("blue"))
+            line.append(escapes.line(each.why), style="")
+            lines.append(line)
+        return lines
+
+    # pieces -----------------------------------------------------------------------------------------------------------
+    def _quiet(self, text: str) -> Text:
+        return self._tinted(text, "dim")
+
+    def _tinted(self, text: str, tone: str) -> Text:
+        return Text(text, style=self._look.style(tone))
+
+    def _pairs(self, pairs: dict[str, str]) -> list[Text]:
+        lines = []
+        for name, value in pairs.items():
+            if value:
+                line = Text()
+                line.append(f"{name:<12} ", style=self._look.style("dim"))
+                line.append(escapes.line(value), style=self._look.style(""))
+                lines.append(line)
+        return lines
+
+    def _part(self, title: str, lines: list[str]) -> list[Text]:
+        return [Text(""), Text(title, style="bold"), *(Text(f"  {line}") for line in lines)] if lines else []
+
+
+_NO_AGENT = {
+    "project": "its coordinator, agents and tasks are below: j goes there",
+    "coordinator": "no coordinator: a starts it",
+}
+
+
+def _journal_fields(journal: Journal) -> dict[str, str]:
+    took = ""
+    if journal.launched_at and journal.ended_at:
+        took = f", took {age(since_epoch(journal.ended_at) - since_epoch(journal.launched_at))}"
+    return {
+        "state": f"{journal.exec_state}, reclaim {journal.recl_state}",
+        "engine": f"{journal.engine or 'fleet itself'}{f', {journal.model}' if journal.model else ''}, autonomy {journal.autonomy or 'none'}",
+        "started": utc(journal.created_at),
+        "ended": f"{utc(journal.ended_at)}{took}" if journal.ended_at else "",
+        "report": f"{journal.report}{f': {one_line(journal.report_reason)}' if journal.report_reason else ''}"
+        if journal.report
+        else "",
+        "commit": journal.reported_commit or journal.settled_commit or "",
+        "blocked": one_line(journal.blocked_reason or ""),
+        "predecessor": journal.predecessor or "",
+        "successor": journal.successor or "",
+        "process": f"pid {journal.process.split('/')[2]}" if journal.process else "not launched yet",
+    }
+
+
+def _from_screen(text: str) -> list[Text]:
+    """Return the lines of an agent's screen with its colours; other control sequences are dropped, empty lines at the end too."""
+    lines = [Text.from_ansi(escape_others(line)) for line in text.rstrip().split("\n")]
+    for line in lines:
+        line.no_wrap = True
+    return lines if text.strip() else []
+
+
+def escape_others(line: str) -> str:
+    """Return a line in which only the sequences for colours are left of what a terminal would obey."""
+    parts = line.split("\x1b[")
+    kept = [escapes.line(parts[0])]
+    for part in parts[1:]:
+        codes, end, rest = part.partition("m")
+        is_colour = bool(end) and all(char in "0123456789;:" for char in codes)
+        kept.append(f"\x1b[{codes}m{escapes.line(rest)}" if is_colour else escapes.line(part))
+    return "".join(kept)
+
+
+def diff_lines(text: str, look: Look) -> list[Text]:
+    """Return a diff in colours, a line each."""
+    return [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def diff_line(line: str, look: Look) -> Text:
+    """Return one line of a diff in its colour."""
+    shown = escapes.line(line.replace("\t", "    "))
+    if line.startswith(("+++ ", "--- ", "diff ", "index ")):
+        return Text(shown, style=look.style("dim", bold=line.startswith("diff ")))
+    if line.startswith("@@"):
+        return Text(shown, style=look.style("cyan"))
+    if line.startswith("+"):
+        return Text(shown, style=look.style("green") + look.ground("added"))
+    if line.startswith("-"):
+        return Text(shown, style=look.style("red") + look.ground("removed"))
+    return Text(shown)

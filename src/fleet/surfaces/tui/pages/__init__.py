@@ -1,0 +1,1 @@
+"""Whole pages over the screen: review, graph, timeline, help."""

@@ -1,0 +1,56 @@
+"""LivePage: a page whose lines a thread fetches again and again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.message import Message
+
+from fleet.surfaces.tui.feeds.repeating import Repeating
+from fleet.surfaces.tui.pages.page import Page
+
+if TYPE_CHECKING:
+    from fleet.api.fleet import Fleet
+    from fleet.surfaces.tui.look import Look
+
+
+class LivePage(Page):
+    """A page that stays current while it is open."""
+
+    class Fetched(Message):
+        """The lines are there."""
+
+        def __init__(self, lines: list[Text]) -> None:
+            super().__init__()
+            self.lines = lines
+
+    def __init__(self, title: str, look: Look, home: str) -> None:
+        super().__init__(title, look)
+        self._home = home
+
+    def on_mount(self) -> None:
+        """Begin to fetch."""
+        self._feed = Repeating(
+            self._home,
+            self.fetch,
+            shown=self._tell,
+            failed=lambda why: self._tell([Text(why, style=self.look.style("red"))]),
+        )
+        self._feed.start()
+        self.call_after_refresh(lambda: self.view.show([Text("…", style=self.look.style("dim"))]))
+
+    def _tell(self, lines: list[Text]) -> None:
+        self.post_message(self.Fetched(lines))
+
+    def on_unmount(self) -> None:
+        """Let the thread end."""
+        self._feed.stop()
+
+    def fetch(self, fleet: Fleet) -> list[Text]:
+        """Return the lines; called in the thread."""
+        raise NotImplementedError
+
+    def on_live_page_fetched(self, event: Fetched) -> None:
+        """Draw the lines."""
+        self.view.show(event.lines, keep=True)

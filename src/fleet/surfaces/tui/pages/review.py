@@ -1,0 +1,287 @@
+"""The page of a review: the files, the diff with a cursor, comments on lines, and the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Static
+
+from fleet.api.views.diffs import parse_diff
+from fleet.api.views.sections import one_line
+from fleet.model.settings.keys import ACTS
+from fleet.model.text import escapes
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
+from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.writing import Write
+from fleet.surfaces.tui.pages.review_lines import comments_as_text, review_lines
+from fleet.surfaces.tui.widgets.bars import key_line
+from fleet.surfaces.tui.widgets.line_view import LineView
+from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual import events
+    from textual.app import ComposeResult
+
+    from fleet.api.views.diffs import FileDiff
+    from fleet.model.results.merge import Tried, VerdictView, Work
+    from fleet.surfaces.tui.board import Board
+    from fleet.surfaces.tui.pages.review_lines import Comments, ReviewLine
+
+_SHOWN = ("accept", "send-back", "comment", "next-file", "side-by-side", "since", "verify", "close")
+_LAST_LOG = 3
+
+
+class ReviewPage(Screen[None], inherit_bindings=False):
+    """Reviews the work of one task."""
+
+    def __init__(self, board: Board, project: str, slug: str) -> None:
+        super().__init__(classes="page")
+        self._board = board
+        self._project = project
+        self._slug = slug
+        self._name = f"{project}/{slug}"
+        self._keys = {key: act.name for act in ACTS if act.place == "review" for key in board.app.keys[act.name]}
+        self.look = board.look
+        self.work: Work | None = None
+        self._files: list[FileDiff] = []
+        self._lines: list[ReviewLine] = []
+        self._is_split = False
+        self._only_new = False
+        # They stay with the board until they are sent.
+        self.comments: Comments = board.drafts.setdefault((project, slug), {})
+
+    def compose(self) -> ComposeResult:
+        """Draw the head, the files beside the diff, and the keys."""
+        yield Static(
+            Text(f"Review {self._name}: reading the work …", style=self.look.style("blue", bold=True)),
+            id="pagetop",
+            markup=False,
+        )
+        with Horizontal(id="pagebody"):
+            yield Static(id="files", markup=False)
+            yield LineView(id="pagelines")
+        yield Static(id="pagekeys", markup=False)
+
+    def on_mount(self) -> None:
+        """Read the work."""
+        self.view.cursor_style = self.look.style("", selected=True)
+        labels = {act.name: act.label for act in ACTS}
+        keys = [(self._board.key_of(name), labels[name]) for name in _SHOWN]
+        self.query_one("#pagekeys", Static).update(key_line(keys, self.look, 400))
+        self._board.act(
+            f"read {self._name}",
+            f"reading the work of {self._name}",
+            lambda fleet: fleet.reviews.work(project=self._project, slug=self._slug),
+            self._show,
+        )
+
+    @property
+    def view(self) -> LineView:
+        """The diff."""
+        return self.query_one(LineView)
+
+    # drawing ----------------------------------------------------------------------------------------------------------
+    def _show(self, work: Work) -> None:
+        self.work = work
+        if self.is_mounted:
+            self.query_one("#pagetop", Static).update(self._head(work))
+            self._draw(0)
+
+    def _head(self, work: Work) -> Text:
+        head = Text()
+        head.append(f"Review {self._name}", style=self.look.style("blue", bold=True))
+        head.append(f"  {one_line(work.title)}", style=self.look.style("", bold=True))
+        commits = f"{len(work.commits)} commit{'' if len(work.commits) == 1 else 's'}"
+        head.append(
+            f"\nby {work.assignee or 'nobody'}, {commits}, at {(work.commit or 'no commit')[:12]}",
+            style=self.look.style("dim"),
+        )
+        if work.moved:
+            head.append(
+                f"\nthe branch moved since it was reported ({(work.reported or '')[:12]})", style=self.look.style("red")
+            )
+        if work.left_uncommitted:
+            head.append(
+                f"\nleft uncommitted on purpose: {one_line(work.left_uncommitted)}", style=self.look.style("yellow")
+            )
+        for entry in work.log[-_LAST_LOG:]:
+            head.append(f"\n{entry.actor}: {one_line(entry.message)}", style=self.look.style("dim"))
+        return head
+
+    def _draw(self, cursor: int) -> None:
+        if self.work is None:
+            return
+        since = self.work.since
+        text = since.diff if self._only_new and since is not None else self.work.diff
+        self._files = parse_diff(text)
+        self._lines = review_lines(
+            self._files, self.comments, self.look, width=max(self.view.size.width - 2, 20), split=self._is_split
+        )
+        empty = [Text("it changes nothing", style=self.look.style("dim"))]
+        self.view.show([line.text for line in self._lines] or empty, keep=True)
+        self.view.select(cursor)
+        self._draw_files()
+
+    def _draw_files(self) -> None:
+        text = Text()
+        text.append("only what is new\n" if self._only_new else "", style=self.look.style("yellow"))
+        here = self._here
+        for number, file in enumerate(self._files):
+            chosen = here is not None and here.file == number
+            text.append("▸ " if chosen else "  ", style=self.look.style("blue", bold=True))
+            text.append(escapes.line(file.path), style=self.look.style("", bold=chosen))
+            text.append(f" +{file.added}", style=self.look.style("green"))
+            text.append(f" −{file.removed}", style=self.look.style("red"))
+            count = sum(spot.path == file.path for spot in self.comments)
+            text.append(f" ✎{count}\n" if count else "\n", style=self.look.style("yellow"))
+        if self.comments:
+            text.append(f"\n{len(self.comments)} comments, not sent", style=self.look.style("yellow"))
+        self.query_one("#files", Static).update(text)
+
+    @property
+    def _here(self) -> ReviewLine | None:
+        number = self.view.cursor
+        return self._lines[number] if number is not None and number < len(self._lines) else None
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Draw the diff for the new width."""
+        if self.work is not None:
+            self._draw(self.view.cursor or 0)
+
+    # keys -------------------------------------------------------------------------------------------------------------
+    def on_key(self, event: events.Key) -> None:
+        """Perform the act of a key."""
+        event.stop()
+        name = self._keys.get(event.key) or self._keys.get(event.character or "")
+        if name == "close":
+            leave(self)
+        elif name is not None and self.work is not None:
+            self._acts[name]()
+
+    @property
+    def _acts(self) -> dict[str, Callable[[], None]]:
+        page = max(self.view.size.height - 3, 1)
+        return {
+            "line-down": lambda: self._move(1),
+            "line-up": lambda: self._move(-1),
+            "page-down": lambda: self._move(page),
+            "page-up": lambda: self._move(-page),
+            "next-file": lambda: self._go_to_file(1),
+            "previous-file": lambda: self._go_to_file(-1),
+            "comment": self._comment,
+            "side-by-side": self._split,
+            "since": self._toggle_since,
+            "verify": self._verify,
+            "accept": self._accept,
+            "send-back": self._send_back,
+        }
+
+    def _move(self, by: int) -> None:
+        self.view.select((self.view.cursor or 0) + by)
+        self._draw_files()
+
+    def _go_to_file(self, by: int) -> None:
+        here = self._here
+        wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
+        found = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
+        self.view.scroll_to(y=found, animate=False, force=True)
+        self.view.select(found)
+        self._draw_files()
+
+    def _split(self) -> None:
+        self._is_split = not self._is_split
+        self._draw(min(self.view.cursor or 0, len(self._lines)))
+
+    def _toggle_since(self) -> None:
+        if self.work is not None and self.work.since is None:
+            self._board.say("it was not reviewed before")
+            return
+        self._only_new = not self._only_new
+        self._draw(0)
+
+    # comments and verdicts ----------------------------------------------------------------------------------------------
+    def _comment(self) -> None:
+        """Ask for a comment on the line under the cursor; an empty one removes it."""
+        here = self._here
+        if here is None or here.spot is None:
+            self._board.say("there is no line of the work here")
+            return
+        spot = here.spot
+
+        def keep(text: str | None) -> None:
+            if text is None:
+                return
+            if text:
+                self.comments[spot] = " ".join(text.split())
+            else:
+                self.comments.pop(spot, None)
+            self._draw(self.view.cursor or 0)
+
+        title = f"Comment on {escapes.line(spot.path)}:{spot.line}{' (removed)' if spot.is_removed else ''}"
+        self._board.ask(Write(title, given=self.comments.get(spot, ""), hint="nothing removes it", optional=True), keep)
+
+    def collected(self) -> str:
+        """Return all comments as `FILE:LINE text`, in the order of the files."""
+        return comments_as_text(parse_diff(self.work.diff) if self.work else [], self.comments)
+
+    def _verify(self) -> None:
+        def said(tried: Tried) -> None:
+            (self._board.say if tried.ok else self._board.warn)(tried.says.strip())
+
+        self._board.act(
+            f"verify {self._name}",
+            f"trying to merge {self._name}, and running its verify command",
+            lambda fleet: fleet.reviews.rehearse(project=self._project, slug=self._slug),
+            said,
+        )
+
+    def _accept(self) -> None:
+        if not self.comments:
+            self._judge_accept()
+            return
+        way = Way("y", "accept", "the work is merged; your comments are not sent")
+        count = f"{len(self.comments)} comments that were not sent"
+        self._board.ask(
+            Ask(f"Accept, and drop {count}?", [way], no="go on reviewing"),
+            lambda yes: self._judge_accept() if yes else None,
+        )
+
+    def _judge_accept(self) -> None:
+        commit = self.work.commit if self.work else None
+        self._board.act(
+            f"judge {self._name}",
+            f"accepting {self._name}",
+            lambda fleet: fleet.reviews.judge(project=self._project, slug=self._slug, verdict=ACCEPT, commit=commit),
+            self._judged,
+        )
+
+    def _send_back(self) -> None:
+        def send(text: str | None) -> None:
+            if text:
+                self._board.act(
+                    f"judge {self._name}",
+                    f"sending {self._name} back",
+                    lambda fleet: fleet.reviews.judge(
+                        project=self._project, slug=self._slug, verdict=SEND_BACK, comments=text
+                    ),
+                    self._judged,
+                )
+
+        given = f"{self.collected()}\n" if self.comments else ""
+        text = "An agent gets these comments, and mends the work in the same worktree."
+        self._board.ask(Write(f"Send {self._name} back", text=text, given=given, hint="what should change"), send)
+
+    def _judged(self, view: VerdictView) -> None:
+        self._board.drafts.pop((self._project, self._slug), None)
+        word = (
+            "accepted: the coordinator merges it, or M"
+            if view.verdict == ACCEPT
+            else "sent back: the coordinator has it fixed, or d"
+        )
+        self._board.say(f"{self._name} is {word}")
+        leave(self)

@@ -1,0 +1,128 @@
+"""The lines of a review: a diff in one column or side by side, with the comments below their lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.cells import set_cell_size
+from rich.text import Text
+
+from fleet.api.views.diffs import side_by_side
+from fleet.model.text import escapes
+from fleet.surfaces.tui.feeds.tabs import diff_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.api.views.diffs import DiffLine, FileDiff
+    from fleet.surfaces.tui.look import Look
+
+    Comments = dict["Spot", str]
+
+_SIGNS = {"added": "+", "removed": "-", "same": " "}
+_NUMBER = 5
+
+
+class Spot(NamedTuple):
+    """One line of the diff: its file, and its number in the old or in the new file."""
+
+    path: str
+    line: int
+    is_removed: bool
+
+
+class ReviewLine(NamedTuple):
+    """One line of the page: its text, the number of its file, its place in that file, and what a comment would be about."""
+
+    text: Text
+    file: int
+    place: int = 0
+    spot: Spot | None = None
+
+
+def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width: int, split: bool) -> list[ReviewLine]:
+    """Return all lines, file by file."""
+    lines: list[ReviewLine] = []
+    for number, file in enumerate(files):
+        lines.append(ReviewLine(Text(escapes.line(file.path), style=look.style("blue", bold=True)), number))
+        rows = _split_rows(file, look, width) if split else _unified_rows(file, look)
+        for place, text in rows:
+            spot = _spot(file, place)
+            lines.append(ReviewLine(text, number, place, spot))
+            if spot is not None and spot in comments:
+                note = Text(
+                    f"{'':>{_NUMBER * 2 + 3}}✎ {escapes.line(comments[spot])}", style=look.style("yellow", bold=True)
+                )
+                lines.append(ReviewLine(note, number, place, spot))
+        lines.append(ReviewLine(Text(""), number))
+    return lines
+
+
+def _spot(file: FileDiff, place: int) -> Spot | None:
+    """Return what a comment on a line of the diff is about; None for lines that are not of the file."""
+    line = file.lines[place]
+    if line.new is not None:
+        return Spot(file.path, line.new, is_removed=False)
+    return Spot(file.path, line.old, is_removed=True) if line.old is not None else None
+
+
+def comments_as_text(files: list[FileDiff], comments: Comments) -> str:
+    """Return all comments, one a line, as `FILE:LINE text`.
+
+    A comment on a removed line names the line of the work that stands in its place, and quotes the removed one.
+    """
+    return "\n".join(_comment_line(files, spot, text) for spot, text in sorted(comments.items()))
+
+
+def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
+    if not spot.is_removed:
+        return f"{spot.path}:{spot.line} {text}"
+    for file in files:
+        for place, line in enumerate(file.lines):
+            if file.path == spot.path and line.new is None and line.old == spot.line:
+                return f"{spot.path}:{file.line_for(place) or 1} (about the removed line `{line.text.strip()}`) {text}"
+    return f"{spot.path}:{spot.line} (about a removed line) {text}"
+
+
+def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
+    """Yield the lines of a file in one column, with both line numbers; git's own lines above the hunks are left out."""
+    for place, line in enumerate(file.lines):
+        if line.kind == "head":
+            if not line.text.startswith(("diff ", "index ", "--- ", "+++ ")):
+                yield place, Text(escapes.line(line.text), style=look.style("dim"))
+        elif line.kind == "hunk":
+            yield place, Text(escapes.line(line.text), style=look.style("cyan"))
+        else:
+            numbers = f"{line.old or '':>{_NUMBER}} {line.new or '':>{_NUMBER}} "
+            text = Text()
+            text.append(numbers, style=look.style("dim"))
+            text.append_text(diff_line(f"{_SIGNS[line.kind]}{line.text}", look))
+            yield place, text
+
+
+def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, Text]]:
+    """Yield the lines of a file side by side."""
+    half = (width - 3) // 2
+    for place, old, new in side_by_side(file):
+        line = file.lines[place]
+        if line.kind == "head":
+            continue
+        if line.kind == "hunk":
+            yield place, Text(escapes.line(line.text), style=look.style("cyan"))
+            continue
+        text = _half(old, half, look, old.old if old else None)
+        text.append(" │ ", style=look.style("dim"))
+        text.append_text(_half(new, half, look, new.new if new else None))
+        yield place, text
+
+
+def _half(line: DiffLine | None, width: int, look: Look, number: int | None) -> Text:
+    if line is None:
+        return Text(" " * width)
+    text = Text()
+    text.append(f"{number or '':>{_NUMBER}} ", style=look.style("dim"))
+    shown = escapes.line(line.text.replace("\t", "    "))
+    tone = {"added": "green", "removed": "red"}.get(line.kind, "")
+    ground = look.ground(line.kind) if line.kind in {"added", "removed"} else look.style("")
+    text.append(set_cell_size(f"{_SIGNS[line.kind]}{shown}", width - _NUMBER - 1), style=look.style(tone) + ground)
+    return text

@@ -1,0 +1,77 @@
+"""The page of the timeline: a bar for each agent, from its launch to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fleet.model.text.times import HOUR, MINUTE, age, minute_of_day, since_epoch
+from fleet.surfaces.tui.pages.live_page import LivePage
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from fleet.api.fleet import Fleet
+    from fleet.model.results.views import Span
+    from fleet.model.states import Tone
+    from fleet.surfaces.tui.look import Look
+
+# How far back the page looks, from the shortest.
+_WINDOWS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
+_TONES: dict[str, Tone] = {"working": "cyan", "done": "green", "failed": "red", "blocked": "yellow"}
+# Each outcome has a sign of its own at the end of its bar.
+_ENDS = {"working": "▶", "done": "✓", "failed": "✕", "blocked": "⏸"}
+_NAME, _MARGIN = 26, 14
+
+
+class TimelinePage(LivePage):
+    """When agents worked."""
+
+    KEYS = (("+ -", "longer, shorter"), ("j k", "scroll"), ("q", "close"))
+
+    def __init__(self, look: Look, home: str) -> None:
+        super().__init__("Timeline", look, home)
+        self._window = 1
+
+    def on_key(self, event: events.Key) -> None:
+        """Look further back, or less far; else as every page."""
+        step = {"plus": 1, "equals_sign": 1, "minus": -1}.get(event.key, 0)
+        if step:
+            event.stop()
+            self._window = max(0, min(self._window + step, len(_WINDOWS) - 1))
+            self._feed.stop()
+            super().on_mount()
+            return
+        super().on_key(event)
+
+    def fetch(self, fleet: Fleet) -> list[Text]:
+        """Return the axis and a line for each agent, newest first."""
+        now = fleet.clock.now()
+        since = now - _WINDOWS[self._window]
+        spans = fleet.views.timeline(since=since)
+        room = max(self.size.width - _NAME - _MARGIN, 20)
+        lines = [self._axis(since, now, room), Text("")]
+        lines += [self._line(span, since, now, room) for span in reversed(spans)]
+        return lines if spans else [*lines, Text("no agent has worked in this time", style=self.look.style("dim"))]
+
+    def _axis(self, since: int, now: int, room: int) -> Text:
+        text = f"the last {age(now - since)}"
+        first, middle, last = (minute_of_day(at) for at in (since, (since + now) // 2, now))
+        gap = room - len(first) - len(middle) - len(last)
+        axis = f"{text:<{_NAME}}{first}{' ' * (gap // 2)}{middle}{' ' * (gap - gap // 2)}{last} UTC"
+        return Text(axis, style=self.look.style("dim"))
+
+    def _line(self, span: Span, since: int, now: int, room: int) -> Text:
+        start, end = since_epoch(span.started_at), since_epoch(span.ended_at) if span.ended_at else now
+        left = max(start - since, 0) * (room - 1) // (now - since)
+        right = max((end - since) * (room - 1) // (now - since), left)
+        tone = _TONES[span.outcome]
+        name = f"{span.project}/{span.slug}" if span.slug else f"{span.project} coordinator"
+        line = Text()
+        line.append(f"{name[: _NAME - 2]:<{_NAME}}", style=self.look.style(""))
+        line.append(" " * left)
+        line.append("━" * (right - left) + _ENDS[span.outcome], style=self.look.style(tone, bold=True))
+        line.append(" " * (room - right - 1))
+        line.append(f" {span.outcome} {age(end - start)}", style=self.look.style(tone))
+        return line

@@ -1,0 +1,21 @@
+"""Start the screen. The command line loads this module on demand: nothing else imports Textual."""
+
+from __future__ import annotations
+
+import gc
+
+from fleet.api.fleet import Fleet
+from fleet.model.settings.keys import keys_in_force
+from fleet.surfaces.tui.app import FleetApp
+from fleet.surfaces.tui.look import palette_for
+
+
+def run(*, actor: str | None = None) -> int:
+    """Open the screen of the home, and return when the person leaves it."""
+    with Fleet.open(actor=actor) as fleet:
+        home, request = fleet.home, fleet.request
+        keys, palette = keys_in_force(request.setting("keys")), palette_for(request.setting("screen.theme"))
+    gc.freeze()
+    app = FleetApp(home, keys=keys, palette=palette, actor=actor)
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,107 @@
+"""The bars: counts at the top, the keys that apply at the bottom, the tabs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual.message import Message
+from textual.widgets import Static
+
+from fleet.surfaces.tui.feeds.tabs import TABS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual import events
+
+    from fleet.model.results.views import Snapshot
+    from fleet.surfaces.tui.look import Look
+
+# The counts at the top: the group, its glyph, its tone, and its words.
+_COUNTS = (
+    ("needs you", "◐", "yellow", "need you", "needs you"),
+    ("to review", "◐", "yellow", "to review", "to review"),
+    ("failed", "✕", "red", "failed", "failed"),
+    ("ended", "✕", "red", "ended", "ended"),
+    ("parked", "⏸", "yellow", "parked", "parked"),
+    ("to merge", "◇", "blue", "to merge", "to merge"),
+    ("working", "●", "cyan", "working", "working"),
+    ("ready", "○", "green", "ready", "ready"),
+    ("waiting", "·", "dim", "waiting", "waiting"),
+)
+_NO_PROJECT = "no projects yet: run `fleet up` in a repository"
+
+
+def top_line(snapshot: Snapshot | None, look: Look, clock: str, width: int) -> Text:
+    """Return the counts of all projects, what today cost, and the time of the snapshot."""
+    line = Text()
+    line.append(" fleet ", style=look.style("blue", bold=True))
+    if snapshot is None:
+        line.append("  reading …", style=look.style("dim"))
+        return line
+    counts = snapshot.counts
+    right = f"{_cost(snapshot)}{clock} "
+    for group, glyph, tone, many, one in _COUNTS:
+        if number := counts.get(group, 0):
+            part = f"  {glyph} {number} {one if number == 1 else many}"
+            if line.cell_len + len(part) + len(right) < width:
+                line.append(part, style=look.style(tone, bold=group in {"needs you", "failed"}))
+    if not any(counts.values()):
+        hint = "nothing is going on: n adds a task" if snapshot.page.projects else _NO_PROJECT
+        line.append(f"  {hint}", style=look.style("dim"))
+    line.append(" " * max(width - line.cell_len - len(right), 1))
+    line.append(right, style=look.style("dim"))
+    return line
+
+
+def _cost(snapshot: Snapshot) -> str:
+    return f"${snapshot.page.today.dollars:.2f} today  " if snapshot.page.today.tokens else ""
+
+
+def key_line(keys: Iterable[tuple[str, str]], look: Look, width: int) -> Text:
+    """Return the keys that apply with their words, as many as fit."""
+    line = Text()
+    for key, word in keys:
+        if line.cell_len + len(key) + len(word) + 3 > width:
+            break
+        line.append(f"{key} ", style=look.style("blue", bold=True))
+        line.append(f"{word}  ", style=look.style(""))
+    return line
+
+
+def tab_line(current: str, look: Look) -> Text:
+    """Return the names of the tabs; the current one is underlined by a thick line, not by colour alone."""
+    names, under = Text(), Text()
+    for name in TABS:
+        names.append(f" {name} ", style=look.style("blue" if name == current else "dim", bold=name == current))
+        under.append(
+            ("━" if name == current else "─") * (len(name) + 2), style=look.style("blue" if name == current else "dim")
+        )
+    return Text("\n").join([names, under])
+
+
+class TabBar(Static):
+    """The line of tabs, of which one can be clicked."""
+
+    class Clicked(Message):
+        """A tab was clicked."""
+
+        def __init__(self, tab: str) -> None:
+            super().__init__()
+            self.tab = tab
+
+    def on_click(self, event: events.Click) -> None:
+        """Say which tab was clicked."""
+        found = tab_at(event.x - self.styles.padding.left)
+        if found:
+            self.post_message(self.Clicked(found))
+
+
+def tab_at(column: int) -> str | None:
+    """Return the tab at a column of the line of tabs; None beside them."""
+    for name in TABS:
+        column -= len(name) + 2
+        if column < 0:
+            return name
+    return None

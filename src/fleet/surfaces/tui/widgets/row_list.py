@@ -1,0 +1,325 @@
+"""RowList: the rows of the snapshot, grouped and foldable, of which only the visible ones are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.geometry import Size
+from textual.message import Message
+from textual.strip import Strip
+
+from fleet.api.views.rows import QUIET, WANTED
+from fleet.api.views.sections import one_line
+from fleet.model.text.times import age, since_epoch
+from fleet.surfaces.tui.widgets.drawn_view import DrawnView
+
+if TYPE_CHECKING:
+    from rich.style import Style
+    from textual import events
+
+    from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.look import Look
+
+# A quiet group with more rows than this is folded until somebody unfolds it.
+_FOLDED_FROM = 12
+_WIDE, _WIDER = 44, 60
+_SHORTEST = 6
+# How much room behind a name is enough for some words of it.
+_ENOUGH = 10
+# How much of the state and of its source is shown.
+_STATE, _SOURCE = 9, 8
+
+
+class Heading:
+    """A line above the rows of one group."""
+
+    __slots__ = ("count", "folded", "key", "project", "text")
+
+    def __init__(self, key: str, project: str, text: str, count: int, *, folded: bool) -> None:
+        self.key = key
+        self.project = project
+        self.text = text
+        self.count = count
+        self.folded = folded
+
+
+class RowList(DrawnView):
+    """The tree at the left: projects, below them coordinator, tasks and agents."""
+
+    class Selected(Message):
+        """Another row was selected."""
+
+    class Chosen(Message):
+        """A row was clicked twice."""
+
+    def __init__(self, look: Look, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own
+        super().__init__(id=id)
+        self._look = look
+        self._rows: list[RowView] = []
+        self._shown: list[RowView | Heading] = []
+        self._unfolded: dict[str, bool] = {}
+        self._words: tuple[str, ...] = ()
+        self._key = ""
+        self._cursor = 0
+        self.now = 0
+        # What is known of the changes on branches: "+12 −3" by the key of the row.
+        self.changes: dict[str, str] = {}
+
+    # what is shown ----------------------------------------------------------------------------------------------------
+    def show(self, rows: list[RowView], now: int) -> None:
+        """Show these rows; the selected row stays selected, wherever it goes."""
+        self._rows, self.now = rows, now
+        self._arrange()
+
+    def filter(self, words: str) -> None:
+        """Show only the rows that contain these words."""
+        self._words = tuple(words.casefold().split())
+        self._arrange()
+
+    def _arrange(self) -> None:
+        before = self._key
+        self._shown = list(self._laid_out())
+        self.virtual_size = Size(0, len(self._shown))
+        keys = [each.key for each in self._shown]
+        self._cursor = keys.index(before) if before in keys else min(self._cursor, max(len(keys) - 1, 0))
+        if not before or before not in keys:
+            self._step_to_row(1)
+        self._remember()
+        self.refresh()
+
+    def _laid_out(self) -> list[RowView | Heading]:
+        """Return projects, headings and rows in order, without what is folded or filtered out."""
+        shown: list[RowView | Heading] = []
+        groups: dict[tuple[str, str], list[RowView]] = {}
+        for row in self._rows:
+            if row.kind == "project":
+                shown += self._groups_of(groups)
+                groups = {}
+                shown.append(row)
+            elif self._fits(row):
+                title = "" if row.kind == "coordinator" else row.group
+                groups.setdefault((row.project, title), []).append(row)
+        shown += self._groups_of(groups)
+        return shown
+
+    def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
+        shown: list[RowView | Heading] = []
+        for (project, title), rows in groups.items():
+            if not self._unfolded.get(project, True) and not self._words:
+                continue
+            if not title:
+                shown += rows
+                continue
+            key = f"{project}:{title}"
+            folded = not self._unfolded.get(key, title not in QUIET or len(rows) <= _FOLDED_FROM) and not self._words
+            shown.append(Heading(key, project, title, len(rows), folded=folded))
+            shown += [] if folded else rows
+        return shown
+
+    def _fits(self, row: RowView) -> bool:
+        if not self._words:
+            return True
+        text = f"{row.project}/{row.slug or ''} {row.title} {row.text} {row.state} {row.agent or ''} {row.group}".casefold()
+        return all(word in text for word in self._words)
+
+    @property
+    def shown_rows(self) -> list[RowView]:
+        """The rows that are neither folded nor filtered out, without headings."""
+        return [each for each in self._shown if not isinstance(each, Heading)]
+
+    @property
+    def visible_rows(self) -> list[RowView]:
+        """The rows that are inside the window now."""
+        top = self.scroll_offset.y
+        window = self._shown[top : top + self.size.height]
+        return [each for each in window if not isinstance(each, Heading)]
+
+    # where the cursor is ----------------------------------------------------------------------------------------------
+    @property
+    def selected(self) -> RowView | None:
+        """The selected row; None when a heading is selected, or there is no row."""
+        here = self._shown[self._cursor] if self._cursor < len(self._shown) else None
+        return here if not isinstance(here, Heading) else None
+
+    @property
+    def project(self) -> str | None:
+        """The project of what is selected."""
+        return self._shown[self._cursor].project if self._cursor < len(self._shown) else None
+
+    @property
+    def is_foldable(self) -> bool:
+        """Whether a heading or a project is selected."""
+        here = self._shown[self._cursor] if self._cursor < len(self._shown) else None
+        return isinstance(here, Heading) or (here is not None and here.kind == "project")
+
+    def move(self, by: int) -> None:
+        """Move the cursor by some rows."""
+        self.go(self._cursor + by, 1 if by > 0 else -1)
+
+    def go(self, number: int, direction: int = 1) -> None:
+        """Put the cursor on a line; a heading that cannot be folded is passed over in this direction."""
+        if not self._shown:
+            return
+        self._cursor = max(0, min(number, len(self._shown) - 1))
+        self._step_to_row(direction)
+        self._remember()
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Selected())
+
+    def go_last(self) -> None:
+        """Put the cursor on the last row."""
+        self.go(len(self._shown) - 1, -1)
+
+    def go_to(self, key: str) -> bool:
+        """Put the cursor on the row with this key; False when it is not shown."""
+        for number, each in enumerate(self._shown):
+            if each.key == key:
+                self.go(number)
+                return True
+        return False
+
+    def next_wanted(self) -> bool:
+        """Go to the next row that waits for a person, also one that is folded; False when there is none."""
+        wanted = [row for row in self._rows if row.group in WANTED and row.kind != "project"]
+        wanted.sort(key=lambda row: row.rank)
+        if not wanted:
+            return False
+        keys = [row.key for row in wanted]
+        here = keys.index(self._key) if self._key in keys else -1
+        following = wanted[(here + 1) % len(wanted)]
+        if not self.go_to(following.key):  # it is folded, or filtered out
+            self._words = ()
+            self._unfolded |= {following.project: True, f"{following.project}:{following.group}": True}
+            self._arrange()
+            self.go_to(following.key)
+        return True
+
+    def _step_to_row(self, direction: int) -> None:
+        """Leave a heading that is no handle for folding."""
+        while 0 <= self._cursor < len(self._shown):
+            here = self._shown[self._cursor]
+            if not isinstance(here, Heading) or here.text in QUIET:
+                return
+            self._cursor += direction
+            if not 0 <= self._cursor < len(self._shown):
+                direction = -direction
+                self._cursor += 2 * direction
+
+    def _remember(self) -> None:
+        self._key = self._shown[self._cursor].key if self._cursor < len(self._shown) else ""
+
+    def _reveal(self) -> None:
+        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        above = 1 if self._cursor and isinstance(self._shown[self._cursor - 1], Heading) else 0
+        if self._cursor - above < top:
+            self.scroll_to(y=max(self._cursor - above - (self._cursor - above == 1), 0), animate=False, force=True)
+        elif self._cursor >= top + height:
+            self.scroll_to(y=self._cursor - height + 1, animate=False, force=True)
+
+    def fold(self) -> None:
+        """Fold or unfold the project or the group of what is selected."""
+        if not self._shown:
+            return
+        here = self._shown[self._cursor]
+        key = here.key
+        if isinstance(here, Heading):
+            self._unfolded[key] = here.folded
+        elif here.kind == "project":
+            self._unfolded[key] = not self._unfolded.get(key, True)
+        else:
+            key = f"{here.project}:{here.group}"
+            self._unfolded[key] = False
+        self._key = key
+        self._arrange()
+        self.post_message(self.Selected())
+
+    # the mouse --------------------------------------------------------------------------------------------------------
+    def on_click(self, event: events.Click) -> None:
+        """Select the clicked row; a second click chooses it."""
+        number = event.y + self.scroll_offset.y
+        if not 0 <= number < len(self._shown):
+            return
+        here = self._shown[number]
+        self._cursor = number
+        if isinstance(here, Heading) or (here.kind == "project" and event.chain > 1):
+            self.fold()
+            return
+        self.go(number)
+        if event.chain > 1:
+            self.post_message(self.Chosen())
+
+    # drawing ----------------------------------------------------------------------------------------------------------
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the window."""
+        number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        if not 0 <= number < len(self._shown):
+            return Strip.blank(width, self.ground)
+        selected = number == self._cursor
+        here = self._shown[number]
+        segments = (
+            self._heading(here, width, selected=selected)
+            if isinstance(here, Heading)
+            else self._row(here, width, selected=selected)
+        )
+        if selected:  # a sign besides the colour
+            segments[0] = (f"▌{segments[0][0][1:]}", segments[0][1])
+        return Strip([Segment(text, self.ground + style) for text, style in segments]).adjust_cell_length(
+            width, self._style("", selected=selected)
+        )
+
+    def _style(self, tone: str, *, bold: bool = False, selected: bool = False) -> Style:
+        return self._look.style(tone, bold=bold, selected=selected)
+
+    def _heading(self, here: Heading, width: int, *, selected: bool) -> list[tuple[str, Style]]:
+        fold = ("▸ " if here.folded else "▾ ") if here.text in QUIET else "  "
+        text = f" {fold}{here.text} {here.count}"
+        return [(set_cell_size(text, width), self._style("dim", selected=selected))]
+
+    def _row(self, row: RowView, width: int, *, selected: bool) -> list[tuple[str, Style]]:
+        if row.kind == "project":
+            fold = "▾" if self._unfolded.get(row.key, True) else "▸"
+            return [
+                (set_cell_size(f"{fold} {one_line(row.title)}", width), self._style("", bold=True, selected=selected))
+            ]
+        name = row.slug or (row.title if row.kind != "obstacle" else row.state)
+        cells = self._cells(row, width)
+        room = max(width - 4 - sum(cell_len(text) + 1 for text, _tone in cells), _SHORTEST)
+        bold = row.group in WANTED
+        shown = one_line(name)
+        if cell_len(shown) > room:
+            shown = f"{set_cell_size(shown, room - 1)}…"
+        left = room - cell_len(shown)
+        parts = [(f"  {row.glyph} ", self._style(row.tone, bold=True, selected=selected))]
+        parts.append((shown, self._style("", bold=bold, selected=selected)))
+        more = _beside(row) if left > _ENOUGH else ""
+        parts.append((set_cell_size(f"  {more}", left) if more else " " * left, self._style("dim", selected=selected)))
+        for text, tone in cells:
+            parts.append((f" {text}", self._style(tone, selected=selected)))
+        return parts
+
+    def _cells(self, row: RowView, width: int) -> list[tuple[str, str]]:
+        """Return the columns behind a row's name: changes, context, state, where it was learnt, since when."""
+        cells: list[tuple[str, str]] = []
+        if row.kind == "coordinator" and not row.agent:
+            return cells
+        if width >= _WIDE and (changes := self.changes.get(row.key)):
+            cells.append((changes, "dim"))
+        if width >= _WIDE and row.context is not None:
+            cells.append((f"{row.context}%", "yellow" if row.context >= 40 else "dim"))  # noqa: PLR2004 - handoff.ask_percent
+        state = row.state if len(row.state) <= _STATE or width >= _WIDER else f"{row.state[: _STATE - 1]}…"
+        cells.append((state, row.tone))
+        since = age(self.now - since_epoch(row.since)) if row.since else ""
+        source = row.source[:_SOURCE] if row.agent or width >= _WIDER else ""
+        learnt = f"{source} {since}".strip() if width < _WIDE else f"{source:<{_SOURCE}}{since:>4}"
+        if learnt:
+            cells.append((learnt, "dim"))
+        return cells
+
+
+def _beside(row: RowView) -> str:
+    """Return the words behind a row's name: what it asks, why it failed, or its title."""
+    words = row.text if row.group not in QUIET or row.kind == "coordinator" else row.title
+    return one_line(words or row.title if row.kind != "coordinator" else words)

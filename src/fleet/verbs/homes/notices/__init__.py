@@ -1,0 +1,1 @@
+"""Tell a person what needs them: look, decide, send, and record what became of it."""

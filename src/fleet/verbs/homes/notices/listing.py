@@ -1,0 +1,49 @@
+"""Show what was told lately, and try the channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.results.home import NoticeView, NotifyEvent
+from fleet.model.text.times import iso, iso_or_none
+from fleet.store import queries as q
+from fleet.verbs.homes.notices import channels
+
+if TYPE_CHECKING:
+    from fleet.model.results.home import ChannelTried
+    from fleet.model.states import NoticeChannel
+    from fleet.store.queries import Notice
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Context
+
+
+def newest(rows: Rows, *, most: int) -> list[NoticeView]:
+    """Return the newest notices, newest first."""
+    return [_view(row) for row in q.newest_notices(rows, most=most)]
+
+
+def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
+    """Send a message for trial to one channel, or to all that the settings name, also in quiet hours."""
+    wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
+    reached = channels.reach(context, wanted)
+    event = NotifyEvent(
+        title="fleet: a test",
+        body="this is how fleet tells you what needs you",
+        at=iso(context.world.clock.now()),
+        is_test=True,
+        notices=[],
+    )
+    tried = [*channels.send(context, event, reached.there), *channels.absentees(reached)]
+    return sorted(tried, key=lambda each: wanted.index(each.channel))
+
+
+def _view(row: Notice) -> NoticeView:
+    return NoticeView.made_of(
+        row,
+        task=row.slug,
+        since=iso(row.since),
+        seen_at=iso(row.seen_at),
+        over_at=iso_or_none(row.over_at),
+        told_at=iso_or_none(row.told_at),
+        channels=row.channels.split(),
+    )

@@ -1,0 +1,77 @@
+"""Look at what a person is to be told of now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.model.agents.notices import conditions
+from fleet.store import queries as q
+from fleet.verbs.views.at_work import read_unfinished, view_agents
+from fleet.verbs.views.status import find_needs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fleet.model.agents.notices.conditions import Condition
+    from fleet.model.states import NoticeKind
+    from fleet.store.transaction import Rows
+    from fleet.verbs.context import Context
+
+# States in which no source tells what the agent does. It may still wait for somebody.
+_UNTOLD_STATES = frozenset({"unknown", "running"})
+_MOST = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What holds now, and the agents whose state nobody can tell at the moment."""
+
+    conditions: list[Condition]
+    unsure: frozenset[str]
+
+
+def look(context: Context, kinds: list[NoticeKind]) -> Look:
+    """Return the conditions of these kinds that hold now. tmux is asked only while agents are at work.
+
+    Of several homes that share a store, each tells the needs of its own agents.
+    """
+    needs: list[Condition] = []
+    unsure: frozenset[str] = frozenset()
+    if "needs you" in kinds:
+        unfinished = context.store.read(read_unfinished)
+        agents = view_agents(context, unfinished)
+        home = context.world.record.id
+        others = {row.id for row in context.store.read(lambda rows: q.dispatches_of_other_homes(rows, home=home))}
+        found = [each for each in find_needs(context, agents, unfinished) if each.dispatch not in others]
+        needs = [conditions.need(each, home=home) for each in found]
+        unsure = frozenset(agent.id for agent in agents if agent.state in _UNTOLD_STATES)
+    now = context.world.clock.now()
+    stored = context.store.read(lambda rows: [each for kind in kinds for each in _READERS[kind](rows, now)])
+    return Look(conditions=[*needs, *stored], unsure=unsure)
+
+
+def _failed(rows: Rows, now: int) -> Iterator[Condition]:
+    """Yield what has failed within the time in which it is news."""
+    yield from map(conditions.failed_task, q.failed_task_news(rows, since=now - conditions.NEWS))
+    yield from map(conditions.failed_job, q.failed_jobs(rows, since=now - conditions.NEWS))
+
+
+def _review(rows: Rows, _now: int) -> Iterator[Condition]:
+    yield from map(conditions.waiting_review, q.review_queue(rows, project=None, most=_MOST))
+
+
+def _blocked(rows: Rows, _now: int) -> Iterator[Condition]:
+    yield from map(conditions.blocked_task, q.blocked_tasks(rows, project=None, most=_MOST))
+
+
+def _nothing(_rows: Rows, _now: int) -> Iterator[Condition]:
+    yield from ()
+
+
+_READERS: dict[NoticeKind, Callable[[Rows, int], Iterator[Condition]]] = {
+    "needs you": _nothing,  # the agents themselves tell more than the store
+    "failed": _failed,
+    "review": _review,
+    "blocked": _blocked,
+}

@@ -1,0 +1,222 @@
+"""Send what is due: each notice once, whoever dies and whoever else sends.
+
+One process of a home sends at a time: it holds the gate `notices`. So a notice that this home was sending, found by
+whoever holds the gate, has lost its sender. Homes that share a store take notices by compare-and-set.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model import tables
+from fleet.model.agents.notices import conditions, steps
+from fleet.model.agents.notices.messages import WINDOW, Recent, messages, retaken
+from fleet.model.agents.notices.quiet_hours import is_quiet
+from fleet.model.results.home import NotifyEvent, Told
+from fleet.model.text.times import iso
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+from fleet.verbs.homes.notices import channels
+from fleet.verbs.homes.notices.look import look
+
+if TYPE_CHECKING:
+    from fleet.model.agents.notices.conditions import Changes, Condition
+    from fleet.model.agents.notices.messages import Message
+    from fleet.model.results.home import ChannelTried
+    from fleet.model.states import NoticeChannel, NoticeState
+    from fleet.store.queries import Notice
+    from fleet.store.transaction import Tx
+    from fleet.verbs.context import Context
+
+GATE = "notices"
+_MOST_DUE = 500
+# How many notices are kept, for `fleet notify list`.
+_KEPT = 2_000
+_KILLED = "the process that was sending it ended"
+
+
+def send_due(context: Context) -> list[str]:
+    """Record what has begun and what is over, then send what is due. Returns a line for each message.
+
+    Does nothing while another process of this home sends.
+    """
+    gate = context.world.gate(GATE)
+    try:
+        gate.take()
+    except errors.GateHeld:
+        return []
+    try:
+        return _send_due(context)
+    finally:
+        gate.give()
+
+
+def _send_due(context: Context) -> list[str]:
+    record_lost_senders(context)
+    record_changes(context)
+    now = context.world.clock.now()
+    if is_quiet(context.setting("notify.quiet"), now):
+        return []
+    due = context.store.read(lambda rows: q.due_notices(rows, now=now, latest=now + steps.LONGEST_WAIT, most=_MOST_DUE))
+    to_send = messages(due, recent=_recent(context, now), most=context.setting("notify.most")) if due else []
+    reached = channels.reach(context, context.setting("notify.channels")) if to_send else None
+    if reached is None or not reached.there:
+        return []  # they stay due: a terminal that is attached later is told what waits
+    return [line for message in to_send if (line := _send(context, message, reached.there))]
+
+
+def _recent(context: Context, now: int) -> Recent:
+    """Return how many messages were sent in the last minute."""
+    sent = context.store.read(lambda rows: q.messages_since(rows, since=now - WINDOW, now=now))
+    return Recent(count=len(sent), digests=sum(each.n > 1 for each in sent))
+
+
+# what has begun, what is over -----------------------------------------------------------------------------------------
+def record_changes(context: Context) -> Changes:
+    """Record the conditions that have begun and those that are over. Commits only when there is something to record."""
+    seen = look(context, context.setting("notify.on"))
+    home = context.world.record.id
+    known = context.store.read(q.standing_notices)
+    found = conditions.changes(seen.conditions, known, home=home, unsure=seen.unsure)
+    if found.begun or found.over:
+        idents = [context.world.ids.key() for _ in found.begun]
+        context.commit(_recorded(found, idents))
+    return found
+
+
+def _recorded(found: Changes, idents: list[str]) -> Change[None]:
+    """Record what a look has changed. The operation is about no project: nobody has to act because of it."""
+
+    def work(tx: Tx) -> None:
+        for each in found.over:
+            q.end_notice(tx, id=each.id, at=tx.at)
+        for ident, condition in zip(idents, found.begun, strict=True):
+            _add(tx, ident, condition)
+        if q.count_notices(tx).n > _KEPT:
+            q.forget_notices(tx, most=_KEPT)
+        tx.note(begun=[each.subject for each in found.begun], over=[each.subject for each in found.over])
+
+    return Change(f"notice {len(found.begun)} begun, {len(found.over)} over", work)
+
+
+def _add(tx: Tx, ident: str, condition: Condition) -> None:
+    state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
+    q.add_notice(
+        tx,
+        id=ident,
+        subject=condition.subject,
+        kind=condition.kind,
+        state=state,
+        home=condition.home,
+        project=condition.project,
+        slug=condition.slug,
+        dispatch=condition.dispatch,
+        question=condition.question,
+        title=condition.title,
+        body=condition.body,
+        since=condition.since,
+        is_unique=int(condition.is_unique),
+        at=tx.at,
+    )
+
+
+def record_lost_senders(context: Context) -> None:
+    """Decide about notices whose sender was killed. Only whoever holds the gate may call this."""
+    sender = context.world.record.id
+    lost = context.store.read(lambda rows: q.notices_of_lost_senders(rows, sender=sender))
+    if not lost:
+        return
+
+    def work(tx: Tx) -> None:
+        for each in lost:
+            _record(tx, each, after=steps.after_lost_sender(each.kind), trouble=_KILLED, next_at=tx.at)
+
+    context.commit(Change(f"notice {len(lost)} that lost their sender", work))
+
+
+# one message ----------------------------------------------------------------------------------------------------------
+def _send(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
+    """Take the notices of a message, send it, record what became of it. Returns a line for the log; empty: nothing was sent."""
+    ident = context.world.ids.key()
+    mine = context.commit(take(message, ident, context.world.record.id))
+    taken = retaken(message, set(mine))
+    if taken is None:
+        return ""
+    tried = channels.send(context, event(taken, context.world.clock.now()), there)
+    context.commit(_outcome(taken, ident, tried))
+    return f"{taken.title}: {_in_words(tried)}"
+
+
+def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
+    """Take a message's notices for one sender; the change returns the ids of those that nobody else has taken."""
+    after = tables.step(steps.STEPS, "due", steps.TAKE)
+
+    def work(tx: Tx) -> list[str]:
+        taken = [
+            each.id
+            for each in message.notices
+            if q.take_notice(tx, id=each.id, before="due", after=after, message=ident, sender=sender)
+        ]
+        tx.note(notices=taken)
+        return taken
+
+    return Change(f"tell {len(message.notices)} notices", work)
+
+
+def event(message: Message, now: int) -> NotifyEvent:
+    """Return a message as programs get it."""
+    told = [Told.made_of(each, task=each.slug, since=iso(each.since)) for each in message.notices]
+    return NotifyEvent(title=message.title, body=message.body, at=iso(now), is_test=False, notices=told)
+
+
+def _outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[None]:
+    """Record what became of a message: told when a channel took it, else due again after a wait, or given up."""
+    took = [each.channel for each in tried if each.outcome == "told"]
+    trouble = "; ".join(f"{each.channel}: {each.text}" for each in tried if each.outcome == "failed")
+
+    def work(tx: Tx) -> None:
+        for each in message.notices:
+            attempts = each.attempts + 1
+            after = tables.step(steps.STEPS, "sending", steps.TOLD) if took else steps.after_refusal(attempts)
+            _record(
+                tx,
+                each.replaced(message=ident),
+                after=after,
+                channels=" ".join(took),
+                trouble=trouble,
+                told_at=tx.at if took else None,
+                next_at=tx.at + steps.wait_after(attempts),
+            )
+        tx.note(notices=[each.id for each in message.notices], channels=took, trouble=trouble or None)
+
+    return Change(f"{'told' if took else 'could not tell'} {len(message.notices)} notices", work)
+
+
+def _record(
+    tx: Tx,
+    notice: Notice,
+    *,
+    after: NoticeState,
+    trouble: str,
+    next_at: int,
+    channels: str = "",
+    told_at: int | None = None,
+) -> None:
+    q.record_sending(
+        tx,
+        id=notice.id,
+        before="sending",
+        after=after,
+        message=notice.message or "",
+        channels=channels,
+        trouble=trouble,
+        told_at=told_at,
+        next_at=next_at,
+    )
+
+
+def _in_words(tried: list[ChannelTried]) -> str:
+    told = [each.channel for each in tried if each.outcome == "told"]
+    failed = [f"{each.channel} failed ({each.text})" for each in tried if each.outcome == "failed"]
+    return ", ".join([*([f"told by {' and '.join(told)}"] if told else ["nobody was told"]), *failed])

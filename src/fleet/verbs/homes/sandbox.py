@@ -1,0 +1,206 @@
+"""The sandbox of agents and their door: whether they can be had here, and what one agent has in its sandbox.
+
+An agent in the sandbox reaches nothing of the fleet home but the folder of the daemon's socket for agents, its own prompt, the
+files that its engine reads its hooks and rules from, and its worktree. The repository's git directory is readable; writable is
+what a commit in the worktree writes to. What decides which repository and configuration git uses there is not.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.engines import sandbox
+from fleet.engines.program_files import expand_path
+from fleet.model.agents.actors import DOOR
+from fleet.world.git.checkout import commit_dirs
+from fleet.world.git.refs import git_dir
+from fleet.world.home import paths
+from fleet.world.process.pid_namespaces import listener
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fleet.engines.reader import Engine
+    from fleet.verbs.context import Context
+
+_LIMIT = 10.0
+_PROGRAM = "bwrap"
+_INSTALL = "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)"
+_OTHERWISE = 'or set agents.sandbox = "none" in config.toml'
+# What git reads of the person's own.
+_GIT_SETTINGS = ("~/.gitconfig", "${XDG_CONFIG_HOME:-~/.config}/git/config", "${XDG_CONFIG_HOME:-~/.config}/git/ignore")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads."""
+
+    cwd: str
+    repository: str
+    # Whether it works in the folder, or only looks at it.
+    writes: bool
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosed:
+    """A command in a sandbox: its words and environment, and the descriptors that it inherits."""
+
+    words: list[str]
+    env: dict[str, str]
+    handles: tuple[int, ...]
+
+
+def plan(context: Context, engine: Engine) -> str | None:
+    """Return what an agent of the engine is to be started in; None for nothing. Refuses what cannot be had here."""
+    if not is_of_fleet(engine):
+        check(context)
+    return wanted(context, engine)
+
+
+def check(context: Context) -> str:
+    """Return what the settings want agents to be started in, and by which door they reach fleet; refuse what cannot be had."""
+    named: str = context.setting("agents.sandbox")
+    if named != "none":
+        _refuse_unusable(context)
+        _refuse_shown_home(context)
+    is_home = named == "none" and context.setting("agents.door") == "home"
+    if not is_home and listener(_socket(context)) is None:
+        raise errors.NoAgentsDoor(path=_socket(context))
+    return f"{'no sandbox' if named == 'none' else named}, by {'the home' if is_home else 'the socket of the daemon'}"
+
+
+def wanted(context: Context, engine: Engine) -> str | None:
+    """Return the sandbox that the settings want for agents of an engine; None for none."""
+    named: str = context.setting("agents.sandbox")
+    return None if is_of_fleet(engine) or named == "none" else named
+
+
+def is_of_fleet(engine: Engine) -> bool:
+    """Whether an engine is a part of fleet (its own coordinator, the runner of a job's steps) and no agent."""
+    return engine.program == "{fleet}"
+
+
+def door(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
+    """Return the variable that names the daemon's socket for agents; none when an agent reaches fleet by its home.
+
+    The setting says so, or the agent is in a sandbox, which has no home.
+    """
+    is_given = enclosed is not None or context.setting("agents.door") == "socket"
+    return {DOOR: _socket(context)} if is_given and not is_of_fleet(engine) else {}
+
+
+def _socket(context: Context) -> str:
+    return f"{context.world.home}/{paths.AGENTS_SOCKET}"
+
+
+def _program() -> str:
+    """Return the path of bubblewrap; SandboxRefused when it is not installed."""
+    found = shutil.which(_PROGRAM)
+    if found is None:
+        raise errors.SandboxRefused(why="the program bwrap is not installed", advice=f"{_INSTALL}, {_OTHERWISE}")
+    return found
+
+
+def _refuse_unusable(context: Context) -> None:
+    """Raise SandboxRefused when bubblewrap is not installed, or cannot make a sandbox here."""
+    words = sandbox.words(_program(), sandbox.Inside(), ["true"], cwd="/", copies={})
+    done = context.world.programs.run("try the sandbox", words, limit=_LIMIT)
+    if not done.ok:
+        why = (done.err.strip().splitlines() or [f"it exited with {done.status}"])[-1]
+        advice = f"allow it user namespaces (a container or AppArmor may forbid them), {_OTHERWISE}"
+        raise errors.SandboxRefused(why=why, advice=advice)
+
+
+def _refuse_shown_home(context: Context) -> None:
+    """Raise SandboxRefused when the person's settings would give an agent the whole fleet home."""
+    for name in ("agents.sandbox_read", "agents.sandbox_write"):
+        for path in context.setting(name):
+            if sandbox.shows(expand_path(path), (context.world.home,)):
+                advice = f"name in {name} only what agents need of it"
+                raise errors.SandboxRefused(why=f"{path} ({name}) has the fleet home in it", advice=advice)
+
+
+def enclose(
+    context: Context, engine: Engine, work: Work, words: list[str], env: Mapping[str, str], *, lease: int = -1
+) -> Enclosed:
+    """Return an agent's command in its sandbox. `lease` stays open for as long as the sandbox is there."""
+    home, given = context.world.home, {name: value for name, value in env.items() if name not in sandbox.LEFT_OUT}
+    person = expand_path("~", env)
+    hidden = (person, home)
+    _make_folders(context, engine, env)
+    copies = _copies(engine, env)
+    read, write, kept = _places_of_git(context, work)
+    inside = sandbox.Inside(
+        empty=tuple(place for place in hidden if place != "/"),
+        read=(
+            *_expanded(_GIT_SETTINGS, env),
+            *_places_of_programs(context, engine, words[0], env, hidden),
+            *_expanded(engine.sandboxed.read, env),
+            *_expanded(context.setting("agents.sandbox_read"), env),
+            *(f"{home}/{name}" for name in (os.path.dirname(paths.FLEET_LINK), os.path.dirname(paths.AGENTS_SOCKET))),
+            *work.files,
+            *read,
+        ),
+        write=(*_expanded((*engine.sandboxed.write, *context.setting("agents.sandbox_write")), env), *write),
+        kept=kept,
+    )
+    held = [lease] if lease >= 0 else []
+    wrapped = sandbox.words(_program(), inside, words, cwd=work.cwd, copies=copies)
+    wrapped[1:1] = ["--sync-fd", str(lease)] if held else []
+    declared = {engine.root_sandbox: "1"} if engine.root_sandbox else {}
+    return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *held))
+
+
+def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return what git needs for a commit in the agent's folder: what is read, what is written, and what stays as it is."""
+    if not work.writes:
+        return (work.repository,), (), ()
+    common = git_dir(work.repository)
+    dirs = commit_dirs(context.world.git, work.cwd)
+    if not dirs:  # the main checkout itself: a step of a job that shares it
+        return (), (work.cwd,), (f"{common}/hooks", f"{common}/config")
+    own = dirs[0]
+    kept = (f"{work.cwd}/.git", *(f"{own}/{name}" for name in ("commondir", "gitdir", "config.worktree")))
+    return (common, *_alternates(common)), (work.cwd, *dirs), kept
+
+
+def _alternates(common: str) -> tuple[str, ...]:
+    """Return the folders from which a repository borrows objects."""
+    try:
+        with open(f"{common}/objects/info/alternates", encoding="utf-8", errors="surrogateescape") as file:
+            return tuple(os.path.join(f"{common}/objects", line.rstrip("\n")) for line in file if line.strip())
+    except OSError:
+        return ()
+
+
+def _places_of_programs(
+    context: Context, engine: Engine, program: str, env: Mapping[str, str], hidden: tuple[str, ...]
+) -> Iterable[str]:
+    """Return what the agent's programs need to run: the engine's, those that it names, and fleet."""
+    others = (sandbox.program_on(name, env) for name in engine.sandboxed.programs)
+    for path in (program, *filter(None, others)):
+        yield from sandbox.places_of_program(path, hidden=hidden)
+    yield from sandbox.places_of_fleet(context.world.fleet_program, hidden=hidden)
+
+
+def _expanded(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return paths with ~ and variables filled in, without those whose variable is not set."""
+    return tuple(path for path in (expand_path(each, env).rstrip("/") for each in given) if path.startswith("/"))
+
+
+def _make_folders(context: Context, engine: Engine, env: Mapping[str, str]) -> None:
+    """Make the folders that the engine keeps its data in, as it would itself: what is written elsewhere goes with the sandbox."""
+    for path in _expanded((each for each in engine.sandboxed.write if each.endswith("/")), env):
+        if not os.path.isdir(path):
+            context.world.machine.make_folder(path)
+
+
+def _copies(engine: Engine, env: Mapping[str, str]) -> dict[str, int]:
+    """Return the files of which the agent gets a copy, each with a descriptor of its content."""
+    there = [path for path in _expanded(engine.sandboxed.copy, env) if os.path.isfile(path)]
+    return {path: os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in there}

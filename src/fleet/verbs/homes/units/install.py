@@ -1,0 +1,90 @@
+"""Install the unit that starts a home's daemon, and uninstall it. A file that fleet did not write is never touched."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.results.home import DaemonUnit
+from fleet.verbs.homes.units.launchd import Launchd
+from fleet.verbs.homes.units.systemd import Systemd
+from fleet.verbs.homes.units.unit import Unit
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Context
+    from fleet.verbs.homes.units.unit import UnitSystem
+    from fleet.world.world import World
+
+
+def install(context: Context, *, start: bool = True) -> DaemonUnit:
+    """Write the unit of this home's daemon and enable it. To repeat it, also after a kill, is harmless."""
+    world = context.world
+    system, unit = _system(world), _unit(world)
+    path, text = system.path(unit), system.text(unit)
+    if why := system.why_absent():
+        raise errors.NoUnitSystem(why=why)
+    before = _own_text(world, system, unit, path)
+    if before != text:
+        world.machine.replace_file(path, text)
+    if why := system.enable(unit, start=start):
+        if before is None:
+            world.machine.remove_file(path)
+            system.forget()
+        raise errors.UnitRefused(system=system.title, what="start the daemon" if start else "take the unit", why=why)
+    return _view(system, unit, is_installed=True, is_changed=before != text, notes=system.notes(unit))
+
+
+def uninstall(context: Context) -> DaemonUnit:
+    """Stop this home's daemon and remove its unit. Does nothing when there is none."""
+    world = context.world
+    system, unit = _system(world), _unit(world)
+    path = system.path(unit)
+    if _own_text(world, system, unit, path) is None:
+        return _view(system, unit, is_installed=False, is_changed=False, notes=[])
+    why = "" if system.why_absent() else system.disable(unit)
+    if why:
+        raise errors.UnitRefused(system=system.title, what="stop the daemon", why=why)
+    world.machine.remove_file(path)
+    if not system.why_absent():
+        system.forget()
+    return _view(system, unit, is_installed=False, is_changed=True, notes=[])
+
+
+def _system(world: World) -> UnitSystem:
+    return Launchd(world) if world.machine.is_mac() else Systemd(world)
+
+
+def _unit(world: World) -> Unit:
+    default = os.path.realpath(f"{world.machine.user_folder()}/.fleet")
+    return Unit(
+        home=world.home,
+        home_id=world.record.id,
+        is_default=world.home == default,
+        program=world.fleet_program,
+        path=world.machine.variable("PATH"),
+    )
+
+
+def _own_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | None:
+    """Return the text of the unit's file; None when there is none. Raises ForeignUnit for a file of somebody else."""
+    text = world.machine.read_file(path)
+    if text is None:
+        return None
+    home = system.home_of(text)
+    if home != unit.home_id:
+        owner = "somebody else: fleet did not write it" if home is None else f"another fleet home, {home}"
+        raise errors.ForeignUnit(what=path, owner=owner)
+    return text
+
+
+def _view(system: UnitSystem, unit: Unit, *, is_installed: bool, is_changed: bool, notes: list[str]) -> DaemonUnit:
+    return DaemonUnit(
+        system=system.title,
+        name=unit.name,
+        path=system.path(unit),
+        home=unit.home,
+        is_installed=is_installed,
+        is_changed=is_changed,
+        notes=notes,
+    )

@@ -1,0 +1,95 @@
+"""A launchd agent of macOS. AbandonProcessGroup: to stop the daemon ends the daemon alone."""
+
+from __future__ import annotations
+
+import os
+import plistlib
+from typing import TYPE_CHECKING
+from xml.parsers.expat import ExpatError
+
+if TYPE_CHECKING:
+    from fleet.verbs.homes.units.unit import Unit
+    from fleet.world.process.programs import Done
+    from fleet.world.world import World
+
+_LIMIT = 30.0
+_MARK = "FleetHome"
+_GONE = 3  # what `launchctl bootout` exits with when there is no such agent
+
+
+class Launchd:
+    """The launchd of this user."""
+
+    title = "launchd"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def why_absent(self) -> str:
+        """Return why there is no launchd here; empty when there is."""
+        if self._world.machine.has("launchctl"):
+            return ""
+        return "launchctl is not installed; start the daemon yourself: `fleet daemon start`"
+
+    def path(self, unit: Unit) -> str:
+        """Return the path of the agent's property list."""
+        return f"{self._world.machine.user_folder()}/Library/LaunchAgents/{_label(unit)}.plist"
+
+    def text(self, unit: Unit) -> str:
+        """Return the property list. launchd ignores the key that names the home."""
+        return plistlib.dumps(
+            {
+                "Label": _label(unit),
+                _MARK: unit.home_id,
+                "ProgramArguments": list(unit.words),
+                "EnvironmentVariables": {"FLEET_HOME": unit.home, "PATH": unit.path},
+                "RunAtLoad": True,
+                "KeepAlive": {"SuccessfulExit": False},
+                "AbandonProcessGroup": True,
+                "ExitTimeOut": 60,
+                "Umask": 0o077,
+            }
+        ).decode()
+
+    def home_of(self, text: str) -> str | None:
+        """Return the id of the home in the property list; None when it names none."""
+        try:
+            found = plistlib.loads(text.encode())
+        except (ValueError, ExpatError):
+            return None
+        mark = found.get(_MARK) if isinstance(found, dict) else None
+        return mark if isinstance(mark, str) else None
+
+    def enable(self, unit: Unit, *, start: bool) -> str:
+        """Load the agent, which starts it. One that is not to be started is loaded at the next log-in."""
+        if not start:
+            return ""
+        self._ask("bootout", f"{_domain()}/{_label(unit)}")  # an older one may be loaded
+        return _why(self._ask("bootstrap", _domain(), self.path(unit)))
+
+    def disable(self, unit: Unit) -> str:
+        """Unload the agent, which stops it."""
+        done = self._ask("bootout", f"{_domain()}/{_label(unit)}")
+        return "" if done.status == _GONE else _why(done)
+
+    def forget(self) -> None:
+        """Do nothing: launchd reads the folder at each log-in."""
+
+    def notes(self, unit: Unit) -> list[str]:
+        """Say how to look at it."""
+        return [f"`launchctl print {_domain()}/{_label(unit)}` shows it"]
+
+    def _ask(self, *words: str) -> Done:
+        return self._world.programs.run(f"launchctl {words[0]}", ["launchctl", *words], limit=_LIMIT)
+
+
+def _label(unit: Unit) -> str:
+    return unit.name.replace("\\", "_")
+
+
+def _domain() -> str:
+    return f"gui/{os.getuid()}"
+
+
+def _why(done: Done) -> str:
+    return "" if done.ok else done.err.strip() or f"launchctl exited with status {done.status}"

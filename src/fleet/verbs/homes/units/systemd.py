@@ -1,0 +1,128 @@
+"""A systemd user unit. KillMode=process: to stop the daemon ends the daemon alone, never an agent or a tmux server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fleet.verbs.homes.units.unit import Unit
+    from fleet.world.process.programs import Done
+    from fleet.world.world import World
+
+_LIMIT = 30.0
+_MARK = "X-Fleet-Home="
+_TEXT = """\
+# Written by `fleet daemon install`, which replaces it; `fleet daemon uninstall` removes it.
+# Your own changes go into a drop-in: `systemctl --user edit {name}`.
+[Unit]
+Description=fleet: the daemon of {home}
+{mark}
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=simple
+ExecStart={command}
+ExecReload=/bin/kill -HUP $MAINPID
+Environment={fleet_home}
+Environment={path}
+Environment=MALLOC_ARENA_MAX=1
+# Only the daemon itself ends: agents and tmux servers are not its own.
+KillMode=process
+Restart=on-failure
+RestartSec=2
+# Bad settings (2), another daemon at work (12), a home that may not be used (14): a restart would change nothing.
+RestartPreventExitStatus=2 12 14
+TimeoutStopSec=60
+UMask=0077
+
+[Install]
+WantedBy=default.target
+"""
+
+
+class Systemd:
+    """The systemd of this user."""
+
+    title = "systemd"
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def why_absent(self) -> str:
+        """Return why systemd does not run for this user, and what to do; empty when it does."""
+        if not self._world.machine.has("systemctl"):
+            return "there is no systemd here; start the daemon yourself: `fleet daemon start`, for example from @reboot in your crontab"
+        if self._ask("show-environment").ok:
+            return ""
+        return (
+            "systemd does not run for you here; `loginctl enable-linger` starts it for you at every boot, "
+            "then try again; else start the daemon yourself: `fleet daemon start`"
+        )
+
+    def path(self, unit: Unit) -> str:
+        """Return the path of the unit's file."""
+        machine = self._world.machine
+        folder = machine.variable("XDG_CONFIG_HOME") or f"{machine.user_folder()}/.config"
+        return f"{folder}/systemd/user/{_name(unit)}"
+
+    def text(self, unit: Unit) -> str:
+        """Return the content of the unit's file."""
+        return _TEXT.format(
+            name=_name(unit),
+            home=_without_specifiers(unit.home).replace("\n", " "),
+            mark=f"{_MARK}{unit.home_id}",
+            command=" ".join([_quoted(unit.words[0]), *unit.words[1:]]),
+            fleet_home=_quoted(f"FLEET_HOME={unit.home}"),
+            path=_quoted(f"PATH={unit.path}"),
+        )
+
+    def home_of(self, text: str) -> str | None:
+        """Return the id of the home in the file's mark; None without one."""
+        marks = [line.removeprefix(_MARK) for line in text.splitlines() if line.startswith(_MARK)]
+        return marks[0] if marks else None
+
+    def enable(self, unit: Unit, *, start: bool) -> str:
+        """Enable the unit, and start it on request."""
+        return _why(self._ask("daemon-reload")) or _why(
+            self._ask("enable", *(["--now"] if start else []), "--", _name(unit))
+        )
+
+    def disable(self, unit: Unit) -> str:
+        """Disable the unit and stop it."""
+        return _why(self._ask("disable", "--now", "--", _name(unit)))
+
+    def forget(self) -> None:
+        """Let systemd read its files again."""
+        self._ask("daemon-reload")
+
+    def notes(self, unit: Unit) -> list[str]:
+        """Say how the daemon outlives the log-out of its user."""
+        lingers = self._world.programs.run(
+            "loginctl", ["loginctl", "show-user", "--property=Linger", "--value"], limit=_LIMIT
+        )
+        shown = [f"`systemctl --user status {_name(unit)}` shows it"]
+        if lingers.ok and lingers.out.strip() == "yes":
+            return shown
+        return [*shown, "it ends when you log out: `loginctl enable-linger` keeps it, and starts it at every boot"]
+
+    def _ask(self, *words: str) -> Done:
+        return self._world.programs.run(f"systemctl {words[0]}", ["systemctl", "--user", *words], limit=_LIMIT)
+
+
+def _name(unit: Unit) -> str:
+    return f"{unit.name}.service"
+
+
+def _why(done: Done) -> str:
+    return "" if done.ok else done.err.strip() or f"systemctl exited with status {done.status}"
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a unit's file, in which backslashes, quotes and percent signs mean something."""
+    inner = _without_specifiers(word.replace("\\", "\\\\").replace('"', '\\"')).replace("\n", "\\n")
+    return f'"{inner}"'
+
+
+def _without_specifiers(text: str) -> str:
+    return text.replace("%", "%%")

@@ -1,0 +1,78 @@
+"""What is the same for every system: whose daemon it is, the name of its unit, and what a system has to be able to do."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+NAME = "fleet-daemon"
+_LONGEST = 180
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A home's daemon, as a system has to start it."""
+
+    home: str
+    home_id: str
+    is_default: bool
+    program: str
+    path: str
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The command that runs the daemon."""
+        return (self.program, "daemon", "run")
+
+    @property
+    def name(self) -> str:
+        """The unit's name: that of a home which is not the default has the home's path in it."""
+        return NAME if self.is_default else f"{NAME}-{escaped_path(self.home)}"
+
+
+class UnitSystem(Protocol):
+    """A system that starts daemons."""
+
+    title: str
+
+    def why_absent(self) -> str:
+        """Return why this system cannot start a daemon here, and what to do; empty when it can."""
+
+    def path(self, unit: Unit) -> str:
+        """Return the path of the unit's file."""
+
+    def text(self, unit: Unit) -> str:
+        """Return the content of the unit's file."""
+
+    def home_of(self, text: str) -> str | None:
+        """Return the id of the fleet home that a unit's file was written for; None when fleet did not write it."""
+
+    def enable(self, unit: Unit, *, start: bool) -> str:
+        """Let the system start the daemon from now on. Returns why it did not work, else an empty text."""
+
+    def disable(self, unit: Unit) -> str:
+        """Stop the daemon, and let the system start it no more. Returns why it did not work, else an empty text."""
+
+    def forget(self) -> None:
+        """Tell the system that the unit's file is gone."""
+
+    def notes(self, unit: Unit) -> list[str]:
+        """Return what a person should know about a unit that is installed."""
+
+
+def escaped_path(path: str) -> str:
+    r"""Return a path as a part of a unit's name, as `systemd-escape --path` writes it: / becomes -, others \xNN."""
+    inner = path.strip("/") or "-"
+    name = "".join(_escaped(sign, first=number == 0) for number, sign in enumerate(inner))
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[: _LONGEST - 17].rstrip(chr(92))}-{hashlib.sha256(path.encode()).hexdigest()[:16]}"
+
+
+def _escaped(sign: str, *, first: bool) -> str:
+    if sign == "/":
+        return "-"
+    if sign.isascii() and (sign.isalnum() or sign in ":_" or (sign == "." and not first)):
+        return sign
+    return "".join(f"\\x{byte:02x}" for byte in sign.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,177 @@
+"""The daemon's log: one JSON object a line, private, rotated by size. Writing it never raises."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.model.text import secrets
+from fleet.model.text.times import iso
+from fleet.world.clock import Clock
+from fleet.world.files import folders
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.world.funnel import Funnel
+
+MOST_BYTES = 2_000_000
+KEPT = 3
+_PRIVATE = 0o600
+_LONGEST = 4_000
+_CHUNK = 65_536
+
+
+class Log:
+    """Writes the log of one home's daemon. Several threads may share it."""
+
+    def __init__(
+        self, home: str, funnel: Funnel, *, clock: Clock | None = None, most: int = MOST_BYTES, kept: int = KEPT
+    ) -> None:
+        self.path = f"{home}/{paths.DAEMON_LOG}"
+        # How many lines could not be written since the last one that was.
+        self.lost = 0
+        self._home = home
+        self._funnel = funnel
+        self._clock = clock or Clock()
+        self._most = most
+        self._kept = kept
+        self._is_broken = False
+        self._one_at_a_time = threading.Lock()
+
+    def write(self, event: str, /, **facts: object) -> None:
+        """Write one line. A line that cannot be written (disk full, no permission) is counted, and the next one says so."""
+        with self._one_at_a_time:
+            try:
+                line = self._line(event, facts)
+                self._funnel.through("write daemon log", lambda: self._append(line))
+            except (OSError, ValueError, TypeError, RecursionError, errors.FleetError):
+                self.lost += 1
+            else:
+                self.lost = 0
+
+    def _line(self, event: str, facts: dict[str, object]) -> bytes:
+        lost = {"lines_lost": self.lost} if self.lost else {}
+        entry = {"at": iso(self._clock.now()), "event": event, **secrets.scrubbed(facts, longest=_LONGEST), **lost}
+        return json.dumps(entry, default=str).encode() + b"\n"
+
+    def _append(self, line: bytes) -> None:
+        folders.make(os.path.dirname(self.path), below=self._home)
+        if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
+            self._rotate()
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
+        try:
+            if stat.S_IMODE(os.fstat(handle).st_mode) != _PRIVATE:
+                os.fchmod(handle, _PRIVATE)
+            # A line that was cut off by a full disk ends here.
+            whole = b"\n" + line if self._is_broken else line
+            self._is_broken = os.write(handle, whole) < len(whole)
+        finally:
+            os.close(handle)
+        if self._is_broken:
+            raise OSError
+
+    def _rotate(self) -> None:
+        """Rename the file and the older ones, each to the next number; the oldest is replaced."""
+        for number in range(self._kept - 1, 0, -1):
+            _rename(f"{self.path}.{number}", f"{self.path}.{number + 1}")
+        _rename(self.path, f"{self.path}.1")
+
+
+def _rename(old: str, new: str) -> None:
+    if os.path.lexists(old):
+        os.replace(old, new)
+
+
+# reading --------------------------------------------------------------------------------------------------------------
+def newest(home: str, most: int) -> list[dict[str, object]]:
+    """Return the newest entries, oldest first, from the log and the rotated files."""
+    found: list[dict[str, object]] = []
+    for path in _files(home):
+        if len(found) >= most:
+            break
+        found = [*_entries(_content(path))[-(most - len(found)) :], *found]
+    return found
+
+
+def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterator[dict[str, object] | None]:
+    """Yield the newest entries of the log's last file, then each that is written; None whenever there is no other yet.
+
+    After a rotation it reads the old file to its end, and goes on in the new one.
+    """
+    path = f"{home}/{paths.DAEMON_LOG}"
+    handle, rest = _open(path), b""
+    older, rest = _read_lines(handle, rest)
+    yield from older[-most:]
+    while True:
+        entries, rest = _read_lines(handle, rest)
+        yield from entries
+        if entries:
+            continue
+        if _is_replaced(handle, path):
+            if handle >= 0:
+                os.close(handle)
+            handle, rest = _open(path), b""
+            continue
+        yield None
+        clock.wait(every)
+
+
+def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], bytes]:
+    """Read a file from where it was read last to its end. Returns the entries, and a line that has not ended yet."""
+    content = rest
+    while handle >= 0 and (chunk := os.read(handle, _CHUNK)):
+        content += chunk
+    lines, end, rest = content.rpartition(b"\n")
+    return _entries(lines) if end else [], rest
+
+
+def _files(home: str) -> Iterator[str]:
+    """Yield the log's files that are there, newest first."""
+    path = f"{home}/{paths.DAEMON_LOG}"
+    return (each for each in (path, *(f"{path}.{number}" for number in range(1, KEPT + 1))) if os.path.exists(each))
+
+
+def _content(path: str) -> bytes:
+    handle = _open(path)
+    if handle < 0:
+        return b""
+    with os.fdopen(handle, "rb") as file:
+        return file.read()
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return -1
+
+
+def _is_replaced(handle: int, path: str) -> bool:
+    """Whether another file is at the path now than the one that is open."""
+    try:
+        there = os.stat(path)
+    except OSError:
+        return False
+    if handle < 0:
+        return True
+    mine = os.fstat(handle)
+    return (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino)
+
+
+def _entries(content: bytes) -> list[dict[str, object]]:
+    """Return the entries of some lines. A line that was cut off has none."""
+    found = []
+    for line in content.splitlines():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            found.append(entry)
+    return found

@@ -1,0 +1,128 @@
+"""Unix sockets: the daemon's side. A socket's file is private, and a foreign file in its place is never removed.
+
+A path may be longer than the kernel allows for an address. On Linux the address then goes through the descriptor of its folder.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import struct
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from fleet import errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.world.funnel import Funnel
+
+# The shortest limit of all systems: 104 bytes on macOS, with the closing zero.
+LONGEST_ADDRESS = 103
+_BACKLOG = 4096
+_PRIVATE = 0o600
+
+
+class Listener:
+    """A socket that waits for connections at a path."""
+
+    def __init__(self, path: str, funnel: Funnel) -> None:
+        self.path = path
+        self._funnel = funnel
+        self.socket: socket.socket | None = None
+        self._file = (-1, -1)
+
+    def open(self) -> socket.socket:
+        """Begin to listen. A socket file that a dead daemon left is replaced; PathTaken for any other file."""
+        _refuse_foreign(self.path)
+        self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))
+        self._file = _file_at(self.path)
+        return self.socket
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the path still leads to this socket."""
+        return self.socket is not None and _file_at(self.path) == self._file
+
+    def close(self) -> None:
+        """Stop listening, and remove the socket's file if it is still this one's."""
+        if self.socket is None:
+            return
+        self.socket.close()
+        if self.is_in_place:
+            self._funnel.through(f"remove {os.path.basename(self.path)}", lambda: os.unlink(self.path))
+        self.socket = None
+
+
+def peer_of(connection: socket.socket) -> tuple[int, int]:
+    """Return user and process at the other end, by the kernel's word. The process is 0 where the kernel does not say."""
+    if hasattr(socket, "SO_PEERCRED"):
+        size = struct.calcsize("3i")
+        pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+        return uid, pid
+    # macOS: struct xucred, from SOL_LOCAL; the process from LOCAL_PEERPID.
+    told = connection.getsockopt(0, 1, 76)
+    return struct.unpack_from("2I", told)[1], struct.unpack("i", connection.getsockopt(0, 2, 4))[0]
+
+
+def _refuse_foreign(path: str) -> None:
+    """Raise PathTaken when something else than a socket of this user is at the path."""
+    try:
+        there = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(there.st_mode) or there.st_uid != os.geteuid():
+        raise errors.PathTaken(path=path)
+
+
+def _listening(path: str) -> socket.socket:
+    """Return a listening socket at the path. It is made under another name, and takes its place when it is private."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    unfinished = f"{path}.new"
+    if os.path.lexists(unfinished):
+        _refuse_foreign(unfinished)
+        os.unlink(unfinished)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with address_of(unfinished) as address:
+            listener.bind(address)
+        os.chmod(unfinished, _PRIVATE)
+        listener.listen(_BACKLOG)
+        listener.settimeout(0)
+        os.rename(unfinished, path)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+@contextmanager
+def address_of(path: str) -> Iterator[str]:
+    """Yield an address that leads to the path, and that the kernel takes."""
+    if len(os.fsencode(path)) <= LONGEST_ADDRESS:
+        yield path
+        return
+    folder, name = os.path.split(path)
+    if os.path.isdir("/proc/self/fd"):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield f"/proc/self/fd/{fd}/{name}"
+        finally:
+            os.close(fd)
+        return
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield name
+    finally:
+        os.chdir(before)
+
+
+def _file_at(path: str) -> tuple[int, int]:
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return -1, -1
+    return there.st_dev, there.st_ino

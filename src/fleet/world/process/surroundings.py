@@ -1,0 +1,111 @@
+"""The surroundings of whoever asks: environment, working directory, process and terminal.
+
+A command asks for itself, so these are the process's own. The daemon answers for other processes, each request in a thread: there
+they are what the asker sent, and what the kernel says of it. Whether an agent's process started the asker is read from the
+environments of its parent processes (Linux).
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import get_ident
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+_MARKS = (b"FLEET_DISPATCH_ID=", b"FLEET_RUNNER_OF=")
+_DEEPEST = 64
+
+
+class Surroundings:
+    """Where a request comes from."""
+
+    __slots__ = ("columns", "directory", "environ", "pid")
+
+    def __init__(
+        self, *, environ: Mapping[str, str], directory: str | None = None, pid: int = 0, columns: int = 0
+    ) -> None:
+        self.environ = environ
+        # None when it was removed, or is not known.
+        self.directory = directory
+        # 0 when the kernel does not name the process.
+        self.pid = pid
+        # The width of the asker's terminal; 0 when its output goes elsewhere.
+        self.columns = columns
+
+
+# The asker of each thread that answers for another process.
+_ASKERS: dict[int, Surroundings] = {}
+
+
+def asker() -> Surroundings | None:
+    """Return where the request of this thread comes from; None when this process asks for itself."""
+    return _ASKERS.get(get_ident()) if _ASKERS else None
+
+
+def environ() -> Mapping[str, str]:
+    """Return the environment of whoever asks."""
+    other = asker()
+    return os.environ if other is None else other.environ
+
+
+def directory() -> str | None:
+    """Return the working directory of whoever asks, with links resolved; None when it was removed or is not known."""
+    other = asker()
+    if other is not None:
+        return other.directory
+    try:
+        return os.path.realpath(os.getcwd())
+    except FileNotFoundError:
+        return None
+
+
+def enter(other: Surroundings) -> None:
+    """Answer for another process from now on, in this thread."""
+    _ASKERS[get_ident()] = other
+
+
+def leave() -> None:
+    """Ask for this process itself again, in this thread."""
+    _ASKERS.pop(get_ident(), None)
+
+
+def marks_above(home: str) -> list[str]:
+    """Return the dispatches (and jobs as `job ID`) of this home that the asker's parent processes work for, nearest first.
+
+    For a process that asks through the daemon, its own environment counts as well.
+    """
+    found: list[str] = []
+    other = asker()
+    place, pid = f"FLEET_HOME={home}".encode(), os.getppid() if other is None else other.pid
+    for _ in range(_DEEPEST):
+        if pid <= 1:
+            break
+        told = _environment(pid)
+        for mark in _MARKS if place in told else ():
+            found += [_name(mark, entry) for entry in told if entry.startswith(mark) and len(entry) > len(mark)]
+        pid = _parent(pid)
+    return found
+
+
+def _name(mark: bytes, entry: bytes) -> str:
+    ident = entry[len(mark) :].decode("ascii", "replace")
+    return ident if mark == _MARKS[0] else f"job {ident}"
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:  # another user's, gone, or a system without /proc
+        return []
+
+
+def _parent(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -1,0 +1,181 @@
+"""Group commit: requests share one synced transaction, each undoes only itself, and none is answered before the commit."""
+
+import threading
+
+import pytest
+
+from fleet import errors
+from fleet.api.fleet import Fleet
+from fleet.model.agents.actors import Caller
+from fleet.store import queries as q
+from fleet.store.registry import open_store
+from fleet.surfaces.daemon.writer import SharedStore, Waiting, Writer
+from fleet.verbs.projects.register import register
+from fleet.world.funnel import Funnel
+
+pytestmark = pytest.mark.req("IPC-1")
+
+
+@pytest.fixture
+def writer(home, store_url):
+    """A writer in front of a new home, held back until `start`."""
+    if store_url != "sqlite":
+        home.mkdir(mode=0o700)
+        (home / "config.toml").write_text(f'store = "{store_url}"\n')
+    Fleet.open(str(home)).close()
+    made = Writer(lambda: open_store(str(home), Funnel()), longest=60.0)
+    yield made
+    made.start() if not made._thread.ident else None
+    made.stop()
+
+
+def caller(number: int) -> Caller:
+    return Caller(actor="ann", at=1_000 + number, key=f"key-{number}")
+
+
+def wish(writer: Writer, number: int, outcomes: dict, name: str = "") -> Waiting:
+    """A request that registers a project."""
+    change = register(name=name or f"p{number}", path=f"/repositories/{name or number}")
+    return Waiting(
+        lambda: writer.transact(change.why, change.work, caller(number), *change.request),
+        lambda done: outcomes.update({number: done.error or done.result}),
+    )
+
+
+def projects(writer: Writer, home) -> list[str]:
+    store = open_store(str(home), Funnel())
+    try:
+        return sorted(row.name for row in store.read(q.all_projects))
+    finally:
+        store.close()
+
+
+def test_requests_that_wait_together_share_one_transaction(writer, home):
+    outcomes: dict = {}
+    for number in range(20):
+        writer.submit(wish(writer, number, outcomes))
+    writer.start()
+    writer.stop()
+    assert len(outcomes) == 20
+    assert (writer.figures.batches, writer.figures.requests, writer.figures.largest) == (1, 20, 20)
+    assert projects(writer, home) == sorted(f"p{number}" for number in range(20))
+
+
+def test_a_request_that_is_refused_undoes_only_itself(writer, home):
+    outcomes: dict = {}
+    for number, name in enumerate(["a", "b", "a", "c"]):  # the third takes a name that is taken
+        writer.submit(wish(writer, number, outcomes, name if number != 2 else "a"))
+    change = register(name="d", path="/repositories/d")
+
+    def half_way(tx):
+        change.work(tx)
+        raise errors.Refused(what="half way")
+
+    writer.submit(
+        Waiting(lambda: writer.transact("half", half_way, caller(9)), lambda done: outcomes.update({9: done.error}))
+    )
+    writer.start()
+    writer.stop()
+    assert writer.figures.batches == 1
+    assert isinstance(outcomes[9], errors.Refused)
+    assert projects(writer, home) == ["a", "b", "c"]
+
+
+def test_a_transaction_is_bounded_so_that_others_get_their_turn(home, writer):
+    outcomes: dict = {}
+    writer._most = 8
+    for number in range(20):
+        writer.submit(wish(writer, number, outcomes))
+    writer.start()
+    writer.stop()
+    assert (writer.figures.batches, writer.figures.largest) == (3, 8)
+    assert len(projects(writer, home)) == 20
+
+
+def test_nobody_is_answered_before_the_commit(writer, home, monkeypatch):
+    seen: list[list[str]] = []
+    change = register(name="a", path="/repositories/a")
+    waiting = Waiting(
+        lambda: writer.transact(change.why, change.work, caller(1), *change.request),
+        lambda _done: seen.append(projects(writer, home)),
+    )
+    writer.submit(waiting)
+    writer.start()
+    writer.stop()
+    assert seen == [["a"]]
+
+
+def test_a_lost_transaction_is_done_again_one_by_one(writer, home):
+    outcomes: dict = {}
+    store = writer._opened()
+    commits = iter([RuntimeError("the connection broke")])
+
+    def failing(why, *, commit):
+        error = next(commits, None)
+        type(store).close_shared(store, why, commit=commit and error is None)
+        if error is not None:
+            raise error
+
+    store.close_shared = failing
+    for number in range(5):
+        writer.submit(wish(writer, number, outcomes))
+    writer.start()
+    writer.stop()
+    assert writer.figures.lost == 1
+    assert sorted(outcomes) == list(range(5))
+    assert not any(isinstance(outcome, BaseException) for outcome in outcomes.values())
+    assert len(projects(writer, home)) == 5
+
+
+def test_a_commit_whose_outcome_was_not_heard_is_not_done_twice(writer, home):
+    """The transaction was committed, and the connection broke before the answer: the keys find what is there."""
+    outcomes: dict = {}
+    store = writer._opened()
+    first = iter([True])
+
+    def deaf(why, *, commit):
+        type(store).close_shared(store, why, commit=commit)
+        if next(first, False):
+            raise RuntimeError
+
+    store.close_shared = deaf
+    for number in range(5):
+        writer.submit(wish(writer, number, outcomes))
+    writer.start()
+    writer.stop()
+    assert len(projects(writer, home)) == 5
+    assert not any(isinstance(outcome, BaseException) for outcome in outcomes.values())
+
+
+def test_threads_beside_the_writer_commit_through_it_and_read_by_themselves(writer, home):
+    writer.start()
+    errors_met: list[BaseException] = []
+
+    def work(number: int) -> None:
+        store = SharedStore(writer, lambda: open_store(str(home), Funnel()))
+        change = register(name=f"p{number}", path=f"/repositories/{number}")
+        try:
+            store.transact(change.why, change.work, caller(number), *change.request)
+            assert f"p{number}" in [row.name for row in store.read(q.all_projects)]
+        except BaseException as error:  # noqa: BLE001 - the main thread tells
+            errors_met.append(error)
+        finally:
+            store.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors_met == []
+    assert len(projects(writer, home)) == 8
+
+
+def test_no_effect_happens_in_a_shared_transaction(writer):
+    store = writer._opened()
+    caught: list[BaseException | None] = []
+    waiting = Waiting(lambda: store._funnel.through("touch", lambda: None), lambda done: caught.append(done.error))
+    writer.submit(waiting)
+    writer.start()
+    writer.stop()
+    assert isinstance(caught[0], errors.EffectInTransaction)

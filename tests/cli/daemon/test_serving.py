@@ -1,0 +1,263 @@
+"""The daemon serves its home: one daemon, one door, the same answers, durable before they are given."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from plugins import account
+from staging.daemon import PATIENCE, RunningDaemon
+
+from fleet.api.fleet import PARTS, Fleet, part_class
+from fleet.api.remote.acts import OWN, WAYS, is_forwarded
+from fleet.api.remote.door import Door
+from fleet.api.remote.parts import RemotePart
+from fleet.errors import BadRequest, NoSuchTask
+from fleet.model import VERSION
+from fleet.model.agents.roles import ACTS
+from fleet.surfaces.daemon.serving.loop import Loop
+from fleet.world.files.sockets import Listener
+from fleet.world.funnel import Funnel
+
+
+def log_of(command_line, slug="a"):
+    return [entry["message"] for entry in command_line.show(slug)["log"]]
+
+
+@pytest.mark.req("IPC-1")
+def test_a_change_goes_through_the_daemon_and_is_there_without_it(either, daemon):
+    either.add("a")
+    either("task", "log", "a", "through the daemon").ok()
+    assert daemon.call("daemon.status")["requests"] >= 2
+    daemon.stop()
+    either.has_daemon = False
+    assert log_of(either) == ["through the daemon"]
+
+
+@pytest.mark.req("IPC-1")
+def test_an_answer_is_given_after_the_change_is_durable(either, daemon):
+    either.add("a")
+    for number in range(5):
+        either("task", "log", "a", f"line {number}").ok()
+        daemon.kill()
+        assert log_of(either)[-1] == f"line {number}"
+        daemon.start()
+
+
+@pytest.mark.req("IPC-1")
+def test_errors_are_the_same_through_the_daemon_and_without_it(either, daemon):
+    either.add("a")
+    words = [
+        ("task", "log", "b", "x"),
+        ("task", "log", "b", "x", "--json"),
+        ("task", "claim", "a", "--as", "0a1b2c3d"),
+        ("task", "edit", "a", "--after", "a"),
+        ("task", "log", "a", ""),
+        ("kill", "nobody", "--reason", "x"),
+    ]
+    through = [either(*each) for each in words]
+    daemon.stop()
+    either.has_daemon = False
+    assert through == [either(*each) for each in words]
+    assert all(answer.code for answer in through)
+
+
+@pytest.mark.req("IPC-3")
+def test_a_second_daemon_refuses_and_names_the_first(fleet, served, program):
+    answer = program("daemon", "run").refused(12, f"pid={served.pid}", "fleet daemon status")
+    assert answer.out == ""
+    assert served.call("daemon.status")["pid"] == served.pid
+
+
+@pytest.mark.req("IPC-3")
+def test_a_killed_daemon_leaves_its_home_to_the_next_one(fleet, served):
+    served.kill()
+    served.start()
+    assert served.call("daemon.status")["pid"] == served.pid
+
+
+@pytest.mark.req("IPC-4")
+def test_status_changes_settings_and_mutations_are_asked_for_at_one_socket(either, daemon):
+    either.add("a")
+    caller = {"as": "ann", "environ": {}}
+    assert daemon.call("daemon.status")["running"] is True
+    assert daemon.call("daemon.reload") is None
+    assert daemon.call("tasks.add", {"project": "web", "title": "B", "slug": "b"}, caller=caller)["task"] == "b"
+    assert daemon.call("tasks.log", {"project": "web", "slug": "b", "message": "x"}, caller=caller)["task"] == "b"
+    assert [task["slug"] for task in daemon.call("tasks.ready", {"project": "web"})] == ["a", "b"]
+    assert daemon.call("views.status")["projects"][0]["name"] == "web"
+    assert daemon.call("subscribe", {"after": 0})["newest"] > 2
+
+
+@pytest.mark.req("IPC-4")
+def test_another_version_is_told_both_versions(served):
+    door = served.connect()
+    door._socket.sendall(json.dumps({"id": 1, "method": "daemon.status", "fleet": "9.9"}).encode() + b"\n")
+    answer = door.receive()
+    error = answer["error"]
+    door.close()
+    assert answer["id"] == 1
+    assert (error["name"], error["code"]) == ("OtherVersion", 14)
+    assert "9.9" in error["message"]
+    assert VERSION in error["message"]
+    assert "fleet daemon restart" in error["hint"]
+
+
+@pytest.mark.req("IPC-4")
+def test_commands_of_another_version_work_without_the_daemon_and_its_status_says_why(fleet, served, monkeypatch):
+    for place in ("fleet.api.remote.door", "fleet.surfaces.cli.hot.by_daemon"):
+        monkeypatch.setattr(f"{place}.VERSION", "9.9")
+    fleet.add("a")
+    fleet("task", "log", "a", "by itself").ok()
+    assert log_of(fleet) == ["by itself"]
+    fleet("daemon", "status").refused(14, "9.9", VERSION, "fleet daemon restart")
+
+
+@pytest.mark.req("IPC-4")
+def test_what_is_no_method_is_refused_by_name(served):
+    for method in ("tasks.drop_everything", "tasks._by", "os.system", "sessions.launch", "agents.follow", ""):
+        with pytest.raises(BadRequest, match="no method"):
+            served.call(method)
+    with pytest.raises(BadRequest, match="slugg"):
+        served.call("tasks.log", {"project": "web", "slug": "a", "message": "x", "slugg": "a"})
+    with pytest.raises(NoSuchTask):
+        served.call("tasks.log", {"project": "web", "slug": "zz", "message": "x"}, caller={"as": "ann"})
+
+
+@pytest.mark.req("IPC-5")
+def test_the_sockets_are_private_and_another_user_is_not_answered(fleet, served):
+    if os.geteuid() != 0:
+        pytest.skip("only root can ask as another user; the next test shows it for everybody")
+    for name in ("daemon.sock", "door/agents.sock"):
+        assert (fleet.home / name).stat().st_mode & 0o777 == 0o600
+    # Even where the files let everybody in, the kernel's word counts.
+    for folder in [fleet.home, *fleet.home.parents][:-2]:
+        folder.chmod(0o755)
+    (fleet.home / "daemon.sock").chmod(0o666)
+    asking = os.fork()
+    if asking == 0:
+        os.setuid(65534)
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.connect(str(fleet.home / "daemon.sock"))
+            os._exit(0 if asked.recv(100) == b"" else 1)
+    assert os.waitpid(asking, 0)[1] == 0
+    assert served.call("daemon.status")["running"] is True
+    fleet.home.chmod(0o700)
+
+
+@pytest.mark.req("IPC-5")
+def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, monkeypatch):
+    greeted = []
+    listener = Listener(str(tmp_path / "daemon.sock"), Funnel())
+    loop = Loop({listener: False}, greet=greeted.append, take=print, gone=print, log=lambda *_, **__: None)
+    loop.open()
+    for uid in (os.geteuid() + 1, os.geteuid()):
+        monkeypatch.setattr("fleet.surfaces.daemon.serving.loop.peer_of", lambda _sock, uid=uid: (uid, 1))
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(listener.path)
+            loop.run_once(1)
+            assert len(greeted) == (uid == os.geteuid())
+    loop.stop_listening()
+    loop.close()
+
+
+def agents_of(home, ident):
+    """The processes that bear the mark of a dispatch."""
+    mark = f"FLEET_DISPATCH_ID={ident}".encode()
+    environments = {pid: Path(f"/proc/{pid}/environ").read_bytes() for pid in account.processes_of(str(home))}
+    return {pid for pid, environment in environments.items() if mark in environment.split(b"\0")}
+
+
+@pytest.mark.req("IPC-6")
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+def test_no_agent_ends_with_the_daemon(fleet, served, end, tmux):
+    subprocess.run(["git", "commit", "--quiet", "--allow-empty", "-m", "x"], cwd=fleet.where, check=True)
+    fleet.add("a")
+    ident = fleet("dispatch", "a", "--engine", "shell", "--json", "--", "sleep", "600").ok().json["id"]
+    deadline = time.monotonic() + PATIENCE
+    while fleet.ask("ps")[0]["state"] != "running" and time.monotonic() < deadline:
+        time.sleep(0.01)
+    before = agents_of(fleet.home, ident)
+    os.kill(served.pid, end)
+    if end != signal.SIGHUP:
+        served.process.wait(PATIENCE)
+        served.start()
+    assert [(agent["id"], agent["state"]) for agent in fleet.ask("ps")] == [(ident, "running")]
+    assert agents_of(fleet.home, ident) == before
+    assert before
+    fleet("kill", ident, "--reason", "the test is over").ok()
+
+
+@pytest.mark.req("IPC-1")
+def test_every_change_that_fleet_offers_goes_through_the_daemon(fleet, served, monkeypatch):
+    """Each act of the table of roles is either sent to the daemon, or says why the asking process does it."""
+    asked = []
+    monkeypatch.setattr(Door, "call", lambda _door, method, _args, **_how: asked.append(method) or {"result": None})
+    with Fleet.open() as opened:
+        assert opened.door is not None
+        for act in ACTS:
+            part, _, method = act.partition(".")
+            own = RemotePart(part, part_class(part)(opened), opened)
+            monkeypatch.setattr("fleet.api.remote.parts.arguments", lambda *_: {})
+            if is_forwarded(act):
+                getattr(own, method)()
+            else:
+                assert OWN[act]
+    assert set(asked) == {act for act in ACTS if act not in OWN}
+    assert set(ACTS) <= set(WAYS)
+    assert set(OWN) < set(ACTS)
+    assert set(PARTS) >= {act.partition(".")[0] for act in WAYS}
+
+
+def test_a_home_with_a_long_path_has_a_daemon_too(fleet, tmp_path, monkeypatch):
+    home = tmp_path / ("deep" * 30) / "home"
+    home.parent.mkdir()
+    os.rename(fleet.home, home)
+    monkeypatch.setenv("FLEET_HOME", str(home))
+    fleet("home", "repair", "--yes").ok()
+    assert len(str(home / "daemon.sock")) > 108
+    with RunningDaemon(home) as running:
+        fleet.has_daemon = True
+        fleet.add("a")
+        fleet("task", "log", "a", "x").ok()
+        assert running.call("daemon.status")["requests"] >= 2
+    os.rename(home, fleet.home)
+
+
+def test_commands_work_while_the_daemon_is_stopped(fleet, served, monkeypatch):
+    """A stopped process accepts connections and never answers."""
+    fleet.add("a")
+    monkeypatch.setattr("fleet.surfaces.cli.hot.by_daemon._PATIENCE", 0.2)
+    monkeypatch.setattr("fleet.api.remote.door.GREETING", 0.2)
+    os.kill(served.pid, signal.SIGSTOP)
+    try:
+        fleet("task", "log", "a", "alone").ok()
+    finally:
+        os.kill(served.pid, signal.SIGCONT)
+    assert log_of(fleet) == ["alone"]
+
+
+def test_a_deleted_socket_comes_back_and_a_foreign_file_is_left_alone(fleet, served):
+    path = fleet.home / "daemon.sock"
+    path.unlink()
+    served.connect().close()
+    path.unlink()
+    path.write_text("mine")
+    deadline = time.monotonic() + PATIENCE
+    while served.process.poll() is None and time.monotonic() < deadline and path.read_text() == "mine":
+        if socket_is_served(fleet.home / "door/agents.sock"):
+            break
+    fleet("task", "list").ok()
+    assert path.read_text() == "mine"
+    path.unlink()
+    served.connect().close()
+
+
+def socket_is_served(path) -> bool:
+    with socket.socket(socket.AF_UNIX) as asked:
+        asked.connect(str(path))
+        return bool(asked.recv(10))

@@ -1,0 +1,201 @@
+"""Questions are answered on the screen, and work is reviewed there, with comments on lines."""
+
+from pathlib import Path
+
+import pytest
+from live.merge.test_review import steady
+from screen.driving import sit_down
+
+from fleet import errors
+from fleet.api.views.diffs import parse_diff, side_by_side
+
+ASKS = "ask rm -rf build\nsay went on\nhang"
+CHOOSES = "choose Which database? | SQLite | PostgreSQL\nhang"
+
+
+async def asked(person) -> None:
+    await person.sees("needs you 1")
+    await person.goes_to("p/t")
+
+
+@pytest.mark.req("TUI-4", "ASK-1")
+def test_a_permission_is_given_with_one_key_and_nothing_is_typed(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script=ASKS)
+
+        async def act(person):
+            await asked(person)
+            await person.sees("Bash: rm -rf build", "y approve   ! deny")
+            await person.presses("y")
+            await person.is_told("rm -rf build → allow")
+            await person.until(lambda: person.app.board.question is None)
+
+        sit_down(scene.home, act)
+        scene.shows(fleet, ident, "went on")
+        assert "y" not in fleet.agents.screen(ident).split()
+
+
+@pytest.mark.req("TUI-4", "ASK-1")
+def test_a_permission_is_denied_with_the_reason_that_the_agent_gets(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script=ASKS)
+
+        async def act(person):
+            await asked(person)
+            await person.sees("y approve   ! deny")
+            await person.presses("!")
+            await person.sees("Deny it")
+            await person.writes("never that")
+            await person.presses("enter")
+            await person.is_told("→ deny: never that")
+
+        sit_down(scene.home, act)
+        scene.shows(fleet, ident, "never that")
+
+
+@pytest.mark.req("TUI-4", "ASK-1")
+@pytest.mark.parametrize(("keys", "words"), [(("2",), ""), (("w",), "MariaDB, please")])
+def test_a_question_is_answered_by_its_number_or_in_words(scene, keys, words):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "t", engine="scripted", script=CHOOSES)
+
+        async def act(person):
+            await asked(person)
+            await person.sees("Which database?", "1 SQLite", "2 PostgreSQL")
+            await person.presses("9")
+            await person.is_told("there is no answer 9")
+            await person.presses(*keys)
+            if words:
+                await person.sees("Answer")
+                await person.writes(words)
+                await person.presses("enter")
+            await person.is_told(words or "→ PostgreSQL")
+
+        sit_down(scene.home, act)
+        scene.shows(fleet, ident, words or "PostgreSQL")
+
+
+@pytest.mark.req("TUI-4", "ASK-1")
+def test_a_late_answer_is_told_that_another_came_first(scene):
+    with scene.fleet() as fleet:
+        scene.dispatch(fleet, "t", engine="scripted", script=ASKS)
+
+        async def act(person):
+            await asked(person)
+            await person.sees("y approve   ! deny")
+            question = person.app.board.row.question
+            fleet.messages.answer(question, ["deny"])
+            person.app.board.act("late", "late", lambda other: other.messages.approve(question), lambda _: None)
+            await person.until(lambda: any("answered" in each.message for each in person.app._notifications))
+
+        sit_down(scene.home, act)
+        with pytest.raises(errors.FleetError):
+            fleet.messages.approve("t")
+
+
+def reported(scene, fleet, *, script: str = "") -> None:
+    Path(scene.repository, "fleet.toml").write_text('review = "person"\n')
+    steady(scene, fleet)
+    work = script or "write src/door.py red = 1\ncommit Paint the door\nlog it is red\ndone"
+    scene.dispatch(fleet, "door", engine="scripted", script=work)
+    scene.ended(fleet)
+
+
+@pytest.mark.req("TUI-4")
+def test_work_is_sent_back_with_comments_on_its_lines(scene):
+    with scene.fleet() as fleet:
+        reported(scene, fleet)
+
+        async def act(person):
+            await person.sees("to review 1")
+            await person.goes_to("p/door")
+            await person.sees("R review")
+            await person.presses("R")
+            await person.sees("Review p/door", "src/door.py", "+red = 1", "it is red")
+            await person.presses("j", "j", "j")
+            await person.presses("c")
+            await person.sees("Comment on src/door.py:1")
+            await person.writes("make it blue")
+            await person.presses("enter")
+            await person.sees("✎ make it blue", "1 comments, not sent")
+            await person.presses("q")
+            await person.sees("R review")
+            await person.presses("R")
+            await person.sees("✎ make it blue")
+            await person.presses("S")
+            await person.sees("src/door.py:1 make it blue")
+            await person.presses("enter")
+            await person.is_told("p/door is sent back")
+
+        sit_down(scene.home, act)
+        task = fleet.tasks.show(project="p", slug="door")
+        assert task.stage == "fix"
+        verdict = fleet.reviews.work(project="p", slug="door").verdicts[-1]
+        assert (verdict.verdict, verdict.comments) == ("send back", "src/door.py:1 make it blue\n    > red = 1")
+
+
+@pytest.mark.req("TUI-4")
+def test_work_is_accepted_at_the_commit_that_was_shown(scene):
+    with scene.fleet() as fleet:
+        reported(scene, fleet)
+        commit = fleet.reviews.work(project="p", slug="door").commit
+
+        async def act(person):
+            await person.goes_to("p/door")
+            await person.sees("R review")
+            await person.presses("R")
+            await person.sees("+red = 1")
+            await person.presses("v")
+            await person.sees("│")
+            await person.presses("A")
+            await person.is_told("p/door is accepted")
+            await person.sees("to merge 1", "M merge")
+            await person.presses("M")
+            await person.sees("Merge p/door?", "worktree is removed then, uncommitted work is kept")
+            await person.presses("y")
+            await person.is_told("p/door is merged")
+            await person.sees("L land")
+            await person.presses("L")
+            await person.sees("Land 2 commits on main?")
+            await person.presses("escape")
+
+        sit_down(scene.home, act)
+        assert fleet.reviews.work(project="p", slug="door").verdicts[-1].work == commit
+        assert scene.git("show", "fleet/main:src/door.py") == "red = 1"
+
+
+DIFF = """\
+diff --git a/a.py b/a.py
+index 1..2 100644
+--- a/a.py
++++ b/a.py
+@@ -1,3 +1,3 @@
+ one
+-two
++TWO
+ three
+diff --git a/b c.txt b/b c.txt
+deleted file mode 100644
+--- a/b c.txt
++++ /dev/null
+@@ -1 +0,0 @@
+---- gone
+"""
+
+
+@pytest.mark.req("TUI-4")
+def test_a_diff_is_taken_apart_with_the_numbers_of_its_lines():
+    first, second = parse_diff(DIFF)
+    assert (first.path, first.added, first.removed) == ("a.py", 1, 1)
+    assert [(line.kind, line.old, line.new) for line in first.lines[4:]] == [
+        ("hunk", None, None),
+        ("same", 1, 1),
+        ("removed", 2, None),
+        ("added", None, 2),
+        ("same", 3, 3),
+    ]
+    assert first.line_for(6) == 2, "a comment on a removed line is about what stands in its place"
+    assert (second.path, second.removed) == ("b c.txt", 1)
+    assert second.lines[-1].text == "--- gone", "a removed line that looks like a head is a line"
+    rows = [(old and old.text, new and new.text) for _, old, new in side_by_side(first)]
+    assert rows[5:] == [("one", "one"), ("two", "TWO"), ("three", "three")]

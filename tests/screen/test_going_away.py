@@ -1,0 +1,129 @@
+"""The screen never waits for tmux, git or the store. When one of them goes away it says so, and it comes back by itself."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+from screen.driving import sit_down
+
+from fleet.api.fleet import Fleet
+from fleet.surfaces.tui.feeds.loader import Loader
+
+WORKS = "say hello there\nhang"
+
+
+@pytest.mark.req("TUI-5")
+def test_a_store_that_goes_away_is_said_and_comes_back(scene):
+    with scene.fleet() as fleet:
+        fleet.tasks.add(project="p", title="Here before", slug="before")
+
+    async def act(person):
+        await person.sees("before")
+        os.rename(scene.home, f"{scene.home}.away")
+        await person.sees("fleet cannot be read", "what you see is of", "trying again")
+        assert "before" in person.text, "what was known stays"
+        await person.presses("j", "k")
+        assert "before" in person.text
+        os.rename(f"{scene.home}.away", scene.home)
+        with scene.fleet() as fleet:
+            fleet.tasks.add(project="p", title="Here after", slug="after")
+        await person.sees("after")
+        await person.until(lambda: "cannot be read" not in person.text, "no trouble")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_a_tmux_that_does_not_answer_is_said_and_the_keys_still_work(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "works", engine="scripted", script=WORKS)
+        scene.launched(fleet, ident)
+        server = scene.server(fleet)
+
+    async def act(person):
+        await person.goes_to("p/works")
+        await person.sees("hello there")
+        os.kill(server, signal.SIGSTOP)
+        try:
+            slowest = 0.0
+            for _ in range(20):
+                started = time.monotonic()
+                await person.presses("k", "j")
+                slowest = max(slowest, time.monotonic() - started)
+            assert slowest < 4, "tmux is given five seconds, a key never waits for it"
+            await person.sees("tmux does not answer")
+        finally:
+            os.kill(server, signal.SIGCONT)
+        await person.until(lambda: "tmux does not answer" not in person.text, "no trouble")
+        await person.goes_to("p/works")
+        await person.sees("hello there")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_nothing_of_the_screen_reads_in_its_own_thread(scene, monkeypatch):
+    mine, opened = threading.get_ident(), []
+    really = Fleet.open.__func__
+
+    def spy(cls, *words, **given):
+        opened.append(threading.get_ident())
+        return really(cls, *words, **given)
+
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "works", engine="scripted", script=WORKS)
+        scene.launched(fleet, ident)
+    monkeypatch.setattr(Fleet, "open", classmethod(spy))
+
+    async def act(person):
+        await person.goes_to("p/works")
+        for _ in range(5):
+            await person.presses("tab")
+        await person.presses("g")
+        await person.sees("Graph of p", "works")
+        await person.presses("q", "t")
+        await person.sees("Timeline")
+        await person.presses("q")
+
+    sit_down(scene.home, act)
+    assert opened
+    assert mine not in opened
+
+
+@pytest.mark.req("TUI-5")
+def test_whatever_a_snapshot_raises_is_reported_and_the_next_one_is_taken(scene, monkeypatch):
+    lost, loaded, calls = [], [], []
+    done = threading.Event()
+
+    def changes_of(fleet):
+        calls.append(fleet)
+        if len(calls) == 1:
+            raise ZeroDivisionError("a fault of fleet")
+        return fleet.views.changes()
+
+    loader = Loader(
+        scene.home,
+        loaded=lambda snapshot: (loaded.append(snapshot), done.set()),
+        lost=lost.append,
+        changes_of=changes_of,
+    )
+    loader.start()
+    assert done.wait(60)
+    loader.stop()
+    loader.join(60)
+    assert lost == ["ZeroDivisionError: a fault of fleet"]
+    assert loaded
+
+
+def test_a_change_is_shown_without_waiting_for_the_next_look(scene):
+    async def act(person):
+        await person.sees("coordinator")
+        with scene.fleet() as fleet:
+            fleet.tasks.add(project="p", title="New work", slug="fresh")
+            seq = fleet.operations.newest()
+        await person.sees("fresh")
+        assert person.app.board.snapshot.seq == seq
+
+    sit_down(scene.home, act)

@@ -1,0 +1,61 @@
+"""The keys of the screen: no clashes by default, and none that the settings could make."""
+
+from pathlib import Path
+
+import pytest
+
+from fleet import errors
+from fleet.model.settings import document, keys
+
+
+@pytest.mark.req("TUI-2")
+def test_no_two_acts_of_one_place_have_a_key():
+    assert keys.why_wrong({}) == ""
+    assert len({act.name for act in keys.ACTS}) == len(keys.ACTS)
+    assert all(keys.is_key(key) for act in keys.ACTS for key in act.keys)
+    assert all(act.help.endswith(".") for act in keys.ACTS)
+
+
+@pytest.mark.req("TUI-2")
+def test_the_keys_that_people_know_are_those_of_the_acts():
+    known = {
+        "attach": "enter o", "coordinator": "a", "new": "n", "run": "N", "dispatch": "d", "approve": "y", "deny": "!",
+        "review": "R", "comment": "c", "message": "m", "hand-off": "h", "resume": "r", "kill": "x", "merge": "M", "land": "L",
+        "next": "space", "tab": "tab", "filter": "/", "graph": "g", "timeline": "t", "sweep": "s", "palette": ":", "help": "?",
+        "quit": "q ctrl+c", "down": "j down", "up": "k up",
+    }  # fmt: skip
+    assert {name: " ".join(keys.keys_in_force({})[name]) for name in known} == known
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('kill = "j"', "'j' is both down and kill"),
+        ('kil = "X"', "there is no act 'kil'"),
+        ('kill = "hyper+x"', "kill: there is no key 'hyper+x'"),
+        ('kill = "1"', "kill: 1 chooses an answer"),
+        ("kill = 3", "kill needs a text with one key or several, like 'x'"),
+        ('kill = ""', "kill needs a text with one key or several, like 'x'"),
+        ('accept = "S"', "'S' is both accept and send-back"),
+    ],
+)
+def test_a_wrong_key_is_refused_and_named(text, why):
+    with pytest.raises(errors.BadSetting, match=why.replace("+", r"\+")):
+        document.read("config.toml", f"[keys]\n{text}\n", "config.toml")
+
+
+def test_a_key_that_is_free_is_taken_and_the_old_one_is_free():
+    read = document.read("config.toml", '[keys]\nkill = "X ctrl+k"\nnew = "x"\n', "config.toml")
+    force = keys.keys_in_force(read["keys"].value)
+    assert (force["kill"], force["new"]) == (("X", "ctrl+k"), ("x",))
+
+
+def test_a_key_may_mean_one_thing_on_the_board_and_another_in_a_review():
+    assert keys.why_wrong({"accept": "x"}) == ""
+
+
+def test_the_page_of_keys_lists_every_act_with_its_keys():
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "keys.md").read_text()
+    rows = [f"| {act.name} | {' '.join(f'`{key}`' for key in act.keys)} | {act.help} |" for act in keys.ACTS]
+    assert [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| act ")] == rows
