@@ -1,5 +1,6 @@
 """The daemon serves its home: one daemon, one door, the same answers, durable before they are given."""
 
+import contextlib
 import json
 import os
 import signal
@@ -168,8 +169,12 @@ def test_a_connection_of_another_user_is_closed_before_it_is_greeted(tmp_path, m
 def agents_of(home, ident):
     """The processes that bear the mark of a dispatch."""
     mark = f"FLEET_DISPATCH_ID={ident}".encode()
-    environments = {pid: Path(f"/proc/{pid}/environ").read_bytes() for pid in account.processes_of(str(home))}
-    return {pid for pid, environment in environments.items() if mark in environment.split(b"\0")}
+    bearing = set()
+    for pid in account.processes_of(str(home)):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a command that ends meanwhile
+            if mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                bearing.add(pid)
+    return bearing
 
 
 @pytest.mark.req("IPC-6")

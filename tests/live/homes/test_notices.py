@@ -1,6 +1,5 @@
 """Notifications for real: terminals on tmux, programs that are killed, processes that race, apprise, a desktop's program."""
 
-import contextlib
 import http.server
 import json
 import os
@@ -8,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
 
@@ -114,11 +114,9 @@ def test_an_attached_terminal_rings_and_shows_the_notice(scene):
 def test_a_terminal_that_takes_nothing_or_is_none_is_given_up(tmp_path):
     ours, theirs = pty.openpty()
     name = os.ttyname(theirs)
-    os.set_blocking(theirs, False)
-    with contextlib.suppress(BlockingIOError):
-        while True:
-            os.write(theirs, b"x" * 4096)
+    termios.tcflow(theirs, termios.TCOOFF)  # as Ctrl+S does
     assert terminals.write(Funnel(), name, b"\a" * 100) == "it took nothing within 1 s"
+    termios.tcflow(theirs, termios.TCOON)
     assert terminals.write(Funnel(), "/dev/null", b"\a") == "it is not a terminal"
     file = tmp_path / "file"
     file.touch()
