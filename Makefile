@@ -48,6 +48,7 @@ check: ready
 
 # The table is printed even when tests fail; the worse of the two decides.
 conformance: ready
+	@sh checks/programs.sh bwrap
 	@rm -f $(OUTCOMES)
 	@status=0; \
 	$(BIN)/pytest --quiet || status=$$?; \
@@ -113,7 +114,7 @@ clean:
 # Bytecode is written at each run, because the environment may forbid Python to write it by itself.
 ready: .venv/ready
 	@$(BIN)/python -m compileall -q "$(CURDIR)/src/fleet"
-	@command -v tmux >/dev/null || sh checks/tmux.sh
+	@sh checks/programs.sh tmux
 
 .venv/ready: pyproject.toml requirements.lock checks/setup.sh scripts/fleet
 	@sh checks/setup.sh

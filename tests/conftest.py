@@ -1,6 +1,7 @@
 """What every test may ask for: an empty home, a store of each kind, a clean environment."""
 
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -35,6 +36,8 @@ def is_worker(config: pytest.Config) -> bool:
 
 def pytest_configure(config: pytest.Config) -> None:
     """One server a run, owned by the controller: it starts in the background while the workers collect."""
+    # A shell that starts a run in the background lets it ignore Ctrl+C, and every program that a test starts would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if is_worker(config) or config.option.collectonly or config.option.quick:
         return
     if SHARED in os.environ:
