@@ -284,6 +284,8 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
         found, known = _version(db), migrations[-1].number
         if found > known:
             raise errors.StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
+        if found == known:
+            return  # another process has migrated it meanwhile
         if found:
             db.execute("LOCK TABLE fleet.writer IN EXCLUSIVE MODE")
             _backup(db, found)

@@ -1,5 +1,7 @@
 """Schema changes: numbered, in one transaction, after a backup; a newer database is refused."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import psycopg
 import pytest
 
@@ -146,3 +148,13 @@ def test_a_caller_is_remembered_by_its_key_after_the_store_was_closed(open_fleet
     fleet.close()
     again = open_fleet().store.transact("reserve", lambda tx: {"new": q.reserve_id(tx, id="0000000a", at=1)}, by)
     assert first == again == {"new": 1}
+
+
+@pytest.mark.req("STORE-12", "STORE-13")
+def test_of_many_who_open_an_empty_server_at_once_one_makes_the_tables(empty_postgres_url):
+    database = OnPostgres(empty_postgres_url)
+    with ThreadPoolExecutor(4) as openers:
+        opened = [openers.submit(database.migrate) for _ in range(4)]
+    assert [each.exception() for each in opened] == [None] * 4
+    assert database.ask("SELECT version FROM fleet.schema_version") == [(MIGRATIONS[-1].number,)]
+    assert database.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'fleet%'") == [("fleet",)], "no backup"

@@ -23,7 +23,9 @@ from fleet.testing.scene import PROJECT
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.home import paths
 
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed: sh checks/programs.sh bwrap")
+pytestmark = pytest.mark.skipif(
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed: sh checks/programs.sh bwrap"
+)
 BWRAP = 'agents.sandbox = "bwrap"\n'
 KEY = "a key of mine"
 
