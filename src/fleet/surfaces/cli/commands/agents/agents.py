@@ -97,8 +97,11 @@ def _print_screen(text: str, *, whole: bool = False) -> None:
     """
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     kept = lines if whole else lines.strip("\n")
-    for line in kept.split("\n") if kept or whole else ():
-        terminal.say_text(line[: terminal.room()] if len(set(line)) == 1 else line)
+    if not kept and not whole:
+        return
+    room = terminal.room()
+    drawn = (line[:room] if len(set(line)) == 1 else line for line in kept.split("\n"))
+    sys.stdout.write("\n".join(drawn) + "\n")  # one write: a log may have a million lines
 
 
 def _has_log(fleet: Fleet, agent: str) -> bool:
