@@ -1,4 +1,4 @@
-"""Of the tests with agents that run on both stores, a whole run takes half on PostgreSQL, another half each time.
+"""Of the tests with agents that run on both stores, a whole run takes a third on PostgreSQL, another third each time.
 
 All of them take half an hour. Each runs on SQLite, and every row that they show on PostgreSQL is shown there by at least one of
 them. FLEET_TESTS_PART repeats a part; `make whole` (FLEET_EVERY_TEST) runs all, and so does naming files or tests.
@@ -16,6 +16,7 @@ from plugins.recording import store_of
 VARIABLE, EVERY = "FLEET_TESTS_PART", "FLEET_EVERY_TEST"
 FOLDER = "tests/live/"
 WHAT = "tests with agents"
+OF = 3
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class Candidate:
 
 
 def taken(candidates: list[Candidate], shown: set[str], seed: str) -> set[str]:
-    """Return the ids of the tests to run: half of each file, and for each row that no other test has shown at least one."""
+    """Return the ids of the tests to run: a third of each file, and for each row that no other test has shown at least one."""
     order = random.Random(seed).sample(sorted(candidates, key=lambda test: test.ident), len(candidates))
     files = defaultdict(list)
     for test in order:
         files[test.file].append(test)
-    chosen = {test for tests in files.values() for test in tests[: (len(tests) + 1) // 2]}
+    chosen = {test for tests in files.values() for test in tests[: -(-len(tests) // OF)]}
     shown = shown.union(*(test.rows for test in chosen))
     for test in order:
         if test.rows - shown:
@@ -68,7 +69,7 @@ class Part:
         self.seed = seed
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        terminalreporter.write_line(f"{WHAT}: half of them on PostgreSQL, repeated by {VARIABLE}={self.seed}")
+        terminalreporter.write_line(f"{WHAT}: one in {OF} on PostgreSQL, repeated by {VARIABLE}={self.seed}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node) -> None:
