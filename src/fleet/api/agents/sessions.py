@@ -62,6 +62,6 @@ class Sessions(Part):
     def _start_missing_watch(self, ident: str) -> None:
         """Start the process that wakes the coordinator of the agent's project if it has died: it would tell of this end."""
         from fleet.verbs.coord.wake import start_watch
-        from fleet.verbs.dispatch.find import journal
+        from fleet.verbs.dispatch.journal import recorded_dispatch
 
-        start_watch(self._by.context, journal(self._by.context, ident).project)
+        start_watch(self._by.context, recorded_dispatch(self._by.context, ident).project)

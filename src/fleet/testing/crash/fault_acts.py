@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from fleet.fast import sqlite
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.dispatch.reclaim import archive
 from fleet.world.home import paths
 from fleet.world.home.trust import trusted_values
 

@@ -28,7 +28,7 @@ from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_foreign, this_home
 from fleet.world.home import paths
 
@@ -193,7 +193,7 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
     """Raise for a row that somebody holds: an agent's record goes with its dispatch, a seat with `coord stop`."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    row = dispatch_or_none(context, ident)
     if row is None:
         return
     if kind == AGENT_RECORD:
@@ -354,7 +354,7 @@ def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
 
 def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
     """Return the claims of the bundle of a dispatch's task."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    row = dispatch_or_none(context, ident)
     if row is None:
         return []
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))

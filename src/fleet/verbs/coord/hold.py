@@ -25,7 +25,7 @@ from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.looking import look_at_candidate
 from fleet.verbs.dispatch.settle import LOG_BYTES
 from fleet.verbs.homes.ownership import is_own, note_home, note_machine
@@ -121,7 +121,7 @@ def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
     """Return each seat of this home whose holder is or was a duty of a daemon, with the holder's journal."""
     found = []
     for seat in context.store.read(q.all_seats):
-        row = _journal(context, seat.holder) if seat.holder else None
+        row = dispatch_or_none(context, seat.holder) if seat.holder else None
         if row is not None and is_held_by_daemon(row) and is_own(context, row):
             found.append((seat, row))
     return found
@@ -144,10 +144,6 @@ def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
         return seat
     remedy = remedy_for("replace", look_at_candidate(context, seat))
     return seat.replaced(candidate=None) if isinstance(remedy, Withdraw) else seat
-
-
-def _journal(context: Context, ident: str) -> Dispatch | None:
-    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
 def refuse_not_held(context: Context, project: str, ident: str) -> None:

@@ -36,7 +36,6 @@ from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_f
 from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
-from fleet.verbs.dispatch.tmux_server import note_server
 from fleet.verbs.homes.ownership import note_home, note_machine, refuse_foreign_bundle
 from fleet.verbs.resume import work_lock
 from fleet.verbs.sweep import trash
@@ -110,7 +109,7 @@ def _create_agent_resources(context: Context, claims: list[Claim], order: Order)
         raise
     acquire(context, [session], order, made)
     if session.data["server"] != order.server:
-        note_server(context, session)
+        _record_tmux_server(context, session)
 
 
 def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
@@ -319,3 +318,17 @@ def _adopt_bundle(
         if claim_to_acquire is not None:
             to_acquire.append(claim_to_acquire)
     return to_acquire
+
+
+def _record_tmux_server(context: Context, claim: Claim) -> None:
+    """Record the server on which a session was really created, when the planned server had exited before."""
+
+    def work(tx: Tx) -> int:
+        tx.dispatch = claim.dispatch
+        row = q.claim_by_id(tx, id=claim.id)
+        old_data = json.loads(row.data) if row else {}
+        data = json.dumps({**old_data, "server": claim.data["server"]})
+        q.move_to_server(tx, id=claim.dispatch or "", server=claim.data["server"], at=tx.at)
+        return q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)
+
+    context.commit(Change(f"{claim}: made on another server than planned", work))

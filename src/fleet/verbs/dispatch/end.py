@@ -17,7 +17,7 @@ from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch import remaining
-from fleet.verbs.dispatch.find import journal
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import refuse_foreign
 
@@ -40,12 +40,12 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
     The request is recorded first, so that an exit after it does not count as the agent's own.
     """
-    row = journal(context, ident)
+    row = recorded_dispatch(context, ident)
     if not is_unfinished(row):
         raise errors.Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
-    row = journal(context, ident)  # the dispatch may have been launched meanwhile
+    row = recorded_dispatch(context, ident)  # the dispatch may have been launched meanwhile
     if is_held_by_daemon(row):
         return settle(context, ident, why=reason, dismiss=True)
     _end_processes(context, row)

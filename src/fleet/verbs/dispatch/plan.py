@@ -6,6 +6,7 @@ order for the kinds of resources, and the request with its open values filled in
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ from fleet.model import names
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.identity import Identity
 from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
@@ -27,7 +29,6 @@ from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.verbs.agents import failed_turns
-from fleet.verbs.dispatch.tmux_server import choose_server
 from fleet.verbs.homes import environment, sandbox
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
@@ -251,7 +252,7 @@ def _order(
         branch_mark=mark_of(world.tmux.home_id, project, branch),
         integration=integration,
         words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
-        server=str(choose_server(context)),
+        server=str(_choose_tmux_server(context)),
         git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
@@ -293,3 +294,25 @@ def _said_before(context: Context, task: WholeTask) -> tuple[str, str]:
     lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
     history = f"\nWhat was logged about this task before:\n{lines}" if lines else ""
     return f"{task.reason or ''}{describe_beside(verdicts)}".strip(), history
+
+
+def _choose_tmux_server(context: Context) -> Identity:
+    """Return the tmux server for a new session: that of the last dispatch while it lives, else a running or new one.
+
+    Whether the server still answers shows when the session is created.
+    """
+    last = context.store.read(
+        lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)
+    )
+    known = Identity.parse(last.server) if last else None
+    life = context.world.processes.life(known)
+    if known is not None and life == "alive" and os.path.exists(context.world.tmux.socket):
+        return known
+    gate = context.world.gate("tmux")
+    gate.take(wait=60)
+    try:
+        if known is not None and life == "alive":
+            return context.world.tmux.recalled(known)
+        return context.world.tmux.ensure_server()
+    finally:
+        gate.give()

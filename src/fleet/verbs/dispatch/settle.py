@@ -21,7 +21,7 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.agents.cost.count_tokens import count_ended
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import archived_dispatch
 from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
@@ -76,7 +76,7 @@ def settle(
 
 def _ended_before(context: Context, ident: str) -> Ended:
     """Return the end of a dispatch that another process has settled and archived; else NoSuchDispatch."""
-    journal = archived(context, ident)
+    journal = archived_dispatch(context, ident)
     if journal is None:
         raise errors.NoSuchDispatch(dispatch=ident)
     return Ended(id=ident, settled=True, exec_state=journal.exec_state, left=[])

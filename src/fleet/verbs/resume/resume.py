@@ -27,6 +27,7 @@ from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import start
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.settle import CHANGED
 from fleet.verbs.homes.ownership import disown_hint, why_foreign
@@ -46,7 +47,7 @@ _TRIES = 5
 
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock."""
-    row = find.journal(context, find_dispatch_to_resume(context, given, project))
+    row = recorded_dispatch(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
     gate = (
         work_lock.gate_of_task(context, row.project, row.slug, row.id)
@@ -125,7 +126,7 @@ def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
         raise _refusal(row, resumption.why_finished(row) or "its task is archived")
     before: Dispatch | None = last
     while before is not None and before.id != row.id:
-        before = find.journal(context, before.predecessor) if before.resumes and before.predecessor else None
+        before = recorded_dispatch(context, before.predecessor) if before.resumes and before.predecessor else None
     if before is None:
         raise errors.NotResumable(
             dispatch=row.id,
@@ -148,7 +149,7 @@ def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
             elif "fleet dispatches disown" in applied.why:
                 advice = "no second agent is started while the first may be alive"
             raise errors.NotResumable(dispatch=row.id, why=applied.why, advice=advice)
-        row = find.journal(context, row.id)
+        row = recorded_dispatch(context, row.id)
     raise errors.NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 

@@ -23,9 +23,9 @@ from fleet.store import queries as q
 from fleet.verbs.dispatch import remaining
 from fleet.verbs.dispatch.acquire import is_free, release
 from fleet.verbs.dispatch.apply_remedy import apply
+from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.reclaim import (
-    archive,
     is_bundle_releasable,
     is_handed_over,
     reclaim,

@@ -12,12 +12,11 @@ from fleet.model import names
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.row_claims import AGENT_RECORD, COORD_SPAWN_MARKER, look_at_record, look_at_seat
 from fleet.model.results.dispatches import ClaimView, Inspected, JournalClaim
-from fleet.model.text.times import SECOND
+from fleet.model.text.times import SECOND, since_epoch_or_none
 from fleet.resources import KINDS, ROW_KINDS
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.verbs.dispatch.find import archived_journal, milliseconds
-from fleet.verbs.dispatch.reclaim import claim_view, journal_view, record_view
+from fleet.verbs.dispatch.journal import archived_journal, claim_view, journal_view, record_view
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def observed_journal(context: Context, journal: Journal) -> Journal:
 
 def age_of(context: Context, journal: Journal) -> int:
     """Return how many seconds ago a dispatch was recorded."""
-    return _age(context.world.clock.now(), milliseconds(journal.created_at) or 0)
+    return _age(context.world.clock.now(), since_epoch_or_none(journal.created_at) or 0)
 
 
 def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:

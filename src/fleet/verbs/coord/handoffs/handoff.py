@@ -25,7 +25,7 @@ from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
@@ -169,12 +169,12 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 
 def _advance_worker(context: Context, entry: Handoff) -> str:
     """End the old agent, then start its successor. Return what the entry waits for; empty when it is finished."""
-    row = _journal_of(context, entry.dispatch)
+    row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits_for = _end_predecessor(context, row, entry)
         if waits_for:
             return waits_for
-        row = _journal_of(context, entry.dispatch)
+        row = dispatch_or_none(context, entry.dispatch)
     if row is None or row.blocked_reason != HANDED_OFF:
         return _end_entry(context, entry, "dropped", None)
     successor = context.store.read(lambda rows: _started_successor(rows, entry, row))
@@ -203,11 +203,6 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
         handoff=f"Agent {row.id} worked on this before you and handed over. What it left:\n\n{written}",
         handoffs=row.handoffs + 1,
     )
-
-
-def _journal_of(context: Context, ident: str) -> Dispatch | None:
-    """Return the journal of a dispatch, from the tables or from the archive; None when neither has the dispatch."""
-    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
 def _command(row: Dispatch) -> tuple[str, ...]:
@@ -260,7 +255,7 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
         return _end_entry(context, entry, "done" if seat.holder else "dropped", seat.holder)
     if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
         return f"{seat.candidate} has to prove itself"
-    row = _journal_of(context, entry.dispatch)
+    row = dispatch_or_none(context, entry.dispatch)
     if row is None:
         return _end_entry(context, entry, "dropped", None)
     if entry.tries >= context.setting("limits.failed_spawns"):
