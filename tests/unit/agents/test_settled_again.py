@@ -11,7 +11,7 @@ ROW = SimpleNamespace(id="0a1b2c3d", exec_state="in_flight", process=None)
 
 def test_an_attempt_that_changed_meanwhile_is_looked_at_again(monkeypatch):
     context = SimpleNamespace(dispatch=lambda _ident: ROW)
-    monkeypatch.setattr(settle, "look_at_end", lambda *_given: Seen(condition="dead"))
+    monkeypatch.setattr(settle, "facts_about_end", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(apply_remedy, "look", lambda *_given: Seen(condition="dead"))
     monkeypatch.setattr(settle, "_end_dead", lambda *_given: None)
     monkeypatch.setattr(find, "journal", lambda _context, _ident: SimpleNamespace(exec_state="failed"))

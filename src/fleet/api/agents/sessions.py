@@ -9,8 +9,8 @@ from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Ended
+    from fleet.verbs.dispatch.facts import Deaths
     from fleet.verbs.dispatch.launch import Launched
-    from fleet.verbs.dispatch.looking import Deaths
 
 _LOOKS = 20
 _BETWEEN_LOOKS = 0.1
@@ -35,7 +35,7 @@ class Sessions(Part):
 
     def deaths(self) -> Deaths:
         """Return the agents of this home that have died and are not settled yet, and how many others there are."""
-        from fleet.verbs.dispatch.looking import find_deaths
+        from fleet.verbs.dispatch.facts import find_deaths
 
         return find_deaths(self._by.context)
 

@@ -25,8 +25,8 @@ from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.dispatch.dispatch import dispatch
+from fleet.verbs.dispatch.facts import facts_about_candidate
 from fleet.verbs.dispatch.journal import dispatch_or_none
-from fleet.verbs.dispatch.looking import look_at_candidate
 from fleet.verbs.dispatch.settle import LOG_BYTES
 from fleet.verbs.homes.ownership import is_own, note_home, note_machine
 from fleet.world.home import paths
@@ -142,7 +142,7 @@ def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
     """Return a seat as it is after its candidate is withdrawn, if the candidate has died: its starter may be the dead daemon."""
     if not seat.candidate:
         return seat
-    remedy = remedy_for("replace", look_at_candidate(context, seat))
+    remedy = remedy_for("replace", facts_about_candidate(context, seat))
     return seat.replaced(candidate=None) if isinstance(remedy, Withdraw) else seat
 
 

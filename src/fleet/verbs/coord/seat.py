@@ -19,7 +19,7 @@ from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.coord.restart import SPAWN_GATE, forget_restarts
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.end import end
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
@@ -83,7 +83,7 @@ def _settle_dead_holder(context: Context, project: str) -> bool:
     holder = holder_of(context, project)
     if holder is None:
         return seat.holder is not None
-    remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
+    remedy = remedy_for("dispatch", gather_facts(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
         raise _holder_lives_error(context, project, holder, remedy)
     apply(context, holder, remedy)

@@ -21,8 +21,8 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.agents.cost.count_tokens import count_ended
+from fleet.verbs.dispatch.facts import facts_about_end
 from fleet.verbs.dispatch.journal import archived_dispatch
-from fleet.verbs.dispatch.looking import look_at_end
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
 from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
@@ -63,7 +63,7 @@ def settle(
             row = context.dispatch(ident)
         except errors.NoSuchDispatch:
             return _ended_before(context, ident)
-        seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
+        seen = None if undo and is_pending(row) else facts_about_end(context, row, listing)
         is_dismissed = dismiss and seen is not None and seen.held and seen.condition == "alive"
         if seen is not None and seen.condition != "ended" and not is_dismissed and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
@@ -100,7 +100,7 @@ def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | Non
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
         return None
-    seen = look_at_end(context, row)
+    seen = facts_about_end(context, row)
     if not seen.strangers:
         return None
     return errors.WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)

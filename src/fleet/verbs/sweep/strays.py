@@ -20,7 +20,7 @@ from fleet.store import sqlite_setup
 from fleet.verbs.agents.prompts import finish_rewrite
 from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.journal import archived_dispatch, dispatch_or_none
-from fleet.verbs.dispatch.remaining import describe_processes
+from fleet.verbs.dispatch.leftover_processes import describe_processes
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import act_on
 from fleet.world.home import paths

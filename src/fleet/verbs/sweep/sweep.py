@@ -20,11 +20,11 @@ from fleet.model.text.times import age, duration
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.dispatch.acquire import is_free, release
 from fleet.verbs.dispatch.apply_remedy import apply
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.journal import archive
-from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.reclaim import (
     is_bundle_releasable,
     is_handed_over,
@@ -117,9 +117,9 @@ def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
     """Return the finding about one unfinished dispatch; None when it is in order or a seat's candidate."""
-    seen = look(context, row, "sweep", listing=listing, census=census)
+    seen = gather_facts(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
-        remaining.record_descendants(context, row, census)
+        leftover_processes.record_descendants(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
         return _finding_left_alone(row, seen, remedy)

@@ -16,7 +16,7 @@ from fleet.verbs.coord import tick as ticking
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.coord.tick import tick
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.views.operations import Which
 
@@ -297,6 +297,6 @@ def test_no_silence_of_the_daemon_ever_proves_it_dead(scene, daemon):
     ident = daemon.coord.start(OWN_LOOP).id
     scene.clock.wait(365 * 24 * 3600.0)
     row = scene.fleet.context.dispatch(ident)
-    assert look(scene.fleet.context, row, "sweep").condition == "alive"
+    assert gather_facts(scene.fleet.context, row, "sweep").condition == "alive"
     assert acted(scene.fleet.sweep.run(kill=True)) == []
     assert holder(scene) == ident

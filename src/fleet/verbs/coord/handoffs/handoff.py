@@ -25,8 +25,8 @@ from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.journal import dispatch_or_none
-from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.verbs.homes.ownership import disown_hint, is_own, refuse_foreign, why_foreign
@@ -211,7 +211,7 @@ def _command(row: Dispatch) -> tuple[str, ...]:
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     """End the agent that is handed off, if possible now. Return what it waits for; empty when it has ended."""
-    seen = look(context, row, "handoff")
+    seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
         # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
