@@ -19,8 +19,8 @@ from fleet.store import queries as q
 from fleet.store import tasks as task_store
 from fleet.store.row import Query
 from fleet.store.transaction import Change
-from fleet.verbs.agents import prompts
 from fleet.verbs.dispatch import acquire, dispatch, launch, reclaim, settle
+from fleet.verbs.homes.disown import disown_claim
 from fleet.verbs.jobs import cancel, records
 from fleet.verbs.jobs.items import dead_letters
 from fleet.verbs.tasks import claim, reopen, report
@@ -212,7 +212,7 @@ def test_claims(table):
         "not_gone": lambda: failed(0),
         "stuck": lambda: failed(acquire.TRIES),
         **{event: lambda event=event: step(event) for event in ("not_made", "found_absent", "found_gone", "gone")},
-        "given_up": lambda: prompts.disown(table.fleet.context, ID, "tmux_session", "so"),
+        "given_up": lambda: disown_claim(table.fleet.context, ID, "tmux_session", "so"),
     }
     now = lambda: table.one("SELECT state FROM claims WHERE id = 'c'")["state"]  # noqa: E731
 

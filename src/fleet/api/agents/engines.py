@@ -12,7 +12,7 @@ from fleet.model.agents.budgets import day_of
 from fleet.model.settings.table import MOST_DOLLARS
 from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
-from fleet.verbs.agents.cost import allow
+from fleet.verbs.agents.cost import allow, engine_holds
 from fleet.verbs.homes import sandbox
 
 if TYPE_CHECKING:
@@ -39,12 +39,12 @@ class Engines(Part):
 
     def limits(self) -> Limits:
         """Return the engines that are held back, and how much of each quota window is used."""
-        return self._by.store.read(failed_turns.limits)
+        return self._by.store.read(engine_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
         """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
         self._by.may("engines.lift")
-        return failed_turns.try_again(self._by.context, names.engine(engine))
+        return failed_turns.try_engine_again(self._by.context, names.engine(engine))
 
     def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
         """Allow dollars beyond the budget of a task, of a project, or, without a project, of today.

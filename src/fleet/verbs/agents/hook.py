@@ -15,7 +15,7 @@ from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
-from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost import engine_limits
 from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
@@ -214,7 +214,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
-            engine_holds.hold(tx, event.dialect.engine, remedy, reason)
+            engine_limits.hold_engine(tx, event.dialect.engine, remedy, reason)
         state = remedy if remedy is not None and remedy in HELD else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
@@ -241,14 +241,14 @@ def _on_compacting(event: HookEvent, known: Known) -> Reply:
 
 def _on_status(event: HookEvent, known: Known) -> Reply:
     """Record what the status line reports: how full the context is, the cost, and the quota windows of the account."""
-    windows = engine_holds.windows(event.dialect.field(event.payload, "windows"))
+    windows = engine_limits.read_windows(event.dialect.field(event.payload, "windows"))
     engine = event.dialect.engine
-    if not event.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
+    if not event.by.store.read(lambda rows: engine_limits.changed_windows(rows, engine, windows)):
         _record_if_news(event, known, HookReport(event.at, facts=_facts(event)))
         return Reply()
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
-        engine_holds.record_windows(tx, engine, windows)
+        engine_limits.record_windows(tx, engine, windows)
         return HookReport(event.at, facts=_facts(event)), []
 
     _record(event, decide)
@@ -353,7 +353,7 @@ def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
     """Lift the hold of the engine when a good turn proves that the engine works again."""
     if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
-    if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
+    if engine_limits.is_hold_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
         q.lift_hold(tx, engine=event.dialect.engine)
         tx.note(lifted=event.dialect.engine)
 
@@ -366,7 +366,7 @@ def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
 
 def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
     """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message."""
-    lifts = report.turn == "good" and engine_holds.is_over(known.hold, report.at)
+    lifts = report.turn == "good" and engine_limits.is_hold_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()
     return _context_reply(

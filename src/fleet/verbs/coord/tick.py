@@ -123,7 +123,7 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
         lambda: replace.withdraw_hopeless(context, project) + replace.retire_unseated(context, project),
     )
     steps.run("screens", lambda: screens.watch(context, project))
-    steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.run("failed turns and messages", lambda: failed_turns.continue_agents(context, project))
     steps.run("tokens", lambda: count_project(context, project))
     steps.run("budgets", lambda: _continue_allowed(context, project))
     steps.run("context", lambda: guard_contexts(context, project, steps.troubles))

@@ -123,7 +123,7 @@ def watch(context: Context, project: str) -> list[str] | None:
     except errors.GateHeld:
         return []
     try:
-        lines = [*screens.watch(context, project), *failed_turns.tend(context, project)]
+        lines = [*screens.watch(context, project), *failed_turns.continue_agents(context, project)]
         return [*lines, *_wake_holder(context, project)]
     finally:
         gate.give()
@@ -147,7 +147,7 @@ def look_after(context: Context, project: str) -> list[str]:
     except errors.GateHeld:
         return []
     try:
-        return [*screens.watch(context, project), *failed_turns.tend(context, project)]
+        return [*screens.watch(context, project), *failed_turns.continue_agents(context, project)]
     finally:
         gate.give()
 

@@ -31,7 +31,7 @@ from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
-from fleet.verbs.agents.failed_turns import refuse_held
+from fleet.verbs.agents.cost.engine_holds import refuse_held
 from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
 from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade

@@ -121,7 +121,7 @@ def test_what_its_tick_commits_after_its_end_is_refused_and_no_further_step_begi
 
     steps: list[str] = []
     monkeypatch.setattr(ticking.screens, "watch", end_it)
-    monkeypatch.setattr(ticking.failed_turns, "tend", lambda _context, project: steps.append(project) or [])
+    monkeypatch.setattr(ticking.failed_turns, "continue_agents", lambda _context, project: steps.append(project) or [])
     with pytest.raises(Superseded):
         daemon.coord.tick_held(PROJECT, ident)
     assert (steps, scene.fleet.agents.list()) == ([], []), "the next step was not begun, the ready task was not started"

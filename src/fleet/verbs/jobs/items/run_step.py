@@ -18,8 +18,7 @@ from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents import failed_turns
-from fleet.verbs.agents.cost import count_tokens, engine_holds
+from fleet.verbs.agents.cost import count_tokens, engine_holds, engine_limits
 from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
@@ -279,7 +278,7 @@ def record(job: Job, step: JobStep) -> Change[None]:
 
 
 def _hold_back(engine: str, words: str) -> Change[int | None]:
-    return Change(f"hold {engine} back: {words}", lambda tx: engine_holds.hold(tx, engine, "limit", words))
+    return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
 
 
 class Chosen(NamedTuple):
@@ -295,7 +294,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
-    engine, _held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now))
+    engine, _held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now))
     return Chosen(engine, next(iter(choices)))
 
 
