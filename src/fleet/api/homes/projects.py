@@ -180,7 +180,7 @@ class Projects(Part):
     def keep_environment(self) -> None:
         """Keep what engines name of this person's environment, for agents that no person asks for."""
         self._by.may("projects.keep_environment")
-        environment.keep(self._by.context)
+        environment.keep_environment(self._by.context)
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
         """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""

@@ -20,7 +20,7 @@ from fleet.model.settings.engine_choices import engine_choices
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.verbs.coord.hold import start_coordinator
+from fleet.verbs.coord.daemon_duty import start_coordinator
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.facts import facts_about_candidate, gather_facts

@@ -14,7 +14,7 @@ from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
-from fleet.verbs.coord.hold import start_coordinator
+from fleet.verbs.coord.daemon_duty import start_coordinator
 from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.coord.restart import SPAWN_GATE, forget_restarts
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw

@@ -16,7 +16,7 @@ from fleet.model.results.coord import Ticked
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
-from fleet.verbs.agents.cost.allow import continue_allowed
+from fleet.verbs.agents.cost.allow_more import continue_allowed
 from fleet.verbs.agents.cost.count_tokens import count_project
 from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages

@@ -139,14 +139,14 @@ def _check_start(
     _refuse_untrusted(settings, wanted)
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
-    passed = environment.of_agent(context, engine, ticks=ticks)
+    passed = environment.environment_of_agent(context, engine, ticks=ticks)
     if lacking := inheritance.lacking(passed, engine.require):
         raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
     readiness.program_of(engine, wanted.command, passed)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
-    enclosed = sandbox.plan(context, engine)
+    enclosed = sandbox.plan_sandbox(context, engine)
     readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed, sandboxed=enclosed is not None)
     return project, choice._replace(sandbox=enclosed), autonomy, passed
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
+def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
     """Return the variables that an agent of the engine gets if it is dispatched now.
 
     With `ticks`, return those that it would get from a tick, whoever asks.
@@ -47,19 +47,19 @@ def is_asked_by_person(context: Context) -> bool:
     return context.by.dispatch is None and UNATTENDED not in surroundings.environ()
 
 
-def keep(context: Context) -> None:
+def keep_environment(context: Context) -> None:
     """Keep what engines name of the person's environment, for the dispatches of ticks. `fleet up` calls this."""
     held = inheritance.inherited(surroundings.environ(), _all_names(context))
     environment.write(context.world.files, paths.KEPT_ENVIRONMENT, held)
 
 
-def missing(context: Context, engine: Engine) -> list[str]:
+def missing_variables(context: Context, engine: Engine) -> list[str]:
     """Return the names of variables that the engine requires or the person wants passed on, and a tick would not pass on."""
     names = (*engine.require, *_own_names(context))
-    return inheritance.lacking(of_agent(context, engine, ticks=True), names) if names else []
+    return inheritance.lacking(environment_of_agent(context, engine, ticks=True), names) if names else []
 
 
-def take_over(context: Context, ident: str, engine: str) -> None:
+def take_over_environment(context: Context, ident: str, engine: str) -> None:
     """Make the environment that waits for a dispatch that of this process, which becomes the agent; delete the file.
 
     An older fleet left no file: then the variables of the pane count, as far as the engine names them.

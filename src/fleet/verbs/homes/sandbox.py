@@ -55,15 +55,15 @@ class Enclosed:
     handles: tuple[int, ...]
 
 
-def plan(context: Context, engine: Engine) -> str | None:
-    """Return what an agent of the engine is to be started in; None for nothing. Refuses what cannot be had here."""
-    if not is_of_fleet(engine):
-        check(context)
-    return wanted(context, engine)
+def plan_sandbox(context: Context, engine: Engine) -> str | None:
+    """Return the sandbox in which an agent of the engine is started; None for none. Refuse a sandbox that cannot be made here."""
+    if not is_part_of_fleet(engine):
+        check_sandbox(context)
+    return wanted_sandbox(context, engine)
 
 
-def check(context: Context) -> str:
-    """Return what the settings want agents to be started in, and by which door they reach fleet; refuse what cannot be had."""
+def check_sandbox(context: Context) -> str:
+    """Return, in words, the sandbox of agents and how they reach fleet, as the settings say; refuse what cannot be made here."""
     named: str = context.setting("agents.sandbox")
     if named != "none":
         _refuse_unusable(context)
@@ -74,24 +74,24 @@ def check(context: Context) -> str:
     return f"{'no sandbox' if named == 'none' else named}, by {'the home' if is_home else 'the socket of the daemon'}"
 
 
-def wanted(context: Context, engine: Engine) -> str | None:
+def wanted_sandbox(context: Context, engine: Engine) -> str | None:
     """Return the sandbox that the settings want for agents of an engine; None for none."""
     named: str = context.setting("agents.sandbox")
-    return None if is_of_fleet(engine) or named == "none" else named
+    return None if is_part_of_fleet(engine) or named == "none" else named
 
 
-def is_of_fleet(engine: Engine) -> bool:
+def is_part_of_fleet(engine: Engine) -> bool:
     """Whether an engine is a part of fleet (its own coordinator, the runner of a job's steps) and no agent."""
     return engine.program == "{fleet}"
 
 
-def door(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
+def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
     """Return the variable that names the daemon's socket for agents; none when an agent reaches fleet by its home.
 
     The setting says so, or the agent is in a sandbox, which has no home.
     """
     is_given = enclosed is not None or context.setting("agents.door") == "socket"
-    return {DOOR: _socket(context)} if is_given and not is_of_fleet(engine) else {}
+    return {DOOR: _socket(context)} if is_given and not is_part_of_fleet(engine) else {}
 
 
 def _socket(context: Context) -> str:

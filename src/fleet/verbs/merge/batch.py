@@ -43,13 +43,13 @@ class Entry:
 
     @property
     def slug(self) -> str:
-        """The task."""
+        """The slug of the task."""
         return self.order.slug or ""
 
 
 @dataclass(slots=True)
 class Results:
-    """What became of each task."""
+    """The outcome of each task: its merge, or the error that refused it."""
 
     merged: dict[str, Merged] = field(default_factory=dict)
     refused: dict[str, Exception] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
 
 def _merge_group(context: Context, group: list[Entry], results: Results) -> None:
     """Begin a finisher for each task of a group, and try the group until each task is merged or refused."""
-    waiting = [[entry for entry in group if _is_begun(context, entry, results)]]
+    waiting = [[entry for entry in group if _begin_finisher(context, entry, results)]]
     while waiting := [each for each in waiting if each]:
         try:
             waiting = [*_try_group(context, waiting[0], results), *waiting[1:]]
@@ -99,7 +99,7 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
         end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
 
 
-def _is_begun(context: Context, entry: Entry, results: Results) -> bool:
+def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
     """Record the finisher of a task. False when that is refused, for example because an agent works on the task."""
     try:
         begin_finisher(context, entry.order)

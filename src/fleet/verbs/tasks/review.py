@@ -186,7 +186,7 @@ def keep_comments(late: LateVerdict) -> Change[bool]:
             counted=0,
         )
         tasks.say(tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}")
-        _tell_agent(tx, late)
+        _send_comments(tx, late)
         tx.note(verdict=late.verdict, comments=late.comments, counted=False)
         return True
 
@@ -201,7 +201,7 @@ def _may_comment(tx: Tx, late: LateVerdict) -> bool:
     return row is not None and (row.kind, row.project, row.slug) == ("reviewer", late.project, late.slug)
 
 
-def _tell_agent(tx: Tx, late: LateVerdict) -> None:
+def _send_comments(tx: Tx, late: LateVerdict) -> None:
     """Send the comments to the agent that mends the work now, if there is one."""
     running = _agent_at_work(tx, late)
     if running is not None:

@@ -142,9 +142,9 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
 
 def _check_variables(context: Context, engine: Engine) -> None:
     """Raise which variables an agent that a tick starts would lack, by name only."""
-    from fleet.verbs.homes.environment import missing
+    from fleet.verbs.homes.environment import missing_variables
 
-    lacking = missing(context, engine)
+    lacking = missing_variables(context, engine)
     if lacking:
         raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
 

@@ -76,7 +76,7 @@ class SignsOfLife:
 
     def is_unheard(self, agent: Subject, state: str) -> bool:
         """Whether the hooks of an agent called it busy and have reported nothing for the time that makes it silent."""
-        return state in BUSY and is_older(_heard(agent.known), self._now, self._most())
+        return state in BUSY and is_older(_sign_by_hook(agent.known), self._now, self._most())
 
     def screen(self, dispatch: str) -> str:
         """Return the text on an agent's screen; empty when the screen cannot be read."""
@@ -112,7 +112,7 @@ class SignsOfLife:
         """Yield an agent's signs of life that cost no further read: its start, its last hook, its screen."""
         row, known = agent.row, agent.known
         yield _sign("start", row.launched_at)
-        heard = _heard(known)
+        heard = _sign_by_hook(known)
         yield heard
         # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
         if heard is None or agent.engine is None or not agent.engine.interactive:
@@ -158,7 +158,7 @@ class SignsOfLife:
         return self._census
 
 
-def _heard(known: LivingAgent | None) -> Sign | None:
+def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
     """Return when a hook of the agent was last heard of; None when none ever was."""
     if known is None or known.heartbeat_at is None:
         return None

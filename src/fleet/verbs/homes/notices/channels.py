@@ -46,8 +46,8 @@ class Reach:
     absent: dict[NoticeChannel, str]
 
 
-def reach(context: Context, wanted: list[NoticeChannel]) -> Reach:
-    """Find the wanted channels that are set up and that lead to somebody."""
+def usable_channels(context: Context, wanted: list[NoticeChannel]) -> Reach:
+    """Return the wanted channels that a message can be sent to now, and why the others cannot be used."""
     reasons = {channel: _WHY_ABSENT[channel](context) for channel in wanted}
     return Reach(
         there=tuple(channel for channel, reason in reasons.items() if not reason),
@@ -55,13 +55,13 @@ def reach(context: Context, wanted: list[NoticeChannel]) -> Reach:
     )
 
 
-def send(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
+def send_to_channels(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
     """Send a message to these channels, one after the other; say of each what became of it."""
     return [_SENDERS[channel](context, event) for channel in there]
 
 
-def wrong(context: Context) -> Iterator[str]:
-    """Yield what the settings name and what cannot be used: a program that is not installed, addresses without apprise."""
+def channel_faults(context: Context) -> Iterator[str]:
+    """Yield each setting of notifications that cannot be used: a program that is not installed, addresses without apprise."""
     machine, command = context.world.machine, context.setting("notify.command")
     if command and not machine.has(command[0]):
         yield f"notify.command: {os.path.basename(command[0])} is not installed"
@@ -69,8 +69,8 @@ def wrong(context: Context) -> Iterator[str]:
         yield f"notify.urls: {_EXTRA}"
 
 
-def absentees(reached: Reach) -> list[ChannelTried]:
-    """Return the channels that are not there, with the reasons."""
+def unusable_channels(reached: Reach) -> list[ChannelTried]:
+    """Return the channels that cannot be used, with the reasons, as a list of tries."""
     return [_tried(channel, "absent", reason) for channel, reason in reached.absent.items()]
 
 

@@ -31,8 +31,8 @@ class Look:
     unsure: frozenset[str]
 
 
-def look(context: Context, kinds: list[NoticeKind]) -> Look:
-    """Return the conditions of these kinds that hold now. tmux is asked only while agents are at work.
+def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
+    """Return the conditions of these kinds, which a person is told of, that hold now. tmux is asked only while agents are at work.
 
     Of several homes that share a store, each tells the needs of its own agents.
     """

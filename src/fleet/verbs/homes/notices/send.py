@@ -18,7 +18,7 @@ from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.notices import channels
-from fleet.verbs.homes.notices.look import look
+from fleet.verbs.homes.notices.look import look_for_conditions
 
 if TYPE_CHECKING:
     from fleet.model.agents.notices.conditions import Changes, Condition
@@ -60,7 +60,7 @@ def _send_due(context: Context) -> list[str]:
         return []
     due = context.store.read(lambda rows: q.due_notices(rows, now=now, latest=now + steps.LONGEST_WAIT, most=_MOST_DUE))
     to_send = messages(due, recent=_recent(context, now), most=context.setting("notify.most")) if due else []
-    reached = channels.reach(context, context.setting("notify.channels")) if to_send else None
+    reached = channels.usable_channels(context, context.setting("notify.channels")) if to_send else None
     if reached is None or not reached.there:
         return []  # they stay due: a terminal that is attached later is told what waits
     return [line for message in to_send if (line := _send(context, message, reached.there))]
@@ -75,7 +75,7 @@ def _recent(context: Context, now: int) -> Recent:
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
     """Record the conditions that have begun and those that are over. Commits only when there is something to record."""
-    seen = look(context, context.setting("notify.on"))
+    seen = look_for_conditions(context, context.setting("notify.on"))
     home = context.world.record.id
     known = context.store.read(q.standing_notices)
     found = conditions.changes(seen.conditions, known, home=home, unsure=seen.unsure)
@@ -86,7 +86,7 @@ def record_changes(context: Context) -> Changes:
 
 
 def _recorded(found: Changes, idents: list[str]) -> Change[None]:
-    """Record what a look has changed. The operation is about no project: nobody has to act because of it."""
+    """Record the conditions that have begun and those that are over. The operation is about no project: nobody has to act because of it."""
 
     def work(tx: Tx) -> None:
         for each in found.over:
@@ -143,7 +143,7 @@ def _send(context: Context, message: Message, there: tuple[NoticeChannel, ...]) 
     taken = retaken(message, set(mine))
     if taken is None:
         return ""
-    tried = channels.send(context, event(taken, context.world.clock.now()), there)
+    tried = channels.send_to_channels(context, event(taken, context.world.clock.now()), there)
     context.commit(_outcome(taken, ident, tried))
     return f"{taken.title}: {_in_words(tried)}"
 

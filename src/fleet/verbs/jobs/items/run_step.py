@@ -151,9 +151,9 @@ class StepRun:
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
-        allowed = allow.of_agent(context, where.project, JOB_STEP)
-        enclosed = sandbox.wanted(context, engine)
-        door = sandbox.door(context, engine, enclosed)
+        allowed = allow.allowed_for_agent(context, where.project, JOB_STEP)
+        enclosed = sandbox.wanted_sandbox(context, engine)
+        door = sandbox.socket_variable(context, engine, enclosed)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
@@ -307,7 +307,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
         raise errors.EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
-    enclosed = sandbox.plan(context, engine)
+    enclosed = sandbox.plan_sandbox(context, engine)
     repository = context.project(project).path
     readiness.check(engine, autonomy=autonomy, repository=repository, sandboxed=enclosed is not None)
     return engine, model_for(name, first, step.model), autonomy if engine.autonomy else None

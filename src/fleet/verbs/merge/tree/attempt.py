@@ -17,7 +17,7 @@ from fleet.verbs.dispatch.acquire import acquire, intent, release
 from fleet.verbs.merge.tree.merging import merge_in_turn
 from fleet.verbs.merge.tree.prepare import prepare_bare, prepare_warm, wanted_preparation
 from fleet.verbs.merge.tree.verify import check_out_submodules, verify_command, verify_merge
-from fleet.verbs.merge.tree.warm import renew, take_warm
+from fleet.verbs.merge.tree.warm import renew_warm_tree, take_warm_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     command = verify_command(context, orders[0]) if verify else None
     wanted = wanted_preparation(context, orders[0]) if command else None
     attempt = _Attempt(orders=orders, wanted=wanted, command=command, advice=advice)
-    warm = take_warm(context, attempt.first) if wanted else None
+    warm = take_warm_tree(context, attempt.first) if wanted else None
     if warm is None:
         return _merge_in_scratch(context, attempt)
     try:
@@ -76,7 +76,7 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
 
     A file that an earlier setup made is kept by the reset: git refuses to merge the work that commits this file.
     """
-    if warm.used and not _is_reset(context, attempt.first, warm):
+    if warm.used and not _reset(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
     try:
         made = _merge(context, attempt, warm.claim)
@@ -94,7 +94,7 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
 
 def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
     """Make the warm tree anew and merge there; in a tree of the finisher's own when that is not possible."""
-    fresh = renew(context, attempt.first, warm)
+    fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
 
@@ -131,7 +131,7 @@ def _merge(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
         lock.give()
 
 
-def _is_reset(context: Context, order: Order, warm: Warm) -> bool:
+def _reset(context: Context, order: Order, warm: Warm) -> bool:
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take(lock, warm.claim)
     try:

@@ -45,7 +45,7 @@ class Warm:
         return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
 
 
-def take_warm(context: Context, order: Order) -> Warm | None:
+def take_warm_tree(context: Context, order: Order) -> Warm | None:
     """Return the project's warm tree; make it if there is none. None when it cannot be used now: use another tree."""
     if _may_be_in_use(context, order.project):
         return None
@@ -57,12 +57,12 @@ def take_warm(context: Context, order: Order) -> Warm | None:
     return Warm(claim=usable[0], used=True) if usable else _make(context, order)
 
 
-def renew(context: Context, order: Order, warm: Warm) -> Warm | None:
+def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
     """Remove the warm tree and make it anew. None when it could not be removed."""
     return None if release(context, warm.claim) else _make(context, order)
 
 
-def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
+def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
     """Record what the tree is prepared for, and which files in it git neither tracks nor ignores."""
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 
@@ -75,7 +75,7 @@ def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made
     return replace(warm, claim=replace(warm.claim, data=data))
 
 
-def release_warm(context: Context, project: str) -> list[str]:
+def release_warm_tree(context: Context, project: str) -> list[str]:
     """Release the warm tree that this home made for a project. Return why something is left.
 
     Another home's tree is that home's to release: its sweep does so when the project is gone.

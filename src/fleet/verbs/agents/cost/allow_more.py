@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 GO_ON = "More money is allowed for this work. Go on where you were."
 
 
-def allow(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
+def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
     """Allow dollars beyond a budget, and tell the agents that it stopped to go on."""
     cost = round(amount * MILLIONTHS)
     context.commit(_allow(scope, name, cost))
