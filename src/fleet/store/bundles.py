@@ -27,12 +27,12 @@ class Seen:
     look: str
 
 
-def current(rows: Rows, project: str, slug: str) -> list[Claim]:
+def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
     """Return the claims of a task's bundle that are not released."""
     return [Claim.of(row) for row in q.claims_of_bundle(rows, project=project, slug=slug)]
 
 
-def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
+def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
     """Make a dispatch the owner of a task's bundle. BundleHeld while the present owner's dispatch is unfinished."""
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
@@ -64,7 +64,7 @@ def _place_named(tx: Tx, claim: Claim) -> str:
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
-    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when the thing is whole."""
+    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when its resource exists already."""
     if existing is None:
         return _insert(tx, wanted)
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
@@ -104,7 +104,7 @@ def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> Non
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
     q.free_ports(tx)
-    for claim in current(tx, project, slug):
+    for claim in claims_of_bundle(tx, project, slug):
         if claim.kind == "worktree":
             taken = [(row.base, row.size) for row in q.taken_ports(tx, host=claim.host)]
             base = free_block(taken, first=first, size=size)
@@ -120,7 +120,7 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
 
 
 def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close the claim of a thing that is gone, and write a new one."""
+    """Close the claim of a resource that is gone, and write a new claim."""
     if seen.look != "absent":
         raise errors.BundleHeld(
             project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"
@@ -136,7 +136,7 @@ def _insert(tx: Tx, wanted: Claim) -> Claim:
 
 
 def add_claim(tx: Tx, claim: Claim) -> None:
-    """Write the intent to make a thing. ThingHeld names its holder when it is claimed already."""
+    """Record the claim on a resource that is about to be created. ThingHeld names the holder of a resource that is claimed already."""
     made = q.add_claim(
         tx,
         id=claim.id,

@@ -68,7 +68,7 @@ _QUOTES = (b'"', b"'")
 
 
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
-    """The store of a fleet home, made or migrated if need be.
+    """Open and return the store of a fleet home; create or migrate it if needed.
 
     `wait`: for whoever cannot wait as long as the settings say. `had`: the database that the home remembers; then none is made anew.
     """
@@ -100,7 +100,7 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 
 
 def _chosen(home: str) -> tuple[str, float]:
-    """The store's address and how long to wait for it.
+    """Return the store's address, and how many seconds to wait for it.
 
     Reading TOML costs an interpreter start and a half, so it is done only when the file may set something else than the settings
     that are known not to concern the store: the store itself, or a misspelt name.

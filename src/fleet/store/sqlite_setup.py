@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import BUSY, MARK, connected, patiently, queue
+from fleet.store.sqlite import BUSY, MARK, connect, retry_while_busy, wait_for_turn
 from fleet.world.clock import Clock
 from fleet.world.files.files import move_into_place
 from fleet.world.files.locks import WriterLock
@@ -26,7 +26,7 @@ _A_MOMENT = 0.1
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Create the database if it is missing, migrate it if it is old. One process does it, the others wait."""
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
-    queue(lock, wait)
+    wait_for_turn(lock, wait)
     try:
         funnel.through("make or migrate database", lambda: _make_or_migrate(home, wait, migrations))
     except (sqlite.Error, OSError) as error:
@@ -40,7 +40,7 @@ def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) 
     if not os.path.lexists(path):
         _make(path, wait, migrations)
         return
-    db = connected(path)
+    db = connect(path)
     try:
         _migrate(home, db, wait, migrations)
     finally:
@@ -53,7 +53,7 @@ def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
     os.close(os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
-    db = connected(building)
+    db = connect(building)
     try:
         _apply(db, wait, migrations)
         db.execute("PRAGMA journal_mode = WAL")
@@ -84,7 +84,7 @@ def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Mi
 
 def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
     """Apply the migrations and the new version in one transaction."""
-    patiently(lambda: db.execute("BEGIN IMMEDIATE"), wait)
+    retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():
             db.execute(statement)

@@ -246,11 +246,11 @@ def test_seats(table):
         table.do(f"UPDATE seats SET holder = {holder}, candidate = {candidate}", "UPDATE nonces SET spent_at = NULL")
 
     drivers = {
-        "take": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, None, None)),
-        "nominate": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, seats.seat(tx, "p").holder, 30.0)),
-        "prove": lambda: table.tx(lambda tx: seats.prove(tx, "p", NEW, "hash")),
-        "withdraw": lambda: table.tx(lambda tx: seats.withdraw(tx, "p", NEW)),
-        "vacate": lambda: table.tx(lambda tx: seats.vacate(tx, "p", OLD)),
+        "take": lambda: table.tx(lambda tx: seats.take_seat(tx, "p", NEW, None, None)),
+        "nominate": lambda: table.tx(lambda tx: seats.take_seat(tx, "p", NEW, seats.seat(tx, "p").holder, 30.0)),
+        "prove": lambda: table.tx(lambda tx: seats.prove_candidate(tx, "p", NEW, "hash")),
+        "withdraw": lambda: table.tx(lambda tx: seats.withdraw_candidate(tx, "p", NEW)),
+        "vacate": lambda: table.tx(lambda tx: seats.vacate_seat(tx, "p", OLD)),
     }
     assert set(drivers) == set(seat_steps.EVENTS)
     table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.seat_state(seat()))

@@ -72,7 +72,7 @@ def parse_diff(text: str) -> list[FileDiff]:
 
 
 def _changed(line: str, numbers: list[int], left: list[int]) -> DiffLine:
-    """Return a line inside a hunk, and count on."""
+    """Return one line of a hunk with its numbers, and advance the numbers."""
     sign, text = line[:1], line[1:]
     if sign == "\\":  # no newline at the end of the file
         return DiffLine("head", line)

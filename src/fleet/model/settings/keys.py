@@ -96,7 +96,7 @@ def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def why_wrong(given: object) -> str:
-    """Return what is wrong with a table of keys; empty when nothing is."""
+    """Return what is wrong with a table of the screen's keys; empty when nothing is."""
     if not isinstance(given, dict):
         return "it is not a table"
     return next(_faults(given), "")

@@ -280,7 +280,7 @@ def _on_permits(event: HookEvent, _known: Known) -> Reply:
     asked, given = _question(event), event.dialect.field(event.payload, "input")
     if isinstance(given, dict) and str(given.get("description") or "").startswith(_NETWORK):
         return Reply()
-    is_allowed = asked.runs is not None and allowed.given(event.rules).permits_line(asked.runs)
+    is_allowed = asked.runs is not None and allowed.rules_in_variable(event.rules).permits_line(asked.runs)
     return Reply(payload=permission(event.name)) if is_allowed else Reply()
 
 

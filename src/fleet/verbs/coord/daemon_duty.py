@@ -95,7 +95,7 @@ def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, p
             **dict.fromkeys(("server", "base", "autonomy", "model", "command")),
         )
         q.add_agent(tx, id=ident, engine=OWN_LOOP, session="", conversation=None, at=tx.at)
-        seats.take(tx, wanted.project, ident, wanted.predecessor, wanted.proof)
+        seats.take_seat(tx, wanted.project, ident, wanted.predecessor, wanted.proof)
         q.launch_dispatch(tx, id=ident, process=str(daemon), at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         if wanted.proof is not None:
             q.add_nonce(tx, dispatch=ident, project=wanted.project, hash=proof, at=tx.at)

@@ -174,7 +174,7 @@ def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str
 
     def work(tx: Tx) -> tuple[bool, str | None]:
         tx.about(project)
-        is_empty, withdrawn = seats.empty(tx, project, ident)
+        is_empty, withdrawn = seats.empty_seat(tx, project, ident)
         tx.note(seat="empty" if is_empty else "taken", was=ident, withdrawn=withdrawn, reason=reason)
         return is_empty, withdrawn
 

@@ -92,7 +92,7 @@ def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
 
     def work(tx: Tx) -> bool:
         tx.about(project)
-        gone = seats.withdraw(tx, project, ident)
+        gone = seats.withdraw_candidate(tx, project, ident)
         tx.note(withdrawn=ident if gone else None, why=why)
         return gone
 

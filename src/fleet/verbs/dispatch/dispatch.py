@@ -161,7 +161,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
             _claim_task(tx, order, order.slug, limits, wanted)
         _write_journal(tx, context, order, wanted)
         if order.slug is None:
-            seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
+            seats.take_seat(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
             to_acquire.extend(_adopt_bundle(tx, context, order, fresh, before))
             bundles.give_ports(tx, project=order.project, slug=order.slug, first=ports[0], size=ports[1])
@@ -184,7 +184,7 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
     refuse_foreign_bundle(context, order.project, order.slug)
     undo_unmade(context, order.project, order.slug)  # left by a dispatcher that died
     slug = order.slug
-    claims = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    claims = context.store.read(lambda rows: bundles.claims_of_bundle(rows, order.project, slug))
     return {claim.kind: (claim, _look_at_claim(context, claim)) for claim in claims}
 
 
@@ -308,8 +308,8 @@ def _adopt_bundle(
 ) -> list[Claim]:
     """Give the task's bundle to the dispatch, and return the claims to acquire. Contested when the bundle changed."""
     host, slug = context.world.host.id, order.slug or ""
-    bundles.own(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
-    now = {claim.kind: claim for claim in bundles.current(tx, order.project, slug)}
+    bundles.own_bundle(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
+    now = {claim.kind: claim for claim in bundles.claims_of_bundle(tx, order.project, slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
         raise errors.Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
     to_acquire = []

@@ -226,7 +226,7 @@ def _known_tip(context: Context, project: Project, slug: str) -> str:
 def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
     """Raise ForeignBranch when the task's branch exists, and no mark, claim or known commit proves that it is the task's."""
     world, branch = context.world, task_branch(slug)
-    claims = context.store.read(lambda rows: bundles.current(rows, project.name, slug))
+    claims = context.store.read(lambda rows: bundles.claims_of_bundle(rows, project.name, slug))
     mark, known = mark_of(world.tmux.home_id, project, branch), _known_tip(context, project, slug)
     is_claimed = any(claim.kind == "worktree" for claim in claims)
     if is_claimed or is_branch_of_project(project.path, branch, mark, world, known=known):

@@ -263,7 +263,7 @@ def settle_task(
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
     )
-    return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
+    return tasks.update_dependents(tx, project, slug, **stepped) if moved else []
 
 
 def _task_after_attempt(

@@ -36,7 +36,7 @@ def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
         return {**in_file, **surroundings.environ()}
-    held = environment.kept(context.world.files)
+    held = environment.kept_environment(context.world.files)
     if held is None:
         return {**surroundings.environ(), **in_file}
     return {**inheritance.unattended(held, surroundings.environ(), _all_names(context)), **in_file}
@@ -50,7 +50,7 @@ def is_asked_by_person(context: Context) -> bool:
 def keep_environment(context: Context) -> None:
     """Keep what engines name of the person's environment, for the dispatches of ticks. `fleet up` calls this."""
     held = inheritance.inherited(surroundings.environ(), _all_names(context))
-    environment.write(context.world.files, paths.KEPT_ENVIRONMENT, held)
+    environment.write_variables(context.world.files, paths.KEPT_ENVIRONMENT, held)
 
 
 def missing_variables(context: Context, engine: Engine) -> list[str]:
@@ -65,7 +65,7 @@ def take_over_environment(context: Context, ident: str, engine: str) -> None:
     An older fleet left no file: then the variables of the pane count, as far as the engine names them.
     """
     name = paths.agent_environment(ident)
-    passed = environment.read(context.world.files, name)
+    passed = environment.read_variables(context.world.files, name)
     if passed is None:
         named = inheritance.patterns(reader.engine(context.world.home, engine), _own_names(context))
         passed = inheritance.inherited(surroundings.environ(), named)
@@ -82,7 +82,7 @@ def _own_names(context: Context) -> list[str]:
 
 def _person_file(context: Context) -> dict[str, str]:
     path = context.setting("environment.file")
-    return environment.person_file(path) if path else {}
+    return environment.variables_in_person_file(path) if path else {}
 
 
 def _all_names(context: Context) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         if q.note_trash_moved(tx, id=row.id, files=row.files, bytes=row.bytes, at=tx.at):
-            tasks.say(tx, row.project, row.slug, _describe_row(context, row))
+            tasks.add_log_message(tx, row.project, row.slug, _describe_row(context, row))
         tx.note(trash=row.name)
 
     return Change(f"{row.name} is put aside", work)

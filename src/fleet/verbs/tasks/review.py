@@ -143,7 +143,7 @@ def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work
         work=work,
         counted=1,
     )
-    tasks.say(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")
+    tasks.add_log_message(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")
 
 
 # comments of a verdict that does not count ------------------------------------------------------------------------------
@@ -185,7 +185,9 @@ def keep_comments(late: LateVerdict) -> Change[bool]:
             work=late.work,
             counted=0,
         )
-        tasks.say(tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}")
+        tasks.add_log_message(
+            tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}"
+        )
         _send_comments(tx, late)
         tx.note(verdict=late.verdict, comments=late.comments, counted=False)
         return True

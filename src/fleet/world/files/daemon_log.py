@@ -61,7 +61,7 @@ class Log:
         return json.dumps(entry, default=str).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:
-        folders.make(os.path.dirname(self.path), below=self._home)
+        folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
             self._rotate()
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)

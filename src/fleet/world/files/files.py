@@ -52,7 +52,9 @@ class Files:
     def make_folder(self, path: str) -> None:
         """Create a folder of the home and the missing folders above it, all private."""
         if not os.path.isdir(path):
-            self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path, below=self.root))
+            self._funnel.through(
+                f"mkdir {os.path.basename(path)}", lambda: folders.make_private_folder(path, below=self.root)
+            )
 
     def link(self, name: str, *, to: str) -> None:
         """Create or replace a symbolic link. The caller holds the gate of that link."""
@@ -61,7 +63,7 @@ class Files:
 
     def refuse_blocked(self, folder: str) -> None:
         """Raise NotAFolder when a file is where a folder of the home belongs: whoever is to write there fails early."""
-        if blocked := folders.blocking(f"{self.root}/{folder}"):
+        if blocked := folders.blocking_file(f"{self.root}/{folder}"):
             raise errors.NotAFolder(path=blocked)
 
     def abandoned(self) -> list[str]:
@@ -83,7 +85,7 @@ class Files:
         except FileNotFoundError:
             return []
         except NotADirectoryError:
-            raise errors.NotAFolder(path=folders.blocking(f"{self.root}/{folder}")) from None
+            raise errors.NotAFolder(path=folders.blocking_file(f"{self.root}/{folder}")) from None
 
 
 def move_into_place(made: str, path: str) -> None:
@@ -107,14 +109,14 @@ def _move(root: str, name: str, to: str) -> None:
     if not os.path.lexists(f"{root}/{name}"):
         return
     folder = os.path.dirname(f"{root}/{to}")
-    folders.make(folder, below=root)
+    folders.make_private_folder(folder, below=root)
     os.rename(f"{root}/{name}", f"{root}/{to}")
     _sync(folder)
 
 
 def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
     """Create or replace a symlink by a rename. It is made in another folder first, so that nobody sees it half made."""
-    folders.make(os.path.dirname(path), below=root)
+    folders.make_private_folder(os.path.dirname(path), below=root)
     _discard(new)
     os.symlink(to, new)
     os.replace(new, path)
@@ -122,17 +124,17 @@ def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
 
 def _publish(path: str, content: bytes, root: str) -> None:
     try:
-        folders.make(os.path.dirname(path), below=root)
+        folders.make_private_folder(os.path.dirname(path), below=root)
         _replace(path, content)
     except OSError as error:
-        if blocked := folders.blocking(os.path.dirname(path)):
+        if blocked := folders.blocking_file(os.path.dirname(path)):
             raise errors.NotAFolder(path=blocked) from error
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
 def _append(path: str, content: bytes, root: str) -> None:
     try:
-        folders.make(os.path.dirname(path), below=root)
+        folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "ab") as file:
             file.write(content)

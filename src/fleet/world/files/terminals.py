@@ -46,7 +46,7 @@ def _refusal(handle: int, device: str) -> str:
 
 
 def _pour(handle: int, content: bytes) -> str:
-    """Write everything, within the time limit."""
+    """Write all bytes into a terminal within the time limit. Returns why that did not work; empty when it did."""
     until, room = monotonic() + _LIMIT, select.poll()
     room.register(handle, select.POLLOUT)
     while content:

@@ -70,7 +70,7 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
     return [*found, *(Holder(path=tree.path) for tree in rest)]
 
 
-def branch_in_hand(git: Git, repository: str, branch: str) -> str:
+def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
     """Return why a branch must not be moved or deleted; empty when no worktree uses it."""
     found = holders(git, repository, branch)
     if found is None:

@@ -90,7 +90,7 @@ class Git:
         asked = [head_ref(name) for name in names]
         done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
-            raise errors.GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
+            raise errors.GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=error_line(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
         return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
@@ -169,7 +169,7 @@ class Git:
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
-            raise errors.GitRefused(what=f"compare {until} with {since}", why=said(done))
+            raise errors.GitRefused(what=f"compare {until} with {since}", why=error_line(done))
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
@@ -230,15 +230,15 @@ class Git:
         """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
         done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
         if not done.ok:
-            raise errors.GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def _past(self, run: Callable[[], Done], near: str) -> Done:
-        return locks.past(run, near, self._sees_everyone, self.funnel)
+        return locks.run_past_stale_locks(run, near, self._sees_everyone, self.funnel)
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
         """Remove the locks that a killed git left for a worktree of fleet's and its branch; return those that are gone."""
         place = pointers.read(pointers.tree_of(self._home, path), self._knows)
-        return locks.remove_stale(place, branch, path, self._sees_everyone, self.funnel) if place else []
+        return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
         """Return the uncommitted work of a worktree; None when git does not say."""
@@ -255,7 +255,7 @@ class Git:
         """The files of a worktree that have uncommitted work, as git's short status lists them."""
         found = self.status(path)
         lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
-        return [shown(f"{code} {name}") for code, name in lines]
+        return [printable_name(f"{code} {name}") for code, name in lines]
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
@@ -290,7 +290,7 @@ class Git:
         known = self.worktrees(repository)
         if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
             return ""
-        return said(done) or "git does not know it"
+        return error_line(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree, never by force: git refuses while there is uncommitted work."""
@@ -298,7 +298,7 @@ class Git:
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
             self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
-            raise errors.GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and the verify command have written."""
@@ -306,7 +306,7 @@ class Git:
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
-            raise errors.GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
         """Remove git's entry of one worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
@@ -319,7 +319,7 @@ class Git:
         if done.ok and done.out:
             done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise errors.GitRefused(what=f"restore {path}", why=said(done))
+            raise errors.GitRefused(what=f"restore {path}", why=error_line(done))
 
     def exactly(
         self,
@@ -346,7 +346,7 @@ class Git:
         """
         words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
         done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
-        return "" if done.ok else said(done)
+        return "" if done.ok else error_line(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge a commit into a worktree of fleet's.
@@ -362,7 +362,7 @@ class Git:
         )
         self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
-            raise errors.GitRefused(what=f"merge {commit[:12]}", why=said(done))
+            raise errors.GitRefused(what=f"merge {commit[:12]}", why=error_line(done))
         return [name for name in files if name]
 
     def _must(
@@ -376,7 +376,7 @@ class Git:
     ) -> None:
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
-            raise errors.GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def run(
         self,
@@ -455,7 +455,7 @@ def _env(tree: str = "") -> dict[str, str]:
     return {**os.environ, "LANGUAGE": "en", **above}
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -463,11 +463,11 @@ def shown(name: str) -> str:
 def _answer(done: Done, what: str) -> str | None:
     """Return git's output; None when git answered no. Raise when git could not answer at all."""
     if done.status not in {0, 1}:
-        raise errors.GitRefused(what=what, why=said(done))
+        raise errors.GitRefused(what=what, why=error_line(done))
     return done.out.strip() if done.ok else None
 
 
-def said(done: Done) -> str:
+def error_line(done: Done) -> str:
     """Return what git said on standard error, in one line."""
     return hidden(" ".join(done.err.split())) or "no answer"
 

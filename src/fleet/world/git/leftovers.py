@@ -50,14 +50,14 @@ def repoint(git_dir: str, path: str) -> None:
             file.write(f"gitdir: {entries[0]}\n")
 
 
-def trees(git_dir: str) -> list[str]:
+def worktree_paths(git_dir: str) -> list[str]:
     """Return the paths of all worktrees that a repository has entries of."""
     return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in all_entries(git_dir)) if told]
 
 
-def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
+def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
     """Remove the entries with our lock for a worktree at this path in which nobody has worked."""
-    entries = found(git_dir, path, ours, sees_everyone)
+    entries = entries_left(git_dir, path, ours, sees_everyone)
     pointed = entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
     if not theirs and (is_blank(path) or (os.path.isdir(path) and any(_text(f"{each}/gitdir") for each in entries))):
@@ -66,7 +66,7 @@ def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
         shutil.rmtree(entry)
 
 
-def found(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
+def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
     """Return the entries with our lock that point to this path, or are named after it and point nowhere yet."""
     return [entry for entry in all_entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
 

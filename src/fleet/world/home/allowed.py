@@ -38,7 +38,7 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
     return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
 
 
-def given(text: str) -> Allowed:
+def rules_in_variable(text: str) -> Allowed:
     """Return the rules that an agent was started with, from its variable; none when it has none, or no such text."""
     try:
         kept: object = jsontext.loads(text.strip())

@@ -81,7 +81,7 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
     path = f"{home}/{name}"
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
-        folders.make(os.path.dirname(path), below=home)
+        folders.make_private_folder(os.path.dirname(path), below=home)
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(jsontext.dumps(record.as_document()) + "\n")

@@ -61,7 +61,7 @@ def delete(world: World, folder: str) -> None:
 def _move(path: str, to: str, home: str) -> None:
     if not os.path.lexists(path):
         return
-    folders.make(os.path.dirname(to), below=home)
+    folders.make_private_folder(os.path.dirname(to), below=home)
     os.rename(path, _free(to))
 
 

@@ -68,7 +68,7 @@ class Recording:
                 chunk = chunk[os.write(self._file, chunk) :]
 
 
-def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
+def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
     """Record a child's output until it exits.
 
     False when it has not exited within that many seconds. Background processes that still hold its pipe are not waited
@@ -104,7 +104,7 @@ def _created(path: str) -> int:
     """Create a private file and return its descriptor; -1 when the disk refuses."""
     folder = os.path.dirname(path)
     try:
-        folders.make(folder, below=os.path.dirname(folder))
+        folders.make_private_folder(folder, below=os.path.dirname(folder))
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     except OSError:
         return -1

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet.world.files import folders
-from fleet.world.process.programs import cleaned
+from fleet.world.process.programs import clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +112,7 @@ class Children:
                 out = files.enter_context(_appending(output, self._home))
                 err = files.enter_context(_appending(errors, self._home)) if errors else subprocess.STDOUT
                 try:
-                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env, speaks=True),
+                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=clean_environment(env, speaks=True),
                                                cwd=cwd, pass_fds=inherited, start_new_session=True)  # fmt: skip
                 except OSError as error:
                     return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
@@ -124,7 +124,7 @@ class Children:
 
 @contextlib.contextmanager
 def _appending(path: str, home: str) -> Iterator[int]:
-    folders.make(os.path.dirname(path), below=home)
+    folders.make_private_folder(os.path.dirname(path), below=home)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
         yield handle

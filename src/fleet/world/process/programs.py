@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
-from fleet.world.process.captured_output import Recording, listen
+from fleet.world.process.captured_output import Recording, record_output
 from fleet.world.process.ps import handle_of
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class Programs:
                 recording.close()
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self.funnel.during(effect, child.pid)
-            in_time = listen(child, recording, limit=limit)
+            in_time = record_output(child, recording, limit=limit)
             late = "" if in_time else _killed(child, limit).err
             recording.close()
             _close(child)
@@ -179,7 +179,7 @@ class Programs:
             child = os.fork()
             if child == 0:
                 try:
-                    subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=cleaned(env), cwd=cwd,
+                    subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=clean_environment(env), cwd=cwd,
                                      start_new_session=True)  # fmt: skip
                 finally:
                     os._exit(0)
@@ -190,7 +190,7 @@ class Programs:
 
 def become(funnel: Funnel, words: list[str]) -> NoReturn:
     """Replace this process by another program, which gets the terminal."""
-    funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, cleaned(None)))  # noqa: S606 - no shell is what is wanted
+    funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, clean_environment(None)))  # noqa: S606 - no shell is what is wanted
 
 
 def lend_terminal(funnel: Funnel, words: list[str]) -> int:
@@ -200,12 +200,12 @@ def lend_terminal(funnel: Funnel, words: list[str]) -> int:
     """
 
     def act() -> int:
-        return subprocess.call(words, env=cleaned(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.call(words, env=clean_environment(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     return funnel.through(f"run {words[0]} on the terminal", act)
 
 
-def detached() -> bool:
+def detach() -> bool:
     """Fork a child without terminal and parent, and go on in it. True in the parent, which is to exit."""
     if os.fork():
         return True
@@ -228,7 +228,7 @@ def _begun(
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=cleaned(env, speaks=speaks),
+        env=clean_environment(env, speaks=speaks),
         cwd=cwd,
         pass_fds=kept,
         start_new_session=True,
@@ -289,11 +289,11 @@ def _close(child: Child) -> None:
 
 
 def _text(said: bytes | None, errors: str) -> str:
-    """Decode output; carriage returns stay."""
+    """Return the output of a program as text; carriage returns stay. `errors` says what becomes of bytes that are not UTF-8."""
     return (said or b"").decode("utf-8", errors)
 
 
-def cleaned(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
+def clean_environment(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
     """Return an environment (ours if none is given) without the variables that identify another agent.
 
     With `speaks`, the program may speak for the agent that this process is, and keeps its secrets.

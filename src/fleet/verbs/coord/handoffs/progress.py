@@ -111,7 +111,7 @@ def _park(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[
         if not moved:
             return False
         q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, at=tx.at)
-        tasks.tell_dependents(tx, entry.project, slug, **stepped)
+        tasks.update_dependents(tx, entry.project, slug, **stepped)
         tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
         return True
 

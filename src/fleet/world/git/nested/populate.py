@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.world.git import leftovers
-from fleet.world.git.git import said
+from fleet.world.git.git import error_line
 from fleet.world.git.nested.submodules import WITHOUT_FILES, recorded
 from fleet.world.git.refs import git_dir
 
@@ -70,7 +70,7 @@ def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tupl
         git.funnel.through("discard half a submodule", lambda: shutil.rmtree(own))
         done = _update(git, level, sub, url, there)
     if not done.ok:
-        raise errors.SubmoduleMissing(path=sub.path, commit=sub.commit, why=said(done))
+        raise errors.SubmoduleMissing(path=sub.path, commit=sub.commit, why=error_line(done))
     _set(git, own, "remote.origin.url", _setting(git, there[0], "remote.origin.url") or url)
     if os.path.isdir(f"{level.own}/objects"):  # a submodule; a worktree shares the configuration that has the address
         _set(git, level.own, f"submodule.{sub.name}.url", url)
@@ -104,4 +104,4 @@ def _setting(git: Git, place: str, name: str) -> str:
 def _set(git: Git, place: str, name: str, value: str) -> None:
     done = git.run("config", place, *WITHOUT_FILES, "config", name, value)
     if not done.ok:
-        raise errors.GitRefused(what=f"set {name} of {place}", why=said(done))
+        raise errors.GitRefused(what=f"set {name} of {place}", why=error_line(done))

@@ -12,7 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.world.git.git import said
+from fleet.world.git.git import error_line
 from fleet.world.git.nested.own_work import has_filters
 from fleet.world.git.nested.repositories import repositories_in
 from fleet.world.git.nested.submodules import is_submodule, modules_of
@@ -44,7 +44,7 @@ def restore(git: Git, tree: str) -> None:
         if done.ok and done.out:
             done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise errors.GitRefused(what=f"restore {path}", why=said(done))
+            raise errors.GitRefused(what=f"restore {path}", why=error_line(done))
 
 
 def _submodules(tree: str) -> list[str]:

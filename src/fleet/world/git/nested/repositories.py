@@ -29,7 +29,7 @@ def is_of_repository(git: Git, path: str, repository: str) -> bool:
 
 
 def repositories_in(path: str) -> list[str]:
-    """Folders below a worktree that have a `.git` of their own. OSError when a folder cannot be read."""
+    """Return the folders below a worktree that have a `.git` of their own. OSError when a folder cannot be read."""
     return sorted(os.path.relpath(each, path) for each in _with_git(path) if each != path)
 
 

@@ -10,8 +10,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.world.git import leftovers, worktree_status
-from fleet.world.git.git import said
+from fleet.world.git import leftovers
+from fleet.world.git.git import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ def recorded(ask: Ask, path: str) -> list[Submodule]:
     names = {place: key[len("submodule.") : -len(".path")] for key, place in _pairs(done.out)}
     index = ask("ls-files", path, "--stage", "-z", "--", *(f":(literal){place}" for place in names))
     if not done.ok or not index.ok:
-        raise errors.GitRefused(what=f"list the submodules of {path}", why=said(index if done.ok else done))
+        raise errors.GitRefused(what=f"list the submodules of {path}", why=error_line(index if done.ok else done))
     links = (line.partition("\t")[::2] for line in index.out.split("\0") if line.startswith(_GITLINK))
     found = (Submodule(names.get(place, ""), place, facts.split()[1]) for facts, place in links)
     return [each for each in found if _is_safe(each.name)]
@@ -67,9 +67,14 @@ def is_submodule(tree: str, name: str) -> bool:
     return place.startswith(f"{os.path.realpath(entry)}/modules/")
 
 
+def repositories_among(found: Status, path: str) -> list[str]:
+    """Return the entries of a worktree's status that are repositories, made there by somebody."""
+    return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
+
+
 def other_repositories_among(found: Status, tree: str) -> list[str]:
     """Return the changed entries of a worktree that are repositories and no submodules: a commit would not hold them."""
-    return [name for name in worktree_status.repositories_among(found, tree) if not is_submodule(tree, name)]
+    return [name for name in repositories_among(found, tree) if not is_submodule(tree, name)]
 
 
 def _repositories(folder: str) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import kept_ref
 from fleet.world.git import worktree_status
-from fleet.world.git.git import said
-from fleet.world.git.nested.submodules import is_submodule, other_repositories_among
+from fleet.world.git.git import error_line
+from fleet.world.git.nested.submodules import is_submodule, other_repositories_among, repositories_among
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -70,7 +70,7 @@ def _changed_submodules(git: Git, path: str) -> list[str]:
     if found is None or other_repositories_among(found, path):
         why = "git does not say what is in it" if found is None else "there is another repository in it"
         raise errors.GitRefused(what=f"keep the work in {path}", why=why)
-    return [name for name in worktree_status.repositories_among(found, path) if is_submodule(path, name)]
+    return [name for name in repositories_among(found, path) if is_submodule(path, name)]
 
 
 def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
@@ -81,4 +81,4 @@ def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
     words = ("update", "--quiet", "--checkout", "--force", "--no-fetch", "--", *there)
     done = git.exactly("submodule", path, *words, settings=("protocol.allow=never",))
     if not done.ok:
-        raise errors.GitRefused(what=f"reset the submodules of {path}", why=said(done))
+        raise errors.GitRefused(what=f"reset the submodules of {path}", why=error_line(done))
