@@ -233,7 +233,7 @@ def _parts(url: str) -> dict[str, Any]:
     return parts if well else {}
 
 
-def _why_not(error: psycopg.Error, url: str) -> str:
+def _why_no_connection(error: psycopg.Error, url: str) -> str:
     """Return the driver's message, but not for an address that it cannot parse: it would quote the password."""
     return (
         _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
@@ -245,7 +245,7 @@ def connect(url: str) -> Connection:
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
-        raise errors.StoreUnreachable(url=without_password(url), why=_why_not(error, url)) from None
+        raise errors.StoreUnreachable(url=without_password(url), why=_why_no_connection(error, url)) from None
 
 
 def open_postgres(
@@ -259,17 +259,17 @@ def open_postgres(
     """Open the store at an address, created or migrated if needed. `had`: the error to raise instead of creating it."""
     with connect(url) as db:
         try:
-            found = _version(db)
+            found = _schema_version(db)
             if not found and had is not None:
                 raise errors.StoreGone(**{**had.facts, "store": f"the schema fleet of {without_password(url)}"})
             if found != migrations[-1].number:
-                _migrate(db, url, migrations)
+                _migrate_schema(db, url, migrations)
         except psycopg.Error as error:
             raise fleet_error(error, url, "migrate", wait) from error
     return PostgresStore(url, funnel, wait=wait, schema=migrations[-1].number)
 
 
-def _version(db: Connection) -> int:
+def _schema_version(db: Connection) -> int:
     there = db.execute("SELECT to_regclass('fleet.schema_version') AS found").fetchone()
     if there is None or there[0] is None:
         return 0
@@ -277,16 +277,16 @@ def _version(db: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
+def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
     """Migrate in one transaction, after a backup, under the writers' lock; other processes wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-        found, known = _version(db), migrations[-1].number
+        found, known = _schema_version(db), migrations[-1].number
         if found > known:
             raise errors.StoreNewer(path=without_password(url), found=found, known=known, program=VERSION)
         if found:
             db.execute("LOCK TABLE fleet.writer IN EXCLUSIVE MODE")
-            _backup(db, found)
+            _backup_tables(db, found)
         db.execute("CREATE SCHEMA IF NOT EXISTS fleet")
         for migration in migrations:
             if migration.number > found:
@@ -296,7 +296,7 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
         db.execute(f"CREATE TABLE fleet.schema_version AS SELECT {known}::int AS version".encode())
 
 
-def _backup(db: Connection, version: int) -> None:
+def _backup_tables(db: Connection, version: int) -> None:
     """Copy every table into a new schema, inside the server."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())

@@ -163,7 +163,7 @@ class Tmux:
         server = self._processes.identify(int(first.split()[1]))
         if server is None:
             return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
-        return Listing(server=server, panes=tuple(_pane(line) for line in lines), home=self.home_id)
+        return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
         """Return the server's identity; start a server if there is none. Refuses to start a second one while the first may live."""
@@ -289,7 +289,7 @@ class Tmux:
     def _start(self) -> None:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
-        env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
+        env = {name: value for name, value in os.environ.items() if not _is_agent_variable(name)}
         words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
         if not done.ok:
@@ -314,11 +314,11 @@ def _quoted(path: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
 
 
-def _is_scrubbed(name: str) -> bool:
+def _is_agent_variable(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def _pane(line: str) -> Pane:
+def _parse_pane(line: str) -> Pane:
     name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, active, title = line.split(
         "\t", len(_COLUMNS) - 1
     )

@@ -18,7 +18,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 from fleet.verbs.projects import allow
-from fleet.world.files.text_below import text_below
+from fleet.world.files.user_file import text_below
 from fleet.world.home import paths
 
 if TYPE_CHECKING:

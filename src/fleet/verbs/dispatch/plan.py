@@ -80,16 +80,16 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         raise errors.BadInput(
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
         )
-    task = _task(context, wanted)
+    task = _task_to_work_on(context, wanted)
     project, choice, autonomy, passed = _check_start(context, wanted, task)
     engine = choice.engine
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _with_kind_of_stage(wanted, task)
-    integration, base, there = _branches(context, wanted, project.path)
+    integration, base, there = _start_branches(context, wanted, project.path)
     if there and wanted.slug is not None:
         refuse_foreign_branch(context, project, wanted.slug)
-    order = _order(context, wanted, project, integration=integration, base=base, task=task)
+    order = _order_of_resources(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
     wanted = replace(
         wanted,
@@ -122,7 +122,7 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
     With `ticks`, a tick is to start the agent, whoever asks: with the environment that ticks pass on.
     """
-    project, choice, autonomy, _passed = _check_start(context, wanted, _task(context, wanted), ticks=ticks)
+    project, choice, autonomy, _passed = _check_start(context, wanted, _task_to_work_on(context, wanted), ticks=ticks)
     return project, choice.engine, autonomy
 
 
@@ -203,13 +203,13 @@ def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) ->
     return choices
 
 
-def _task(context: Context, wanted: Wanted) -> WholeTask | None:
+def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
     """Return the task to work on; None for a coordinator, and when the task does not exist."""
     slug = wanted.slug
     return context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug)) if slug else None
 
 
-def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
     """Return the integration branch, the commit to start at, and whether the task's branch exists."""
     if wanted.slug is None:
         return "", None, False
@@ -234,7 +234,7 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
     raise foreign_branch(f"{world.home}/{paths.worktree(project.name, slug)}", branch, project.path)
 
 
-def _order(
+def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
     """Return the order for the kinds of resources, with a new dispatch id and the prompt."""
@@ -257,7 +257,7 @@ def _order(
         env={"FLEET_HOME": world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path
-    return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
+    return replace(order, cwd=cwd, prompt=_prompt_of_agent(context, order, task, wanted.handoff))
 
 
 def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
@@ -269,8 +269,8 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
 
-def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
-    comments, history = _said_before(context, task) if task else ("", "")
+def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
+    comments, history = _earlier_comments(context, task) if task else ("", "")
     facts = {
         "title": task.title if task else f"Coordinate {order.project}",
         "description": task.description if task else "",
@@ -287,7 +287,7 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
     return f"{text}\n{handoff}" if handoff else text
 
 
-def _said_before(context: Context, task: WholeTask) -> tuple[str, str]:
+def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
     """Return why the work is not good yet, with what other reviewers said of it, and the last entries of the task's log."""
     place = {"project": task.project, "slug": task.slug}
     verdicts, log = context.store.read(lambda rows: (q.verdicts_of(rows, **place), q.task_log(rows, **place)))

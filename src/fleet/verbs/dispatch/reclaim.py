@@ -114,7 +114,7 @@ def _with_project_facts(context: Context, claim: Claim) -> Claim:
     """
     if claim.kind != "worktree":
         return claim
-    facts: dict[str, Any] = {"disposable": _disposable(context, claim)}
+    facts: dict[str, Any] = {"disposable": _disposable_patterns(context, claim)}
     if "branch_mark" not in claim.data and claim.project:
         facts["owner_mark"] = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     return replace(claim, data={**claim.data, **facts})
@@ -178,7 +178,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     """Return whether a worktree may be removed, by its project's settings and the free space in the trash."""
     if claim.kind != "worktree":
         return Go()
-    answer = may_go(claim, context.world, disposable=_disposable(context, claim))
+    answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
     limit = context.setting("trash.limit")
     if isinstance(answer, Aside) and not trash.has_room(context, answer.size, size(limit) or 0):
         what = f"{claim.name} has {answer.files} ignored files ({shown_size(answer.size)}) that may not be reproducible"
@@ -187,7 +187,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     return answer
 
 
-def _disposable(context: Context, claim: Claim) -> list[str]:
+def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
     return list(context.setting("worktree.disposable", claim.project))
 
 
@@ -196,7 +196,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
 
     A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
-    command = _teardown(context, claim.project)
+    command = _teardown_command(context, claim.project)
     if command and claim.state == "live" and os.path.isdir(claim.name):
         context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
         words = ["/bin/sh", "-c", command]
@@ -206,7 +206,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
         )
 
 
-def _teardown(context: Context, project: str | None) -> str | None:
+def _teardown_command(context: Context, project: str | None) -> str | None:
     """Return the project's teardown command; None when none is set, or when nobody has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)

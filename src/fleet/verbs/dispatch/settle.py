@@ -90,7 +90,7 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     _save_output(context, row, pane)
     count_ended(context, row)
     work = _branch_commit(context, row)
-    end = outcome(_evidence(context, row, pane, why, work))
+    end = outcome(_evidence_of_end(context, row, pane, why, work))
     forgotten = _forgotten_work(context, row, end, work)
     return end.exec_state if context.commit(_record_end(row, end, pane, context, work, forgotten=forgotten)) else None
 
@@ -122,7 +122,7 @@ def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
     return pane
 
 
-def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
+def _evidence_of_end(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
     """Return everything that decides how the dispatch ends."""
     process = Identity.parse(row.process or "")
     return Evidence(

@@ -114,16 +114,16 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])
-        _publish(context, group, made)
+        _publish_group(context, group, made)
     except (errors.FleetError, OSError) as error:
         if len(group) > 1:
-            return _split(context, group, error)
-        _refuse(context, group[0], error, results)
+            return _split_group(context, group, error)
+        _refuse_entry(context, group[0], error, results)
         return []
-    pairs = _pairs(group, made)
+    pairs = _entries_with_merges(group, made)
     for entry, each in pairs:
         _point_to_output(context, group[0], entry)
-        _record(context, entry, each)
+        _record_merge(context, entry, each)
     for entry, each in pairs:
         place = {"project": entry.order.project, "slug": entry.slug}
         results.merged[entry.slug] = release_merged(context, **place, commit=each.commit, finisher=entry.order)
@@ -138,15 +138,15 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
         context.world.files.publish(paths.log(entry.order.dispatch, "verify"), text.encode())
 
 
-def _split(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
+def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
     """Return the parts of a group that could not be merged together: the first task if it is to blame, else halves."""
-    _withdraw(context, group)
+    _withdraw_announcement(context, group)
     is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
     middle = 1 if is_of_first else (len(group) + 1) // 2
     return [group[:middle], group[middle:]]
 
 
-def _pairs(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
+def _entries_with_merges(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
     by_dispatch = {entry.order.dispatch: entry for entry in group}
     return [(by_dispatch[each.order.dispatch], each) for each in made]
 
@@ -158,20 +158,20 @@ def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
     return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
 
 
-def _publish(context: Context, group: list[Entry], made: list[Made]) -> None:
+def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
     From the announcement on nobody can change the tasks; what a person decided before it counts, and raises Refused.
     """
     order = group[0].order
-    context.commit(_announce(_pairs(group, made)))
+    context.commit(_announce_merges(_entries_with_merges(group, made)))
     if not context.world.proofs.move_and_keep(
         order.repository, order.integration, new=made[-1].commit, old=order.base or ""
     ):
         raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
 
 
-def _announce(pairs: list[tuple[Entry, Made]]) -> Change[None]:
+def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
     """Return the change that announces merge commits, unless somebody has changed one of the tasks."""
 
     def work(tx: Tx) -> None:
@@ -188,7 +188,7 @@ def _announce(pairs: list[tuple[Entry, Made]]) -> Change[None]:
     return Change(f"announce the merge of {', '.join(entry.slug for entry, _each in pairs)}", work)
 
 
-def _withdraw(context: Context, group: list[Entry]) -> None:
+def _withdraw_announcement(context: Context, group: list[Entry]) -> None:
     """Take back what was announced, so that the tasks can be changed while their merge is tried again."""
 
     def work(tx: Tx) -> None:
@@ -200,14 +200,14 @@ def _withdraw(context: Context, group: list[Entry]) -> None:
     context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
 
 
-def _record(context: Context, entry: Entry, made: Made) -> None:
+def _record_merge(context: Context, entry: Entry, made: Made) -> None:
     """End the finisher and record the merge of its task, in one transaction."""
     order = made.order
     facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}
     commit_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
 
 
-def _refuse(context: Context, entry: Entry, error: Exception, results: Results) -> None:
+def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Results) -> None:
     """End the finisher of a task that could not be merged, and park the task if the error says so."""
     most = context.setting("limits.failed_spawns")
     end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))

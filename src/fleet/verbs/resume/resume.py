@@ -123,7 +123,7 @@ def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
     """Return the newest attempt at the task; NotResumable unless it is the named dispatch or resumed that one."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
-        raise _refusal(row, resumption.why_finished(row) or "its task is archived")
+        raise _not_resumable(row, resumption.why_finished(row) or "its task is archived")
     before: Dispatch | None = last
     while before is not None and before.id != row.id:
         before = recorded_dispatch(context, before.predecessor) if before.resumes and before.predecessor else None
@@ -175,10 +175,10 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: b
     taken = resumption.why_taken(row, state) or resumption.why_past(row, state)
     why = resumption.why_finished(row, parked=parked) or taken
     if why:
-        raise _refusal(row, why)
+        raise _not_resumable(row, why)
 
 
-def _refusal(row: Dispatch, why: str) -> errors.NotResumable:
+def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
     advice = f"`fleet task show {row.slug} -p {row.project}` shows its state; `fleet task retry` opens it again"
     return errors.NotResumable(
         dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`"
@@ -249,7 +249,7 @@ def _refuse_unseated(context: Context, row: Dispatch) -> None:
     """Refuse an ended coordinator that is no longer in the seat, or that ended on purpose."""
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
     if holder != row.id:
-        raise _refusal(row, f"{holder or 'nobody'} has the seat of {row.project} now")
+        raise _not_resumable(row, f"{holder or 'nobody'} has the seat of {row.project} now")
     why = resumption.why_finished(row)
     if why:
-        raise _refusal(row, why)
+        raise _not_resumable(row, why)

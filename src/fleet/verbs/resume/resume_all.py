@@ -32,9 +32,9 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
         decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
-    tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
+    tasks = [_resumable_view(row, conversation=_can_continue_conversation(context, row)) for row in left]
     lost = _lost_coordinators(context, project)
-    coordinators = [_resumable(row, conversation=_can_coordinator_continue(context, row)) for row in lost]
+    coordinators = [_resumable_view(row, conversation=_can_coordinator_continue(context, row)) for row in lost]
     return [*tasks, *coordinators, *resumable_jobs(context, project)]
 
 
@@ -124,7 +124,7 @@ def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
     return lost
 
 
-def _resumable(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
+def _resumable_view(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
     return Resumable(
         id=row.id,
         project=row.project,

@@ -111,30 +111,30 @@ class SignsOfLife:
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that cost no further read: its start, its last hook, its screen."""
         row, known = agent.row, agent.known
-        yield _sign("start", row.launched_at)
+        yield _sign_at("start", row.launched_at)
         heard = _sign_by_hook(known)
         yield heard
         # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
         if heard is None or agent.engine is None or not agent.engine.interactive:
             pane = self.listing.pane_of(row.id)
-            yield _sign("screen", pane.active_at if pane else None)
+            yield _sign_at("screen", pane.active_at if pane else None)
 
     def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that take a read: its last command, session file, conversation and commit."""
         row, engine = agent.row, agent.engine
-        yield _sign("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
+        yield _sign_at("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
         if engine is not None and engine.status_file is not None:
             _, _, at = status_file.state_of(engine.status_file, agent.who)
-            yield _sign("session file", at)
-            yield _sign("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
+            yield _sign_at("session file", at)
+            yield _sign_at("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
         if engine is not None and agent.known is not None and agent.known.conversation:
             from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - only for who is silent
 
             for path in transcript_files(engine, agent.known.conversation):
-                yield _sign("conversation", _written_at(path))
+                yield _sign_at("conversation", _written_at(path))
         if row.slug is not None:
             tree = f"{self._context.world.home}/{paths.worktree(row.project, row.slug)}"
-            yield _sign("commit", head_moved_at(tree))
+            yield _sign_at("commit", head_moved_at(tree))
 
     def _most(self) -> int:
         return duration(self._context.setting("silent_after"))
@@ -165,7 +165,7 @@ def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
     return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
 
 
-def _sign(source: str, at: int | None) -> Sign | None:
+def _sign_at(source: str, at: int | None) -> Sign | None:
     return Sign(source, at) if at else None
 
 

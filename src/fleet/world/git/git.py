@@ -75,12 +75,12 @@ class Git:
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
-        return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
+        return [_parse_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
         """Return the commit that a name stands for; None when there is none."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        return _answer(done, f"say what {name} of {repository} is")
+        return _git_answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
         """Return the commits of those named branches that exist, by name."""
@@ -116,7 +116,7 @@ class Git:
         The full ref is asked for: beside a tag of its name git would answer heads/main.
         """
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
-        said = _answer(done, f"say which branch of {repository} is checked out")
+        said = _git_answer(done, f"say which branch of {repository} is checked out")
         return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
@@ -280,9 +280,9 @@ class Git:
         """
         first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
-        rules = _flags(("protocol.allow=never", *settings))
+        rules = _setting_words(("protocol.allow=never", *settings))
         asked = [*first, "git", *_QUIET, *rules, *place, effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
 
     def repair_worktree(self, repository: str, path: str) -> str:
         """Tell git the new path of a worktree that was moved. Return why that failed; empty when it worked."""
@@ -335,8 +335,8 @@ class Git:
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
-        asked = [*first, *_flags(settings), effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+        asked = [*first, *_setting_words(settings), effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Fast-forward the branch and files of a person's checkout, at that person's request.
@@ -391,7 +391,7 @@ class Git:
         """Run git on the repository, not in its checkout. `given` is its standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
-            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile, given=given
+            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_git_env(), meanwhile=meanwhile, given=given
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
@@ -414,7 +414,7 @@ class Git:
             return Done(status=None, out="", err=pointers.REMADE)
         asked = [*first, *words]
         named = {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "fleet@localhost"} if committer else {}
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_git_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
         """Whether somebody replaced the `.git` file that git made in a worktree of fleet's."""
@@ -441,12 +441,12 @@ class Git:
         return self.repositories is None or common in self._known
 
 
-def _flags(settings: Sequence[str]) -> list[str]:
+def _setting_words(settings: Sequence[str]) -> list[str]:
     """Return the words that give git settings for one call."""
     return [word for setting in settings for word in ("-c", setting)]
 
 
-def _env(tree: str = "") -> dict[str, str]:
+def _git_env(tree: str = "") -> dict[str, str]:
     """Return our environment with English messages, which some decisions depend on.
 
     Outside a repository, git must not search the parent folders.
@@ -460,7 +460,7 @@ def printable_name(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _answer(done: Done, what: str) -> str | None:
+def _git_answer(done: Done, what: str) -> str | None:
     """Return git's output; None when git answered no. Raise when git could not answer at all."""
     if done.status not in {0, 1}:
         raise errors.GitRefused(what=what, why=error_line(done))
@@ -472,7 +472,7 @@ def error_line(done: Done) -> str:
     return hidden(" ".join(done.err.split())) or "no answer"
 
 
-def _worktree(lines: list[str]) -> Worktree:
+def _parse_worktree(lines: list[str]) -> Worktree:
     fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
     branch = fields.get("branch")
     return Worktree(

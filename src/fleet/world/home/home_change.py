@@ -50,7 +50,7 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
         new = unsaved(home)
         new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
         new.database = database
-        _create(home, paths.RECORD, new, funnel)
+        _create_record(home, paths.RECORD, new, funnel)
         found = home_record.read(home)
     if found is None:
         raise errors.HomeUnusable(path=home, why=f"{paths.RECORD} was removed meanwhile")
@@ -60,7 +60,7 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
     """Write the copy of the record if there is none. When that fails, a later command tries again."""
     with contextlib.suppress(OSError, errors.WriteFailed):
-        _create(home, paths.RECORD_COPY, record, funnel)
+        _create_record(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
@@ -69,7 +69,7 @@ def restore(home: str, funnel: Funnel) -> None:
         change(home, funnel)
 
 
-def _create(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
+def _create_record(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
     funnel.through(f"create {name}", lambda: _link_new(home, name, record))
 
 

@@ -21,7 +21,7 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
     """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
-    _sync(f"{world.home}/{folder}")
+    _sync_folder(f"{world.home}/{folder}")
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
@@ -55,17 +55,17 @@ def delete(world: World, folder: str) -> None:
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise errors.Refused(what=f"{path} is not in the trash of this home; it is left alone")
     if os.path.isdir(path):
-        world.funnel.through("delete trash", lambda: _delete(path))
+        world.funnel.through("delete trash", lambda: _delete_folder(path))
 
 
 def _move(path: str, to: str, home: str) -> None:
     if not os.path.lexists(path):
         return
     folders.make_private_folder(os.path.dirname(to), below=home)
-    os.rename(path, _free(to))
+    os.rename(path, _free_path(to))
 
 
-def _free(path: str) -> str:
+def _free_path(path: str) -> str:
     """Return the path, or a similar one that nothing occupies."""
     number, found = 2, path
     while os.path.lexists(found):
@@ -84,7 +84,7 @@ def _merge_back(path: str, tree: str) -> None:
         os.rmdir(path)
 
 
-def _delete(path: str) -> None:
+def _delete_folder(path: str) -> None:
     for here, names, _files in os.walk(path):
         for each in (here, *(f"{here}/{name}" for name in names)):
             if not os.path.islink(each):
@@ -92,7 +92,7 @@ def _delete(path: str) -> None:
     shutil.rmtree(path)
 
 
-def _sync(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

@@ -69,7 +69,7 @@ class Child:
 
     def _signal_all(self, number: signal.Signals) -> None:
         """Send a signal to the child's whole session."""
-        self._funnel.through(f"{number.name} to job step", lambda: _signal_group(self._process.pid, number))
+        self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
         """Whether the child has exited; it is not reaped, where the system allows to ask so."""
@@ -109,8 +109,8 @@ class Children:
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:
-                out = files.enter_context(_appending(output, self._home))
-                err = files.enter_context(_appending(errors, self._home)) if errors else subprocess.STDOUT
+                out = files.enter_context(_open_to_append(output, self._home))
+                err = files.enter_context(_open_to_append(errors, self._home)) if errors else subprocess.STDOUT
                 try:
                     process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=clean_environment(env, speaks=True),
                                                cwd=cwd, pass_fds=inherited, start_new_session=True)  # fmt: skip
@@ -123,7 +123,7 @@ class Children:
 
 
 @contextlib.contextmanager
-def _appending(path: str, home: str) -> Iterator[int]:
+def _open_to_append(path: str, home: str) -> Iterator[int]:
     folders.make_private_folder(os.path.dirname(path), below=home)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
@@ -132,6 +132,6 @@ def _appending(path: str, home: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _signal_group(pid: int, number: int) -> None:
+def _signal_process_group(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

@@ -96,7 +96,7 @@ def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> 
 def drain(context: Context, project: str | None = None) -> list[HandoffView]:
     """Advance each queued handoff entry, of one project or of all, as far as possible now. Never waits for an agent."""
     queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
-    return [_advance(context, entry) for entry in queued]
+    return [_advance_entry(context, entry) for entry in queued]
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
@@ -107,14 +107,14 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
         current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if current is None:
             raise errors.Absent(what=f"handoff {entry}")
-        handoff = _advance(context, current) if current.state == "queued" else view(current)
+        handoff = _advance_entry(context, current) if current.state == "queued" else view(current)
         warnings += [warning for warning in handoff.warnings or () if warning not in warnings]
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff.replaced(warnings=warnings or None)
         context.world.clock.wait(_POLL_SECONDS)
 
 
-def _advance(context: Context, entry: Handoff) -> HandoffView:
+def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
     """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch.
 
     The view's `warnings` are what went wrong although the handoff goes on.
@@ -140,12 +140,12 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
     finally:
         gate.give()
     if waits_for and waits_for != entry.deferred:
-        context.commit(_defer(entry, waits_for))
+        context.commit(_defer_entry(entry, waits_for))
     current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
     return view(current or entry).replaced(warnings=warnings or None)
 
 
-def _defer(entry: Handoff, why: str) -> Change[None]:
+def _defer_entry(entry: Handoff, why: str) -> Change[None]:
     """Record why a handoff entry cannot be finished now."""
 
     def write(tx: Tx) -> None:
@@ -198,14 +198,14 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
         engine=row.engine,
         autonomy=row.autonomy,
         model=row.model,
-        command=_command(row),
+        command=_agent_command(row),
         predecessor=row.id,
         handoff=f"Agent {row.id} worked on this before you and handed over. What it left:\n\n{written}",
         handoffs=row.handoffs + 1,
     )
 
 
-def _command(row: Dispatch) -> tuple[str, ...]:
+def _agent_command(row: Dispatch) -> tuple[str, ...]:
     return tuple(json.loads(row.command or "[]"))
 
 
@@ -261,7 +261,7 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
     if entry.tries >= context.setting("limits.failed_spawns"):
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
-                    model=row.model, command=_command(row), handoffs=row.handoffs + 1)  # fmt: skip
+                    model=row.model, command=_agent_command(row), handoffs=row.handoffs + 1)  # fmt: skip
     gate = take_spawn_gate(context, project)
     try:
         why = f"hand off {row.id} to a new coordinator"

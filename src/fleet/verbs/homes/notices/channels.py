@@ -111,7 +111,7 @@ def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
     if context.world.machine.is_mac():
         words = ["osascript", *(part for line in _OSASCRIPT for part in ("-e", line)), event.title, event.body]
     done = context.world.programs.record("show notification", words, limit=_DESKTOP_LIMIT)
-    return _tried("desktop", "told", words[0]) if done.ok else _tried("desktop", "failed", _why(words[0], done))
+    return _tried("desktop", "told", words[0]) if done.ok else _tried("desktop", "failed", _why_failed(words[0], done))
 
 
 def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
@@ -136,7 +136,7 @@ def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
         "run notify.command", words, limit=_COMMAND_LIMIT, env=env, cwd=context.home, given=given
     )
     name = os.path.basename(words[0])
-    return _tried("command", "told", name) if done.ok else _tried("command", "failed", _why(name, done))
+    return _tried("command", "told", name) if done.ok else _tried("command", "failed", _why_failed(name, done))
 
 
 def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
@@ -171,7 +171,7 @@ _SENDERS: dict[NoticeChannel, Callable[[Context, NotifyEvent], ChannelTried]] = 
 }
 
 
-def _why(program: str, done: Done) -> str:
+def _why_failed(program: str, done: Done) -> str:
     """Return why a program failed. What it printed is not repeated: it may hold secrets of the person."""
     if done.status is None:
         return escapes.line(done.err.partition(": ")[2] or done.err) if ": " in done.err else escapes.line(done.err)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
     """Return the newest notices, newest first."""
-    return [_view(row) for row in q.newest_notices(rows, most=most)]
+    return [_notice_view(row) for row in q.newest_notices(rows, most=most)]
 
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
@@ -37,7 +37,7 @@ def try_channels(context: Context, only: NoticeChannel | None = None) -> list[Ch
     return sorted(tried, key=lambda each: wanted.index(each.channel))
 
 
-def _view(row: Notice) -> NoticeView:
+def _notice_view(row: Notice) -> NoticeView:
     return NoticeView.made_of(
         row,
         task=row.slug,

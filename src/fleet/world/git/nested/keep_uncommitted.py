@@ -29,13 +29,13 @@ def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
         raise errors.GitRefused(what=f"keep the work in {path}", why=why)
     git.write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
     tree = git.run_in("write-tree", path, "write-tree").out.strip()
-    ref = _same_work(git, repository, path, slug, tree) or _commit(git, repository, path, slug, tree)
+    ref = _ref_with_same_work(git, repository, path, slug, tree) or _commit_tree(git, repository, path, slug, tree)
     git.write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
     _reset_submodules(git, path, submodules)
     return ref
 
 
-def _refs(git: Git, repository: str, slug: str) -> list[str]:
+def _kept_refs(git: Git, repository: str, slug: str) -> list[str]:
     """Return the refs that keep work of a task."""
     found = [kept_ref(slug, 1)]
     while git.resolve(repository, found[-1]) is not None:
@@ -43,17 +43,17 @@ def _refs(git: Git, repository: str, slug: str) -> list[str]:
     return found[:-1]
 
 
-def _same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
+def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
     """Return the newest ref of a task if it holds this tree on the worktree's commit; else empty."""
-    newest = _refs(git, repository, slug)[-1:]
+    newest = _kept_refs(git, repository, slug)[-1:]
     if not newest or not tree:
         return ""
     held = git.run("rev-parse", repository, "rev-parse", f"{newest[0]}^{{tree}}", f"{newest[0]}^").out.split()
     return newest[0] if held == [tree, git.resolve_in(path, "HEAD")] else ""
 
 
-def _commit(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    ref = kept_ref(slug, len(_refs(git, repository, slug)) + 1)
+def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
+    ref = kept_ref(slug, len(_kept_refs(git, repository, slug)) + 1)
     words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
     commit = git.run_in("commit-tree", path, *words).out.strip()
     if not commit or not git.set_ref(repository, ref, commit):

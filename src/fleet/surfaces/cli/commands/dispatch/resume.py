@@ -116,11 +116,11 @@ def _print_resumable(rows: list[Resumable], *, as_json: bool) -> None:
     if not rows:
         terminal.say("nothing can be resumed")
         return
-    for line in terminal.table(_HEADS, map(_row, rows)):
+    for line in terminal.table(_HEADS, map(_resumable_row, rows)):
         terminal.say(line)
 
 
-def _row(row: Resumable) -> tuple[str, ...]:
+def _resumable_row(row: Resumable) -> tuple[str, ...]:
     ended = utc(row.ended_at) if row.ended_at else ""
     return (row.id, _work(row), ended, "continued" if row.conversation else "new", row.reason)
 

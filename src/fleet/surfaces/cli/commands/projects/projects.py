@@ -90,12 +90,12 @@ def list_(*, json: bool) -> None:
     elif not projects:
         terminal.say("no projects yet: `fleet init` in a repository registers it")
     else:
-        rows = [(each.name, str(each.ready), *_counts(each), each.path) for each in projects]
+        rows = [(each.name, str(each.ready), *_task_counts(each), each.path) for each in projects]
         for line in terminal.table(("NAME", "READY", "OPEN", "WORKING", "DONE", "TROUBLE", "PATH"), rows):
             terminal.say(line)
 
 
-def _counts(project: ProjectView) -> tuple[str, ...]:
+def _task_counts(project: ProjectView) -> tuple[str, ...]:
     count = project.tasks
     return tuple(str(n) for n in (count.open, count.in_progress, count.done, count.failed + count.blocked))
 

@@ -59,27 +59,27 @@ def _fields(task: TaskDetails) -> dict[str, object]:
         "attempts": task.attempts,
         "handoffs": _handoffs(task),
         "reason": task.reason,
-        "next": _next(task.next_step),
+        "next": _next_step_line(task.next_step),
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
         "cost": _cost(task.used),
-        "not before": _time(task.not_before),
-        "added": _time(task.added_at),
-        "changed": _time(task.changed_at),
-        "started": _time(task.started_at),
-        "ended": _time(task.ended_at),
+        "not before": _task_time(task.not_before),
+        "added": _task_time(task.added_at),
+        "changed": _task_time(task.changed_at),
+        "started": _task_time(task.started_at),
+        "ended": _task_time(task.ended_at),
         "tags": ", ".join(task.tags),
         "after": ", ".join(task.after),
         "before": ", ".join(task.dependents),
     }
 
 
-def _time(at: str | None) -> str:
+def _task_time(at: str | None) -> str:
     return utc(at) if at else ""
 
 
-def _next(step: NextStep | None) -> str:
+def _next_step_line(step: NextStep | None) -> str:
     """Return the next step of a task on one line: what to run, and why; empty when there is nothing to run."""
     if step is None or step.command is None:
         return ""
@@ -109,15 +109,15 @@ def _print_tasks(tasks: Iterator[TaskView]) -> None:
     for task in tasks:
         page.append(task)
         if len(page) == PAGE:
-            _print_page(page, heads=count == 0)
+            _print_task_page(page, heads=count == 0)
             count += len(page)
             page = []
-    _print_page(page, heads=count == 0)
+    _print_task_page(page, heads=count == 0)
     if count + len(page) == 0:
         terminal.say("no tasks")
 
 
-def _print_page(page: list[TaskView], *, heads: bool) -> None:
+def _print_task_page(page: list[TaskView], *, heads: bool) -> None:
     rows = [(t.slug, t.state, str(t.priority or ""), _assignee(t), t.title) for t in page]
     lines = terminal.table(("SLUG", "STATE", "PRIO", "WHO", "TITLE"), rows)
     for number, line in enumerate(lines):

@@ -60,13 +60,13 @@ def _filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Whi
         slug=None if given["task"] is None else slug(given["task"]),
         dispatch=None if given["dispatch"] is None else DispatchId(given["dispatch"]),
         actor=given["actor"],
-        since=_default(read_time(given["since"], fleet, back=True), 0),
-        before=_default(read_time(given["until"], fleet, back=True), FOREVER),
+        since=_default_limit(read_time(given["since"], fleet, back=True), 0),
+        before=_default_limit(read_time(given["until"], fleet, back=True), FOREVER),
         until=until,
     )
 
 
-def _default(at: int | None, otherwise: int) -> int:
+def _default_limit(at: int | None, otherwise: int) -> int:
     return otherwise if at is None else at
 
 
