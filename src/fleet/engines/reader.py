@@ -296,7 +296,7 @@ def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> objec
     return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 
-def _before_of(given: dict[str, Any]) -> Before:
+def _parse_before(given: dict[str, Any]) -> Before:
     texts = {key: str(given.get(key, "")) for key in ("file", "why", "advice", "unless")}
     return Before(path=tuple(str(part) for part in given["path"]), equals=given["equals"], **texts)
 
@@ -317,7 +317,7 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
     "refused": _compile_pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
-    "before": lambda given: tuple(map(_before_of, given)),
+    "before": lambda given: tuple(map(_parse_before, given)),
     "screen": lambda given: tuple(map(_screen_rule, given)),
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
@@ -359,6 +359,6 @@ def _last_lines(screen: str) -> str:
     return "\n".join(kept[-40:])
 
 
-def python() -> str:
+def python_path() -> str:
     """Return the path of the Python interpreter that runs fleet."""
     return sys.executable

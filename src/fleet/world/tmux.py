@@ -289,7 +289,7 @@ class Tmux:
     def _start(self) -> None:
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
-        env = {name: value for name, value in os.environ.items() if not _is_agent_variable(name)}
+        env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
         words = self._cgroups.outside(["tmux", "-S", self.socket, "-f", path, "start-server"], must=True)
         done = self._programs.run("tmux start-server", words, limit=LIMIT, env=env | {"FLEET_HOME": self.home}, cwd="/")
         if not done.ok:
@@ -314,7 +314,7 @@ def _quoted(path: str) -> str:
     return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
 
 
-def _is_agent_variable(name: str) -> bool:
+def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 

@@ -74,7 +74,7 @@ class FleetApp(App[None], inherit_bindings=False):
         return self._board
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start to follow what fleet does, when the screen is shown."""
         sys.setswitchinterval(_SWITCH)
         self._loader.start()
         self._details.start()

@@ -154,7 +154,7 @@ class _DieBefore:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def during(self, _effect: str, _pid: int) -> None:
-        """Do nothing."""
+        """Do nothing: it dies only before an effect."""
 
     def after(self, _effect: str) -> None:
         """Do nothing."""

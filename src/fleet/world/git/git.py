@@ -135,7 +135,7 @@ class Git:
         """Move a branch by compare and set. An empty or all-zero old value means that the branch must not exist."""
         # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
-        return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
+        return self._run_past_locks(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
         """Store, in a ref of fleet's own, which branch the integration branch is based on."""
@@ -152,7 +152,7 @@ class Git:
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch by compare and set. False when it has moved."""
         words = ["update-ref", "-d", head_ref(branch), old]
-        return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
+        return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
@@ -228,11 +228,13 @@ class Git:
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
         """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
-        done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
+        done = self._run_past_locks(
+            lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
+        )
         if not done.ok:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
-    def _past(self, run: Callable[[], Done], near: str) -> Done:
+    def _run_past_locks(self, run: Callable[[], Done], near: str) -> Done:
         return locks.run_past_stale_locks(run, near, self._sees_everyone, self.funnel)
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
@@ -397,7 +399,7 @@ class Git:
     def write_refs(self, repository: str, commands: str) -> Done:
         """Change several refs in one transaction; remove locks that a killed git has left."""
         words = ["update-ref", "--stdin"]
-        return self._past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
+        return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
     def run_in(
         self,

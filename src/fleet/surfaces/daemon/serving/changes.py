@@ -67,11 +67,11 @@ class Changes:
         return len(self._subscribers)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread that looks for changes."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the thread."""
         with self._changed:
             self._is_ending = True
             self._changed.notify()

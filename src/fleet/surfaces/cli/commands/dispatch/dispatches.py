@@ -51,11 +51,11 @@ def list_(**given: Any) -> None:
     elif not journals:
         terminal.say("no dispatches: all that ended are archived")
     else:
-        for line in terminal.table(_HEADS, map(_row, journals)):
+        for line in terminal.table(_HEADS, map(_dispatch_row, journals)):
             terminal.say(line)
 
 
-def _row(row: DispatchView) -> tuple[str, ...]:
+def _dispatch_row(row: DispatchView) -> tuple[str, ...]:
     """Return a dispatch as a row of the table."""
     state = (row.exec_state, row.recl_state, str(row.claims))
     return (row.id, row.kind, row.owner, *state, _age_of_dispatch(row.age), row.blocked_reason or "")

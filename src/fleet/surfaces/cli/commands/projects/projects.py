@@ -153,7 +153,7 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     """Show what is in the way of a removal, ask, and release it. Return whether the tasks may go too."""
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
-    lines = _in_words(found)
+    lines = _obstacles_in_words(found)
     total = shown.archived + sum(getattr(shown.tasks, status) for status in STATUSES)
     lines += [f"{terminal.counted(total, 'task')}, exported into the fleet home first"] if total else []
     for line in () if quiet else lines:
@@ -167,7 +167,7 @@ def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     return True
 
 
-def _in_words(found: InTheWay) -> list[str]:
+def _obstacles_in_words(found: InTheWay) -> list[str]:
     """Return what is in the way, a line each."""
     lines = [f"coordinator {found.coordinator}"] if found.coordinator else []
     lines += [f"agents at work: {', '.join(found.agents)}"] if found.agents else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.ui import drawing, terminal
+from fleet.surfaces.cli.ui import graph_drawing, terminal
 from fleet.verbs.tasks.show import PAGE, Filters
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def _print_task(task: TaskDetails) -> None:
     terminal.say(f"{terminal.paint(task.title, 'bold')}  {terminal.state(task.state)}")
     flags = ("  [paused]" if task.paused else "") + ("  [archived]" if task.archived else "")
     terminal.say(f"{task.project}/{task.slug}{flags}")
-    for label, value in _fields(task).items():
+    for label, value in _shown_fields(task).items():
         if value:
             terminal.say(f"  {label:<11} {value}")
     if task.description:
@@ -37,7 +37,7 @@ def _print_task(task: TaskDetails) -> None:
     _print_entries("log", [(entry.at, entry.actor, entry.message) for entry in task.log])
 
 
-def _handoffs(task: TaskDetails) -> str:
+def _handoffs_in_words(task: TaskDetails) -> str:
     """Return how many agents were handed off, and what they have used; empty when there was no handoff."""
     if not task.handoffs:
         return ""
@@ -50,14 +50,14 @@ def _cost(used: Cost) -> str:
     return terminal.spending(used.tokens, used.dollars, used.unpriced) if used.tokens else ""
 
 
-def _fields(task: TaskDetails) -> dict[str, object]:
+def _shown_fields(task: TaskDetails) -> dict[str, object]:
     """Return the fields of a task that are shown, by their labels."""
     return {
         "state": task.says,
         "priority": task.priority,
         "assignee": task.assignee,
         "attempts": task.attempts,
-        "handoffs": _handoffs(task),
+        "handoffs": _handoffs_in_words(task),
         "reason": task.reason,
         "next": _next_step_line(task.next_step),
         "engine": task.engine,
@@ -151,5 +151,5 @@ def draw_graph(*, form: str | None, archived: bool, project: str | None, json: b
     if json:
         terminal.say_json(graph)
         return
-    draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)
+    draw = {"mermaid": graph_drawing.mermaid, "dot": graph_drawing.dot}.get(form or "", graph_drawing.tree)
     terminal.say_lines(draw(graph))

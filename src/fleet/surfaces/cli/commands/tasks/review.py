@@ -12,7 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
-from fleet.surfaces.cli.ui import drawing, streams, terminal
+from fleet.surfaces.cli.ui import graph_drawing, streams, terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
@@ -140,7 +140,7 @@ def _print_work(work: Work, *, as_json: bool) -> None:
         terminal.say_json(work)
         return
     _print_head(work)
-    sys.stdout.writelines(drawing.diff(work.diff))
+    sys.stdout.writelines(graph_drawing.diff(work.diff))
 
 
 def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
@@ -180,7 +180,7 @@ def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool
 
 def _page_diff(diff: str) -> None:
     """Show a diff in the person's pager."""
-    click.echo_via_pager(streams.escape_controls("".join(drawing.diff(diff))))
+    click.echo_via_pager(streams.escape_controls("".join(graph_drawing.diff(diff))))
 
 
 def _ask_key() -> str:
@@ -219,7 +219,7 @@ def _print_head(work: Work) -> None:
     if work.description.strip():
         terminal.say()
         terminal.say_text(work.description.strip(), indent="  ")
-    _print_said(work)
+    _print_log_and_comments(work)
     for title in work.commits:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {title}")
     if work.verify:
@@ -237,7 +237,7 @@ def _print_head(work: Work) -> None:
     terminal.say_text(work.stat or "it changes nothing")
 
 
-def _print_said(work: Work) -> None:
+def _print_log_and_comments(work: Work) -> None:
     """Print the newest messages of the log, and the comments of verdicts that did not count."""
     if len(work.log) > _MESSAGES_SHOWN:
         earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
