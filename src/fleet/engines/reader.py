@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -357,8 +356,3 @@ def _last_lines(screen: str) -> str:
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])
-
-
-def python_path() -> str:
-    """Return the path of the Python interpreter that runs fleet."""
-    return sys.executable

@@ -96,13 +96,13 @@ def move_into_place(made: str, path: str) -> None:
     finally:
         os.close(handle)
     os.rename(made, path)
-    _sync_folder(os.path.dirname(path))
+    sync_folder(os.path.dirname(path))
 
 
 def _unlink_file(path: str) -> None:
     _discard_file(path)
     if os.path.isdir(os.path.dirname(path)):
-        _sync_folder(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
 
 
 def _move_file(root: str, name: str, to: str) -> None:
@@ -111,7 +111,7 @@ def _move_file(root: str, name: str, to: str) -> None:
     folder = os.path.dirname(f"{root}/{to}")
     folders.make_private_folder(folder, below=root)
     os.rename(f"{root}/{name}", f"{root}/{to}")
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
@@ -151,13 +151,13 @@ def _replace_file(path: str, content: bytes) -> None:
             file.flush()
             os.fsync(handle)
             os.rename(name, path)  # still locked, so nobody discards the file as abandoned
-        _sync_folder(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
     except BaseException:
         _discard_file(name)
         raise
 
 
-def _sync_folder(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Sync a folder, so that a rename in it is durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

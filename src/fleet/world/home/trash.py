@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.world.files import folders
+from fleet.world.files.files import sync_folder
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
     """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
-    _sync_folder(f"{world.home}/{folder}")
+    sync_folder(f"{world.home}/{folder}")
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
@@ -90,11 +91,3 @@ def _delete_folder(path: str) -> None:
             if not os.path.islink(each):
                 os.chmod(each, stat.S_IRWXU)  # a folder that may not be written to cannot be emptied
     shutil.rmtree(path)
-
-
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

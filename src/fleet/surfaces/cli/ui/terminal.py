@@ -30,6 +30,11 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def is_interactive() -> bool:
+    """Whether a person can be asked: stdin and stdout are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def room() -> int:
     """Return the number of columns to write in; practically unlimited when stdout is not a terminal."""
     return _terminal_columns() if is_terminal() else 1 << 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -140,7 +139,7 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
     """
     as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        if yes or (sys.stdin.isatty() and sys.stdout.isatty() and not as_json):
+        if yes or (terminal.is_interactive() and not as_json):
             with_tasks = _clear_way(fleet, name, yes=yes, quiet=as_json) or with_tasks
         removed = fleet.projects.remove(name, with_tasks=with_tasks, key=given["key"])
     if as_json:

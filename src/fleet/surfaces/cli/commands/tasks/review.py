@@ -73,19 +73,14 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
                 **place, verdict=verdict, comments=comments, commit=given["commit"], key=given["key"]
             )
             terminal.say_json(judged) if given["json"] else _print_verdict(judged)
-        elif slug is None and (given["listed"] or not _is_interactive() or given["json"]):
+        elif slug is None and (given["listed"] or not terminal.is_interactive() or given["json"]):
             _print_waiting(fleet.reviews.waiting(project), as_json=given["json"])
-        elif slug is not None and (given["json"] or not _is_interactive()):
+        elif slug is not None and (given["json"] or not terminal.is_interactive()):
             with waiting(f"reading the work of {slug}"):
                 work = fleet.reviews.work(project=project or "", slug=slug, verify=verify)
             _print_work(work, as_json=given["json"])
         else:
             _walk_through(fleet, project, slug, verify=verify)
-
-
-def _is_interactive() -> bool:
-    """Whether stdin and stdout are a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _own_task(fleet: Fleet) -> str:
