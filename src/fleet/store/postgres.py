@@ -50,7 +50,7 @@ class PostgresRows(Rows):
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         return [row(*found) for found in self._db.execute(query.postgres.encode(), _storable(values)).fetchall()]
 
 
@@ -71,7 +71,7 @@ class PostgresTx(Tx):
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         with self._db.cursor() as cursor:
             cursor.executemany(query.postgres.encode(), map(_storable, rows))
 
@@ -95,7 +95,7 @@ class PostgresStore(Store):
         self._db = connect(url)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot."""
+        """Call `work` with one snapshot of the database, and return its result."""
         self._refuse_after_fork()
         try:
             self._start("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -68,7 +68,7 @@ class SqliteRows(Rows):
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         return [row(*found) for found in self._db.execute(query.sqlite, values)]
 
 
@@ -89,7 +89,7 @@ class SqliteTx(Tx):
         return self._db.execute(query.sqlite, values).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         self._db.executemany(query.sqlite, rows)
 
 
@@ -115,7 +115,7 @@ class SqliteStore(Store):
         self._db = self._open()
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot."""
+        """Call `work` with one snapshot of the database, and return its result."""
         self._refuse_after_fork()
         try:
             return retry_while_busy(lambda: self._read_snapshot(work), self._wait)

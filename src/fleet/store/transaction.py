@@ -53,7 +53,7 @@ class Rows:
         raise NotImplementedError
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         raise NotImplementedError
 
     def select_exactly_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R:
@@ -95,7 +95,7 @@ class Tx(Rows):
         raise NotImplementedError
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         raise NotImplementedError
 
 
@@ -225,7 +225,7 @@ class Store:
         raise SharedBroken from error
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot. It blocks nobody."""
+        """Call `work` with one snapshot of the database, and return its result. Blocks nobody."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -286,7 +286,7 @@ class Store:
         raise NotImplementedError
 
     def _undo(self) -> None:
-        """Roll back. Never raises."""
+        """Roll the transaction back. Never raises."""
         raise NotImplementedError
 
     def _end(self) -> None:

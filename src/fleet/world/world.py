@@ -89,14 +89,14 @@ class World:
 
     @made_once
     def programs(self) -> Programs:
-        """Other programs."""
+        """Starts other programs."""
         from fleet.world.process.programs import Programs
 
         return Programs(self.funnel, lambda: self.namespaces.lease)
 
     @made_once
     def children(self) -> Children:
-        """Commands of jobs."""
+        """Starts the commands of jobs."""
         from fleet.world.process.children import Children
 
         return Children(self.funnel, self.home)
@@ -110,7 +110,7 @@ class World:
 
     @made_once
     def git(self) -> Git:
-        """The repositories."""
+        """Asks git about repositories and worktrees."""
         from fleet.world.git.git import Git
 
         git = Git(self.programs, self.namespaces.sees_everyone, self.home)

@@ -64,7 +64,7 @@ class PushedChanges:
 
 
 def _is_ready(door: Door, timeout: float) -> bool:
-    """Whether the daemon has sent something, now or within so many seconds."""
+    """Whether the daemon has sent something, now or within `timeout` seconds."""
     return door.has_more or bool(select.select([door.fileno()], [], [], timeout)[0])
 
 

@@ -80,7 +80,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self._details.start()
 
     def on_unmount(self) -> None:
-        """Let the feeds end."""
+        """Stop the threads that read from fleet."""
         self._loader.stop()
         self._details.stop()
 

@@ -68,7 +68,7 @@ def _restart(context: Context, seat: Seat) -> bool:
 
 
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
-    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if need be."""
+    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if that was not done."""
     row = dispatch_or_none(context, seat.holder or "")
     if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
         return None  # a duty of this daemon takes its seat anew

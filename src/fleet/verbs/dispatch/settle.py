@@ -162,7 +162,7 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
 
 
 def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | None) -> str:
-    """Say that an agent whose task is done has changed files and committed nothing; empty when that is not so.
+    """Say that an agent whose task is done has changed files and committed nothing; empty for any other agent.
 
     Empty also when the agent said why it leaves them, and when git does not say.
     """

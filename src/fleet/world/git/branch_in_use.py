@@ -36,7 +36,7 @@ class Holder:
     called_bare: bool = False
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the worktree, and the operation in progress there, for people."""
         if self.operation:
             return f"{self.operation} is in progress in {self.path}"
         return f"checked out in {self.path}" + (

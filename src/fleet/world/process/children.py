@@ -31,7 +31,7 @@ class Ended:
 
     @property
     def ok(self) -> bool:
-        """Whether it exited by itself with status 0."""
+        """Whether the child exited by itself with status 0."""
         return self.status == 0
 
 

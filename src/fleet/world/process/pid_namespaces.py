@@ -50,7 +50,7 @@ class PidNamespaces:
         return os.dup(self.lease) if self.lease >= 0 else -1
 
     def leave(self) -> None:
-        """Release the lock."""
+        """Release the lock that says that this namespace uses the home."""
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:

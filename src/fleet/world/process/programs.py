@@ -54,7 +54,7 @@ class Done:
 
     @property
     def ok(self) -> bool:
-        """Whether it exited with status 0."""
+        """Whether the program exited with status 0."""
         return self.status == 0
 
 

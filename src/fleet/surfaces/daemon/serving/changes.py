@@ -63,7 +63,7 @@ class Changes:
         self._thread = Thread(target=self._run, name="changes", daemon=True)
 
     def __len__(self) -> int:
-        """Return how many subscribe."""
+        """Return how many connections follow the changes."""
         return len(self._subscribers)
 
     def start(self) -> None:
