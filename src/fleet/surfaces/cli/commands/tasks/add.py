@@ -11,9 +11,8 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
-from fleet.surfaces.cli.options import Slug, from_stdin, writing
+from fleet.surfaces.cli.options import Slug, from_stdin, read_time, writing
 from fleet.surfaces.cli.ui import graph_drawing, terminal
-from fleet.surfaces.cli.ui.when import read_time
 
 if TYPE_CHECKING:
     from fleet.model.results.tasks import Added, AddedMany

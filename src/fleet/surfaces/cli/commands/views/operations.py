@@ -12,9 +12,8 @@ from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading
+from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, read_time, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import read_time
 from fleet.verbs.views.operations import FOREVER, Which
 
 if TYPE_CHECKING:
