@@ -19,7 +19,7 @@ from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
 from fleet.verbs.agents.cost import allow_more
-from fleet.verbs.agents.cost.at_stop import why_over_budget
+from fleet.verbs.agents.cost.budget_at_stop import why_over_budget
 from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step, look_for
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.agents.hook_answer import wait_for_messages
