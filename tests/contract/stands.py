@@ -91,14 +91,14 @@ class Real(Stand):
 
     def hide(self, who: Identity) -> None:
         """The kernel does not say anything of it any more."""
-        genuine = ps._fields
+        genuine = ps._stat_fields
 
         def fields(pid: int) -> list[str] | None:
             if pid == who.pid:
                 raise ps.Unreadable(str(pid))
             return genuine(pid)
 
-        self._patch.setattr(ps, "_fields", fields)
+        self._patch.setattr(ps, "_stat_fields", fields)
 
     def stop(self, who: Identity) -> None:
         self._patch.setattr("fleet.world.tmux.LIMIT", 0.3)

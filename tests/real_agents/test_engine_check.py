@@ -117,7 +117,7 @@ def others(request, monkeypatch):
 @pytest.mark.req("ASK-1", "ENG-5")
 def test_what_is_allowed_is_not_asked_for_and_everything_else_is(others):
     with others.scene.fleet() as fleet:
-        allow.remember(fleet.context, PROJECT, Allowed(exact=("mkdir -p one",), prefixes=("touch",)))
+        allow.remember_rule(fleet.context, PROJECT, Allowed(exact=("mkdir -p one",), prefixes=("touch",)))
     ident = others.starts("t", "ask")
     until(lambda: others.agent(ident).get("state") in REACHED, lambda: others.screen(ident))
     assert others.agent(ident)["state"] == "asks", others.screen(ident)

@@ -9,7 +9,7 @@ from fleet.errors.families import Superseded
 from fleet.errors.superseded import NotSeated
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
-from fleet.verbs.dispatch import find
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.plan import Wanted
 
 COORDINATOR = Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=("sleep", "1000"))
@@ -88,7 +88,7 @@ def test_an_archived_journal_is_read_as_the_dispatch_that_it_was(scene):
     scene.fleet.sweep.run(kill=True)
     with pytest.raises(NoSuchDispatch):
         scene.fleet.context.dispatch(ident)
-    old = find.journal(scene.fleet.context, ident)
+    old = recorded_dispatch(scene.fleet.context, ident)
     assert (old.exec_state, old.recl_state, old.asked_for) == ("failed", "complete", "kill")
     assert row.launched_at <= old.ended_at <= old.updated_at
     ended = {name: getattr(old, name) for name in ("exec_state", "recl_state", "updated_at", "ended_at", "exit_status")}

@@ -14,7 +14,7 @@ from fleet.verbs.context import Committer, Context, Request
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 from fleet.world.home import home_record, paths
-from fleet.world.home.location import checkout_of, here, home_path, ready_home, worktree_at
+from fleet.world.home.location import checkout_of, directory_of_asker, home_path, ready_home, worktree_at
 from fleet.world.ids import Ids
 from fleet.world.process import surroundings
 
@@ -118,7 +118,7 @@ class Actor:
         name = surroundings.environ().get("FLEET_PROJECT") or None if named is None else named
         if name is not None:
             return names.project(name)
-        path = here()
+        path = directory_of_asker()
         if path is None:
             raise errors.NoProject(where="the current directory, which was removed,")
         ours = worktree_at(path)
@@ -136,7 +136,7 @@ class Actor:
 
     def task_here(self, usage: str) -> str:
         """Return the task of the agent that speaks; NoTask with the usage when the speaker has no task."""
-        if self.speaker is None and worktree_at(here() or ""):
+        if self.speaker is None and worktree_at(directory_of_asker() or ""):
             raise errors.NotInThisWorktree
         slug = surroundings.environ().get("FLEET_TASK")
         if not slug:
@@ -203,7 +203,7 @@ class Actor:
         return self.world.files
 
     def files_of_home(self, name: str) -> str:
-        """Return the text of a file of the home."""
+        """Return the text of the file `name` in the fleet home."""
         return self.files.read(name).decode("utf-8", "replace")
 
     def gate(self, name: str) -> Gate:

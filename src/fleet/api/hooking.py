@@ -90,7 +90,7 @@ class Hooking:
         if agent is None:
             return ""
         from fleet import errors
-        from fleet.verbs.agents.cost.at_stop import why_over_budget
+        from fleet.verbs.agents.cost.budget_at_stop import why_over_budget
 
         try:
             return why_over_budget(self._committer, self.home, agent)

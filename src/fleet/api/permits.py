@@ -88,7 +88,7 @@ class Permits:
         agent = Speaker.of(others[0], self._journal(others[0]))
         disguise = f"as {self._dispatch}" if self._dispatch else "as a person"
         rule = f"it speaks {disguise}, and an agent speaks only as itself"
-        raise _refusal(act, agent, rule)
+        raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
         """Refuse an act outside the speaker's own project, or for another agent when only a coordinator may do that."""
@@ -118,15 +118,15 @@ def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, ung
         return
     own = speaker.autonomy
     if autonomy is not None and roles.is_freer(autonomy, own):
-        raise _refusal(act, speaker, f"autonomy {autonomy} is freer than its own, {own or 'none'}")
+        raise _not_allowed(act, speaker, f"autonomy {autonomy} is freer than its own, {own or 'none'}")
     if unguarded and own != "full":
-        raise _refusal(act, speaker, f"{unguarded} is held back by nothing, and it is not free itself")
+        raise _not_allowed(act, speaker, f"{unguarded} is held back by nothing, and it is not free itself")
 
 
 def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
     """Refuse an agent that uses --force, which ends what another process is doing."""
     if force:
-        raise _refusal(act, speaker, "--force is for people")
+        raise _not_allowed(act, speaker, "--force is for people")
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
@@ -134,8 +134,8 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:
         return
-    raise _refusal(act, speaker, f"only a person says the {' and the '.join(fields)} of a task")
+    raise _not_allowed(act, speaker, f"only a person says the {' and the '.join(fields)} of a task")
 
 
-def _refusal(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
+def _not_allowed(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
     return roles.refusal(act, speaker.role, who=speaker.display_name(speaker.id), rule=rule)

@@ -56,15 +56,15 @@ def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[
 
 def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
     """Return the environment in which an agent is launched: what was passed on, and what describes its pane."""
-    return {**passed, **{name: value for name, value in pane.items() if _matches(name, _OF_PANE)}}
+    return {**passed, **{name: value for name, value in pane.items() if _matches_pattern(name, _OF_PANE)}}
 
 
 def is_named(name: str, named: tuple[str, ...]) -> bool:
     """Whether a variable is named: in full, or by a pattern that holds for it."""
-    return name in named or (_matches(name, named) and not _matches(name, _NOT_PASSED))
+    return name in named or (_matches_pattern(name, named) and not _matches_pattern(name, _NOT_PASSED))
 
 
-def _matches(name: str, named: Iterable[str]) -> bool:
+def _matches_pattern(name: str, named: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in named)
 
 

@@ -69,7 +69,7 @@ TABLE = Table(
 
 def words(engine: Engine, allowed: Allowed) -> list[str]:
     """Return the words that let the engine run these commands without a question; none for an engine without such words."""
-    return [*_each(engine.allow, allowed.prefixes), *_each(engine.allow_exactly, allowed.exact)]
+    return [*_words_for_each(engine.allow, allowed.prefixes), *_words_for_each(engine.allow_exactly, allowed.exact)]
 
 
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
@@ -84,7 +84,7 @@ def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
     *way, last = table.path
     for key in way:
         place = place.setdefault(key, {})
-    patterns = [*_each(table.prefix, allowed.prefixes), *_each(table.exactly, allowed.exact)]
+    patterns = [*_words_for_each(table.prefix, allowed.prefixes), *_words_for_each(table.exactly, allowed.exact)]
     # The last pattern that fits a command counts, so the rule for all others stands first.
     place[last] = {_REST: place.get(last, "ask"), **dict.fromkeys(patterns, table.value)}
     return {table.variable: json.dumps(document)}
@@ -96,6 +96,6 @@ def rules_text(rules: Rules, allowed: Allowed) -> str:
     return "".join([*prefixes, *(rules.exactly.replace("{pattern}", re.escape(command)) for command in allowed.exact)])
 
 
-def _each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
+def _words_for_each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
     kept = list(words)
     return [word.replace("{command}", command) for command in commands for word in kept]

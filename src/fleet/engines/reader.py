@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -296,16 +295,16 @@ def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> objec
     return kind(**{key: _list_to_tuple(value) for key, value in given.items()})
 
 
-def _before(given: dict[str, Any]) -> Before:
+def _parse_before(given: dict[str, Any]) -> Before:
     texts = {key: str(given.get(key, "")) for key in ("file", "why", "advice", "unless")}
     return Before(path=tuple(str(part) for part in given["path"]), equals=given["equals"], **texts)
 
 
-def _rule(given: dict[str, Any]) -> Rule:
-    return Rule(state=given["state"], match=_pattern(given["match"]), box=given.get("box") is True)
+def _screen_rule(given: dict[str, Any]) -> Rule:
+    return Rule(state=given["state"], match=_compile_pattern(given["match"]), box=given.get("box") is True)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _compile_pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.MULTILINE)
 
 
@@ -313,12 +312,12 @@ def _pattern(text: str) -> re.Pattern[str]:
 _FIELDS = {"pass": "passes"}
 # Convert values of the file to fields of Engine; values of other keys are used as written.
 _CONVERTERS: dict[str, Callable[[Any], object]] = {
-    "limit": _pattern,
-    "refused": _pattern,
+    "limit": _compile_pattern,
+    "refused": _compile_pattern,
     "proof_timeout": float,
     "env": lambda given: {name: str(value) for name, value in given.items()},
-    "before": lambda given: tuple(map(_before, given)),
-    "screen": lambda given: tuple(map(_rule, given)),
+    "before": lambda given: tuple(map(_parse_before, given)),
+    "screen": lambda given: tuple(map(_screen_rule, given)),
     "kept": partial(_table_to_value, Kept),
     "hooks": partial(_table_to_value, Hooks),
     "permissions": partial(_table_to_value, Permissions),
@@ -357,8 +356,3 @@ def _last_lines(screen: str) -> str:
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])
-
-
-def python() -> str:
-    """Return the path of the Python interpreter that runs fleet."""
-    return sys.executable

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tomllib
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.program_files import expand_path, value_at
-from fleet.engines.reader import python
 from fleet.world.world import fleet_program
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
     """Return the absolute path of the engine's program; EngineMissing when it is not on the PATH of `env`."""
     if engine.program == "{python}":
-        return python()
+        return sys.executable
     if engine.program == "{fleet}":
         return fleet_program()
     name = engine.program or (command[0] if command else "")

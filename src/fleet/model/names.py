@@ -52,12 +52,12 @@ def is_commit(given: str) -> bool:
 
 def slug(given: str) -> str:
     """Check the slug of a task."""
-    return _name("task slug", given, SLUG_LENGTH, _SLUG)
+    return _checked_name("task slug", given, SLUG_LENGTH, _SLUG)
 
 
 def project(given: str) -> str:
     """Check the name of a project."""
-    return _name("project name", given, PROJECT_LENGTH, _SLUG)
+    return _checked_name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
@@ -75,39 +75,39 @@ def project_and_slug(given: str, project: str | None = None) -> tuple[str | None
 
 def tag(given: str) -> str:
     """Check a tag."""
-    return _name("tag", given, TAG_LENGTH, _SLUG | {":"})
+    return _checked_name("tag", given, TAG_LENGTH, _SLUG | {":"})
 
 
 def engine(given: str) -> str:
     """Check the name of an engine."""
-    return _name("engine", given, TAG_LENGTH, _SLUG)
+    return _checked_name("engine", given, TAG_LENGTH, _SLUG)
 
 
 def model(given: str) -> str:
     """Check the name of a model, as an engine calls it: it becomes a word of the engine's command line, never an option."""
-    return _name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
+    return _checked_name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
 
 
 def key(given: str) -> str:
     """Check an idempotency key."""
-    return _name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
+    return _checked_name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
 
 
 def actor(given: str) -> str:
     """Check the name of an actor; it must not look like a dispatch id."""
     if is_dispatch_id(given):
         raise errors.BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
-    return _name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
+    return _checked_name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
 
 
-def _name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
-    why = _fault(given, most, allowed, first)
+def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
+    why = _fault_of_name(given, most, allowed, first)
     if why:
         raise errors.BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))
     return given
 
 
-def _fault(given: str, most: int, allowed: frozenset[str], first: frozenset[str]) -> str:
+def _fault_of_name(given: str, most: int, allowed: frozenset[str], first: frozenset[str]) -> str:
     if not given:
         return "it is empty"
     if len(given) > most:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
-    """The state after the event. InvariantBroken when the table has no such step."""
+    """Return the state after an event. InvariantBroken when the table has no such step."""
     after = table.get((state, event))
     if after is None:
         raise errors.InvariantBroken(doing=event, why=f"no such step from the state {state}")
@@ -21,7 +21,7 @@ def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
 
 
 def target(table: Mapping[tuple[str, str], S], event: str) -> S:
-    """The state that an event leads to, for a query whose WHERE compares the states that it may come from."""
+    """Return the state that an event leads to, for a query whose WHERE compares the states that it may come from."""
     found = {after for (_, each), after in table.items() if each == event}
     if len(found) != 1:
         raise errors.InvariantBroken(doing=event, why=f"it leads to {len(found)} states")
@@ -29,5 +29,5 @@ def target(table: Mapping[tuple[str, str], S], event: str) -> S:
 
 
 def change(table: Mapping[tuple[str, str], S], state: S, event: str) -> dict[str, S]:
-    """Before and after of a step, as a compare-and-set query takes them."""
+    """Return the states before and after a step, as a compare-and-set query takes them."""
     return {"before": state, "after": step(table, state, event)}

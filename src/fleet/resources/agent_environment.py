@@ -38,7 +38,7 @@ class AgentEnvironment:
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
         """Write the file, atomically and for its owner alone."""
-        environment.write(world.files, claim.name, order.passed)
+        environment.write_variables(world.files, claim.name, order.passed)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Delete the file, if the launch never came to do it."""

@@ -42,7 +42,7 @@ class WorkerDir:
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
         """Create the folder."""
-        world.funnel.through(f"mkdir {self.name}", lambda: folders.make(claim.name, below=world.home))
+        world.funnel.through(f"mkdir {self.name}", lambda: folders.make_private_folder(claim.name, below=world.home))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
         """Remove the folder. One that existed before the claim stays, without what fleet noted there of the worktree."""

@@ -9,7 +9,6 @@ from fleet import errors
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.claim_steps import STEPS
 from fleet.model.dispatch.steps import is_unfinished
-from fleet.model.settings.ports import free_block
 from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.store import queries as q
@@ -17,6 +16,8 @@ from fleet.store import queries as q
 if TYPE_CHECKING:
     from fleet.store.queries import Claim as ClaimRow
     from fleet.store.transaction import Rows, Tx
+
+_LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,12 @@ class Seen:
     look: str
 
 
-def current(rows: Rows, project: str, slug: str) -> list[Claim]:
+def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
     """Return the claims of a task's bundle that are not released."""
     return [Claim.of(row) for row in q.claims_of_bundle(rows, project=project, slug=slug)]
 
 
-def own(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
+def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
     """Make a dispatch the owner of a task's bundle. BundleHeld while the present owner's dispatch is unfinished."""
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
@@ -54,7 +55,7 @@ def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
         raise errors.BundleHeld(project=project, slug=slug, holder=owner)
 
 
-def _place_named(tx: Tx, claim: Claim) -> str:
+def _describe_place(tx: Tx, claim: Claim) -> str:
     """Describe the home and host of a claim, by path and name where they are known."""
     home, on_host = q.home_by_id(tx, id=claim.home or ""), q.home_on_host(tx, host=claim.host)
     where = f"{on_host.name} (host {claim.host})" if on_host is not None else f"host {claim.host}"
@@ -64,16 +65,16 @@ def _place_named(tx: Tx, claim: Claim) -> str:
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
-    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when the thing is whole."""
+    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when its resource exists already."""
     if existing is None:
-        return _insert(tx, wanted)
+        return _insert_claim(tx, wanted)
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
         had = q.adoptions_of(tx, project=existing.project or "", slug=existing.slug or "")
         owner = had[-2].dispatch if len(had) > 1 else ""
         raise errors.OtherHost(
             what=str(existing),
-            made=_place_named(tx, existing),
-            here=_place_named(tx, wanted),
+            made=_describe_place(tx, existing),
+            here=_describe_place(tx, wanted),
             dispatch=owner,
         )
     assert seen is not None  # noqa: S101 - whatever is there was looked at
@@ -82,7 +83,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state == "live":
         # somebody removed it: make it anew
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
-        return _insert(tx, wanted)
+        return _insert_claim(tx, wanted)
     if not seen.free:
         raise errors.BundleHeld(project=wanted.project, slug=wanted.slug, holder=existing.actor_text)
     if existing.state == "allocating":
@@ -93,7 +94,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state in {"releasing", "releasing_blocked"} and seen.look == "ours":
         q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, "taken_over"), at=tx.at)
         return None
-    return _replace(tx, wanted, existing, seen)
+    return _replace_claim(tx, wanted, existing, seen)
 
 
 def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
@@ -104,13 +105,24 @@ def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> Non
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
     q.free_ports(tx)
-    for claim in current(tx, project, slug):
+    for claim in claims_of_bundle(tx, project, slug):
         if claim.kind == "worktree":
             taken = [(row.base, row.size) for row in q.taken_ports(tx, host=claim.host)]
-            base = free_block(taken, first=first, size=size)
+            base = _free_port_block(taken, first=first, size=size)
             if base is None:
                 raise errors.NoPortsLeft(size=size, first=first, taken=len(taken))
             q.add_ports(tx, claim=claim.id, host=claim.host, base=base, size=size)
+
+
+def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> int | None:
+    """Return the first port of the lowest free block, counted from `first` in steps of `size`.
+
+    `taken` has the first port and the size of each block that a worktree has. None when no block is left below the last port.
+    """
+    for base in range(first, _LAST_PORT + 2 - size, size):
+        if all(base + size <= other or other + length <= base for other, length in taken):
+            return base
+    return None
 
 
 def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]:
@@ -119,24 +131,24 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
     return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
 
 
-def _replace(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close the claim of a thing that is gone, and write a new one."""
+def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
+    """Close the claim of a resource that is gone, and write a new claim."""
     if seen.look != "absent":
         raise errors.BundleHeld(
             project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"
         )
     event = "found_absent" if existing.state == "failed_alloc" else "gone"
     q.step_claim(tx, id=existing.id, **change(STEPS, existing.state, event), at=tx.at)
-    return _insert(tx, wanted)
+    return _insert_claim(tx, wanted)
 
 
-def _insert(tx: Tx, wanted: Claim) -> Claim:
+def _insert_claim(tx: Tx, wanted: Claim) -> Claim:
     add_claim(tx, wanted)
     return wanted
 
 
 def add_claim(tx: Tx, claim: Claim) -> None:
-    """Write the intent to make a thing. ThingHeld names its holder when it is claimed already."""
+    """Record the claim on a resource that is about to be created. ThingHeld names the holder of a resource that is claimed already."""
     made = q.add_claim(
         tx,
         id=claim.id,
@@ -155,8 +167,8 @@ def add_claim(tx: Tx, claim: Claim) -> None:
     )
     if not made:
         held = q.held_claim(tx, host=claim.host, kind=claim.kind, name=claim.name)
-        raise errors.ThingHeld(thing=str(claim), holder=_holder(held) if held else "someone")
+        raise errors.ThingHeld(thing=str(claim), holder=_holder_text(held) if held else "someone")
 
 
-def _holder(held: ClaimRow) -> str:
+def _holder_text(held: ClaimRow) -> str:
     return held.dispatch or (f"job {held.job}" if held.job else held.actor or "someone")

@@ -50,7 +50,7 @@ class PostgresRows(Rows):
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         return [row(*found) for found in self._db.execute(query.postgres.encode(), _storable(values)).fetchall()]
 
 
@@ -71,7 +71,7 @@ class PostgresTx(Tx):
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         with self._db.cursor() as cursor:
             cursor.executemany(query.postgres.encode(), map(_storable, rows))
 
@@ -92,10 +92,10 @@ class PostgresStore(Store):
         self._wait = wait
         self._schema = schema
         self._in_doubt = False
-        self._db = connected(url)
+        self._db = connect(url)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot."""
+        """Call `work` with one snapshot of the database, and return its result."""
         self._refuse_after_fork()
         try:
             self._start("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -124,7 +124,7 @@ class PostgresStore(Store):
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
         except (errors.StoreBusy, errors.StoreError, psycopg.Error) as error:
-            raise errors.OutcomeUnknown(url=shown(self._url), doing=why, key=by.key) from error
+            raise errors.OutcomeUnknown(url=without_password(self._url), doing=why, key=by.key) from error
         finally:
             self._undo()
 
@@ -135,7 +135,7 @@ class PostgresStore(Store):
         except psycopg.OperationalError:
             if not self._db.closed:
                 raise
-            self._db = connected(self._url)
+            self._db = connect(self._url)
             return self._db.execute(words.encode())
 
     def _begin(self, by: Caller) -> Tx:
@@ -155,7 +155,7 @@ class PostgresStore(Store):
     def _tx(self, by: Caller) -> Tx:
         return PostgresTx(self._db, by)
 
-    def _say(self, words: str) -> None:
+    def _execute(self, words: str) -> None:
         self._db.execute(words.encode())
 
     def _is_in_transaction(self) -> bool:
@@ -171,7 +171,7 @@ class PostgresStore(Store):
         found = (said.fetchone() or (0,))[0]
         if found > self._schema:
             self._undo()
-            raise errors.StoreNewer(path=shown(self._url), found=found, known=self._schema, program=VERSION)
+            raise errors.StoreNewer(path=without_password(self._url), found=found, known=self._schema, program=VERSION)
 
     def _commit(self) -> None:
         self._in_doubt = True
@@ -192,11 +192,11 @@ class PostgresStore(Store):
         if not isinstance(error, psycopg.Error):
             return error
         if self._db.closed:
-            return errors.StoreUnreachable(url=shown(self._url), why=_first_line(error))
-        return translated(error, self._url, doing, self._wait)
+            return errors.StoreUnreachable(url=without_password(self._url), why=_first_line(error))
+        return fleet_error(error, self._url, doing, self._wait)
 
 
-def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> errors.FleetError:
+def fleet_error(error: psycopg.Error, url: str, doing: str, wait: float) -> errors.FleetError:
     """Return fleet's error for an error of psycopg."""
     why = _first_line(error)
     if isinstance(error, psycopg.IntegrityError):
@@ -204,9 +204,9 @@ def translated(error: psycopg.Error, url: str, doing: str, wait: float) -> error
     if isinstance(error, _BUSY):
         return errors.StoreBusy(holder="another writer", seconds=wait)
     if isinstance(error, _UNWRITABLE):
-        return errors.WriteFailed(path=shown(url), why=why)
+        return errors.WriteFailed(path=without_password(url), why=why)
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return errors.StoreUnreachable(url=shown(url), why=why)
+        return errors.StoreUnreachable(url=without_password(url), why=why)
     return errors.InvariantBroken(doing=doing, why=why)
 
 
@@ -214,7 +214,7 @@ def _first_line(error: psycopg.Error) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
 
 
-def shown(url: str) -> str:
+def without_password(url: str) -> str:
     """Return the address without its password; a placeholder for a malformed one, in which the password may be anywhere."""
     parts = _parts(url)
     return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
@@ -233,19 +233,19 @@ def _parts(url: str) -> dict[str, Any]:
     return parts if well else {}
 
 
-def _why_not(error: psycopg.Error, url: str) -> str:
+def _why_no_connection(error: psycopg.Error, url: str) -> str:
     """Return the driver's message, but not for an address that it cannot parse: it would quote the password."""
     return (
         _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
     )
 
 
-def connected(url: str) -> Connection:
+def connect(url: str) -> Connection:
     """Return a connection whose tables are in the schema `fleet`."""
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
-        raise errors.StoreUnreachable(url=shown(url), why=_why_not(error, url)) from None
+        raise errors.StoreUnreachable(url=without_password(url), why=_why_no_connection(error, url)) from None
 
 
 def open_postgres(
@@ -257,19 +257,19 @@ def open_postgres(
     had: errors.StoreGone | None = None,
 ) -> Store:
     """Open the store at an address, created or migrated if needed. `had`: the error to raise instead of creating it."""
-    with connected(url) as db:
+    with connect(url) as db:
         try:
-            found = _version(db)
+            found = _schema_version(db)
             if not found and had is not None:
-                raise errors.StoreGone(**{**had.facts, "store": f"the schema fleet of {shown(url)}"})
+                raise errors.StoreGone(**{**had.facts, "store": f"the schema fleet of {without_password(url)}"})
             if found != migrations[-1].number:
-                _migrate(db, url, migrations)
+                _migrate_schema(db, url, migrations)
         except psycopg.Error as error:
-            raise translated(error, url, "migrate", wait) from error
+            raise fleet_error(error, url, "migrate", wait) from error
     return PostgresStore(url, funnel, wait=wait, schema=migrations[-1].number)
 
 
-def _version(db: Connection) -> int:
+def _schema_version(db: Connection) -> int:
     there = db.execute("SELECT to_regclass('fleet.schema_version') AS found").fetchone()
     if there is None or there[0] is None:
         return 0
@@ -277,18 +277,18 @@ def _version(db: Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
+def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
     """Migrate in one transaction, after a backup, under the writers' lock; other processes wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-        found, known = _version(db), migrations[-1].number
+        found, known = _schema_version(db), migrations[-1].number
         if found > known:
-            raise errors.StoreNewer(path=shown(url), found=found, known=known, program=VERSION)
+            raise errors.StoreNewer(path=without_password(url), found=found, known=known, program=VERSION)
         if found == known:
             return  # another process has migrated it meanwhile
         if found:
             db.execute("LOCK TABLE fleet.writer IN EXCLUSIVE MODE")
-            _backup(db, found)
+            _backup_tables(db, found)
         db.execute("CREATE SCHEMA IF NOT EXISTS fleet")
         for migration in migrations:
             if migration.number > found:
@@ -298,7 +298,7 @@ def _migrate(db: Connection, url: str, migrations: tuple[Migration, ...]) -> Non
         db.execute(f"CREATE TABLE fleet.schema_version AS SELECT {known}::int AS version".encode())
 
 
-def _backup(db: Connection, version: int) -> None:
+def _backup_tables(db: Connection, version: int) -> None:
     """Copy every table into a new schema, inside the server."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())

@@ -68,11 +68,11 @@ _QUOTES = (b'"', b"'")
 
 
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
-    """The store of a fleet home, made or migrated if need be.
+    """Open and return the store of a fleet home; create or migrate it if needed.
 
     `wait`: for whoever cannot wait as long as the settings say. `had`: the database that the home remembers; then none is made anew.
     """
-    url, told = _chosen(home)
+    url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
     if url == "sqlite":
         return _open_sqlite(home, funnel, wait, had)
@@ -99,8 +99,8 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
     return SqliteStore(home, funnel, wait=wait)
 
 
-def _chosen(home: str) -> tuple[str, float]:
-    """The store's address and how long to wait for it.
+def _store_setting(home: str) -> tuple[str, float]:
+    """Return the store's address, and how many seconds to wait for it.
 
     Reading TOML costs an interpreter start and a half, so it is done only when the file may set something else than the settings
     that are known not to concern the store: the store itself, or a misspelt name.
@@ -129,7 +129,7 @@ def _is_without_store(path: str) -> bool:
     for line in lines:
         text = line.strip()
         if text.startswith(b"["):
-            table = _key(text.partition(b"#")[0].strip()[1:-1])
+            table = _setting_key(text.partition(b"#")[0].strip()[1:-1])
             if table not in _TABLES:
                 return False
         elif text and not text.startswith(b"#") and not _sets_known(text, table):
@@ -140,17 +140,17 @@ def _is_without_store(path: str) -> bool:
 def _sets_known(line: bytes, table: bytes) -> bool:
     """Whether a line `key = value` sets a known setting, or an inline table of known settings."""
     key, equals, value = line.partition(b"=")
-    name = b".".join(filter(None, (table, _key(key))))
+    name = b".".join(filter(None, (table, _setting_key(key))))
     inner = value.partition(b"#")[0].strip()
     if name.startswith(_KEYS + b"."):
         return bool(equals)
     if name not in _TABLES:
         return name in ELSEWHERE and bool(equals) and not inner.startswith(b"{")
     one = inner[:1] + inner[-1:] == b"{}" and b"}" not in inner[:-1]
-    return one and all(_sets_known(part, name) for part in _parts(inner[1:-1]) if part.strip())
+    return one and all(_sets_known(part, name) for part in _inline_settings(inner[1:-1]) if part.strip())
 
 
-def _parts(inner: bytes) -> list[bytes]:
+def _inline_settings(inner: bytes) -> list[bytes]:
     """Split what stands in an inline table at its commas, but not at those in a list."""
     found: list[bytes] = []
     for part in inner.split(b","):
@@ -161,10 +161,10 @@ def _parts(inner: bytes) -> list[bytes]:
     return found
 
 
-def _key(text: bytes) -> bytes:
+def _setting_key(text: bytes) -> bytes:
     """Return a key without the blanks and quotes of its parts. A quoted key with an escape is not known."""
-    return b".".join(_unquoted(part.strip()) for part in text.split(b"."))
+    return b".".join(_unquoted_key(part.strip()) for part in text.split(b"."))
 
 
-def _unquoted(part: bytes) -> bytes:
+def _unquoted_key(part: bytes) -> bytes:
     return part[1:-1] if part[:1] in _QUOTES and part[-1:] == part[:1] else part

@@ -25,8 +25,8 @@ def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
     return seat(rows, project).holder == dispatch
 
 
-def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
-    """A new coordinator is durable in the seat before anything of it is made: in an empty seat, or as the next beside the holder."""
+def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
+    """Record a new coordinator in the seat before its session is created: as the holder of an empty seat, else as the candidate."""
     q.add_seat(tx, project=project)
     now = seat(tx, project)
     if proof is None:
@@ -41,7 +41,7 @@ def take(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | No
     tx.note(seat="taken" if proof is None else "candidate")
 
 
-def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
+def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     """Make the candidate that presents its proof the holder: the commit of a Replace. False when it is the holder already."""
     now = seat(tx, project)
     if now.holder == dispatch:
@@ -58,17 +58,17 @@ def prove(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     return True
 
 
-def withdraw(tx: Tx, project: str, candidate: str) -> bool:
+def withdraw_candidate(tx: Tx, project: str, candidate: str) -> bool:
     """Remove the candidate; the holder stays. False when it is not the candidate any more."""
     return _may(seat(tx, project), "withdraw") and q.withdraw_candidate(tx, project=project, candidate=candidate) == 1
 
 
-def vacate(tx: Tx, project: str, holder: str) -> bool:
+def vacate_seat(tx: Tx, project: str, holder: str) -> bool:
     """Remove the holder; nobody follows. False when it is not the holder any more."""
     return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
-def empty(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
+def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
     """Remove an ended holder and its candidate. Returns whether the seat is empty, and the candidate that was removed.
 
     Nothing is removed when another coordinator has taken the seat.
@@ -78,8 +78,8 @@ def empty(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
         return True, None
     if now.holder != holder:
         return False, None
-    withdrawn = now.candidate if now.candidate and withdraw(tx, project, now.candidate) else None
-    return vacate(tx, project, holder), withdrawn
+    withdrawn = now.candidate if now.candidate and withdraw_candidate(tx, project, now.candidate) else None
+    return vacate_seat(tx, project, holder), withdrawn
 
 
 def _may(now: Seat, event: str) -> bool:

@@ -68,7 +68,7 @@ class SqliteRows(Rows):
         return None if found is None else row(*found)
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         return [row(*found) for found in self._db.execute(query.sqlite, values)]
 
 
@@ -89,7 +89,7 @@ class SqliteTx(Tx):
         return self._db.execute(query.sqlite, values).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         self._db.executemany(query.sqlite, rows)
 
 
@@ -112,28 +112,28 @@ class SqliteStore(Store):
         self._file = (0, 0)
         # The disk is full: the database is held alone for each look, and not at all in between.
         self._is_full = False
-        self._db = self._opened()
+        self._db = self._open()
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot."""
+        """Call `work` with one snapshot of the database, and return its result."""
         self._refuse_after_fork()
         try:
-            return patiently(lambda: self._look(work), self._wait)
+            return retry_while_busy(lambda: self._read_snapshot(work), self._wait)
         except sqlite.Error as error:
             raise self._translated(error, "read") from error
         finally:
             self._undo()
 
-    def _look(self, work: Callable[[Rows], T]) -> T:
+    def _read_snapshot(self, work: Callable[[Rows], T]) -> T:
         self._undo()
         self._refuse_replaced()
         if self._is_full:
-            return self._look_alone(work)
+            return self._read_exclusively(work)
         self._db.execute("BEGIN")
         return work(SqliteRows(self._db))
 
-    def _look_alone(self, work: Callable[[Rows], T]) -> T:
-        db = connected(self.path, alone=True)
+    def _read_exclusively(self, work: Callable[[Rows], T]) -> T:
+        db = connect(self.path, alone=True)
         try:
             db.execute("BEGIN")
             return work(SqliteRows(db))
@@ -145,7 +145,7 @@ class SqliteStore(Store):
         self._db.close()
         self._lock.give()
 
-    def _opened(self) -> sqlite.Connection:
+    def _open(self) -> sqlite.Connection:
         if not os.path.lexists(self.path):
             raise MissingDatabase
         if not os.path.exists(self.path):
@@ -155,7 +155,7 @@ class SqliteStore(Store):
         self._file = _file_at(self.path)
         self._refuse_mixed()
         try:
-            db, found = patiently(self._first_look, self._wait)
+            db, found = retry_while_busy(self._open_and_inspect, self._wait)
         except sqlite.Error as error:
             raise self._translated(error, "open") from error
         if found == (SCHEMA, MARK):
@@ -163,32 +163,32 @@ class SqliteStore(Store):
             return db
         db.close()
         if found[1] != MARK:
-            raise self._stranger(found[0])
+            raise self._foreign_error(found[0])
         raise OldDatabase
 
-    def _first_look(self) -> tuple[sqlite.Connection, tuple[int, int]]:
+    def _open_and_inspect(self) -> tuple[sqlite.Connection, tuple[int, int]]:
         """Open the database; on a full disk in exclusive mode, which needs no shared-memory file."""
         try:
-            return _looked_at(self.path)
+            return _connect_and_inspect(self.path)
         except sqlite.OperationalError as error:
             if not getattr(error, "sqlite_errorname", "").startswith(_NO_ROOM):
                 raise
-        alone, found = _looked_at(self.path, alone=True)
+        alone, found = _connect_and_inspect(self.path, alone=True)
         alone.close()
         self._is_full = True
         return sqlite.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
-    def _stranger(self, version: int) -> errors.FleetError:
+    def _foreign_error(self, version: int) -> errors.FleetError:
         if version == 0 and os.path.getsize(self.path) == 0:
             return self._unreadable("it is empty")
         return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
-        queue(self._lock, self.patience)
+        wait_for_turn(self._lock, self.patience)
         try:
             if self._is_full:
-                self._db = self._reopened()
-            patiently(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
+                self._db = self._reopen()
+            retry_while_busy(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
             self._refuse_replaced()
             # Before anything is in the log: whoever opens the store at any moment later finds a note that is true.
@@ -205,16 +205,16 @@ class SqliteStore(Store):
     def _tx(self, by: Caller) -> Tx:
         return SqliteTx(self._db, by)
 
-    def _say(self, words: str) -> None:
+    def _execute(self, words: str) -> None:
         self._db.execute(words)
 
     def _is_in_transaction(self) -> bool:
         return self._db.in_transaction
 
-    def _reopened(self) -> sqlite.Connection:
+    def _reopen(self) -> sqlite.Connection:
         """Open the database again for writing, after it was opened on a full disk."""
         self._refuse_replaced()
-        db, _found = patiently(lambda: _looked_at(self.path), self._wait)
+        db, _found = retry_while_busy(lambda: _connect_and_inspect(self.path), self._wait)
         self._is_full = False
         return db
 
@@ -287,7 +287,7 @@ def _file_at(path: str) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def queue(lock: WriterLock, wait: float | None) -> None:
+def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
     """Wait for the turn to write. StoreBusy names the holder; HomeUnusable says why the lock cannot be made."""
     try:
         lock.take(wait)
@@ -298,7 +298,7 @@ def queue(lock: WriterLock, wait: float | None) -> None:
         raise errors.HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
 
 
-def patiently(act: Callable[[], T], wait: float) -> T:
+def retry_while_busy(act: Callable[[], T], wait: float) -> T:
     """Repeat an action while another program holds the database, for at most that long. Ctrl-C works in between."""
     until = monotonic() + wait
     while True:
@@ -309,8 +309,8 @@ def patiently(act: Callable[[], T], wait: float) -> T:
                 raise
 
 
-def _looked_at(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tuple[int, int]]:
-    db = connected(path, alone=alone)
+def _connect_and_inspect(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tuple[int, int]]:
+    db = connect(path, alone=alone)
     try:
         found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
     except BaseException:
@@ -321,7 +321,7 @@ def _looked_at(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tu
     return db, found
 
 
-def connected(path: str, *, alone: bool = False) -> sqlite.Connection:
+def connect(path: str, *, alone: bool = False) -> sqlite.Connection:
     """Open a connection to an existing file, with synced commits.
 
     `alone`: nobody else can read or write while it is open; no shared-memory file is needed then, so a full disk is no

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.fast import sqlite
 from fleet.model import VERSION
 from fleet.store.migrations import MIGRATIONS, Migration
-from fleet.store.sqlite import BUSY, MARK, connected, patiently, queue
+from fleet.store.sqlite import BUSY, MARK, connect, retry_while_busy, wait_for_turn
 from fleet.world.clock import Clock
 from fleet.world.files.files import move_into_place
 from fleet.world.files.locks import WriterLock
@@ -26,11 +26,11 @@ _A_MOMENT = 0.1
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
     """Create the database if it is missing, migrate it if it is old. One process does it, the others wait."""
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
-    queue(lock, wait)
+    wait_for_turn(lock, wait)
     try:
         funnel.through("make or migrate database", lambda: _make_or_migrate(home, wait, migrations))
     except (sqlite.Error, OSError) as error:
-        raise _translated(home, error) from error
+        raise _fleet_error(home, error) from error
     finally:
         lock.give()
 
@@ -38,39 +38,39 @@ def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
     path = f"{home}/{paths.DATABASE}"
     if not os.path.lexists(path):
-        _make(path, wait, migrations)
+        _make_database(path, wait, migrations)
         return
-    db = connected(path)
+    db = connect(path)
     try:
-        _migrate(home, db, wait, migrations)
+        _migrate_database(home, db, wait, migrations)
     finally:
         db.close()
 
 
-def _make(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
+def _make_database(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
     """Build the database under a temporary name and rename it, so that it is complete whenever it is there."""
     building = f"{path}.making"
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
     os.close(os.open(building, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
-    db = connected(building)
+    db = connect(building)
     try:
-        _apply(db, wait, migrations)
+        _apply_migrations(db, wait, migrations)
         db.execute("PRAGMA journal_mode = WAL")
     finally:
         db.close()
-    _set_aside(path)
+    _set_old_logs_aside(path)
     move_into_place(building, path)
 
 
-def _set_aside(path: str) -> None:
+def _set_old_logs_aside(path: str) -> None:
     """Rename the log files that a moved database left behind: SQLite would read them as the new database's."""
     for left in (f"{path}-wal", f"{path}-shm", f"{path}-journal"):
         if os.path.lexists(left):
             os.rename(left, f"{left}.{Clock().now()}")
 
 
-def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
+def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
@@ -78,13 +78,13 @@ def _migrate(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Mi
     due = tuple(each for each in migrations if each.number > found)
     if not due:
         return
-    _backup(home, db, found)
-    _apply(db, wait, due)
+    _backup_database(home, db, found)
+    _apply_migrations(db, wait, due)
 
 
-def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
+def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
     """Apply the migrations and the new version in one transaction."""
-    patiently(lambda: db.execute("BEGIN IMMEDIATE"), wait)
+    retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():
             db.execute(statement)
@@ -93,7 +93,7 @@ def _apply(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> No
     db.execute("COMMIT")
 
 
-def _backup(home: str, db: sqlite.Connection, version: int) -> None:
+def _backup_database(home: str, db: sqlite.Connection, version: int) -> None:
     folder = Path(home, paths.BACKUPS)
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)
@@ -124,7 +124,7 @@ def sweep(home: str, funnel: Funnel) -> None:
         lock.give()
 
 
-def _translated(home: str, error: Exception) -> errors.FleetError:
+def _fleet_error(home: str, error: Exception) -> errors.FleetError:
     path = f"{home}/{paths.DATABASE}"
     if isinstance(error, OSError):
         return errors.WriteFailed(path=path, why=str(error.strerror or error).lower())

@@ -20,11 +20,11 @@ def state(rows: Rows, project: str, slug: str) -> TaskState:
     """Return what the fence and the table of steps need of a task, or raise NoSuchTask."""
     found = q.task_state(rows, project=project, slug=slug)
     if found is None:
-        raise missing(rows, project, slug)
+        raise missing_error(rows, project, slug)
     return found
 
 
-def missing(rows: Rows, project: str, slug: str) -> errors.NoSuchProject | errors.NoSuchTask:
+def missing_error(rows: Rows, project: str, slug: str) -> errors.NoSuchProject | errors.NoSuchTask:
     """Return the error for a task that is not there: no such project, or no such task."""
     if q.project_by_name(rows, name=project) is None:
         return errors.NoSuchProject(project=project)
@@ -59,8 +59,8 @@ def end(
         was_assignee=was.assignee,
     )
     if not moved:
-        raise missing(tx, project, slug)
-    return tell_dependents(tx, project, slug, before=was.status, after=status)
+        raise missing_error(tx, project, slug)
+    return update_dependents(tx, project, slug, before=was.status, after=status)
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
@@ -71,7 +71,7 @@ def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = Fals
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
     q.reopen_task(tx, project=project, slug=slug, was=was.status, after=after, anew=int(anew), at=tx.at)
-    tell_dependents(tx, project, slug, before=was.status, after=after)
+    update_dependents(tx, project, slug, before=was.status, after=after)
 
 
 def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
@@ -87,8 +87,8 @@ def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason
     stepped = change(STEPS, was, "park")
     if not q.park_task(tx, project=project, slug=slug, **stepped, stage=stage, reason=reason, at=tx.at):
         return False
-    tell_dependents(tx, project, slug, **stepped)
-    say(tx, project, slug, message)
+    update_dependents(tx, project, slug, **stepped)
+    add_log_message(tx, project, slug, message)
     return True
 
 
@@ -97,10 +97,10 @@ def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]
     stepped = change(STEPS, state(tx, project, slug).status, "merge")
     if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
         return False, []
-    return True, tell_dependents(tx, project, slug, **stepped)
+    return True, update_dependents(tx, project, slug, **stepped)
 
 
-def tell_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
+def update_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
     """Update the count of open blockers of the dependents. Return the slugs that became ready."""
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:
@@ -109,6 +109,6 @@ def tell_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, afte
     return [row.slug for row in freed if not row.paused and (row.not_before or 0) <= tx.at]
 
 
-def say(tx: Tx, project: str, slug: str, message: str) -> None:
+def add_log_message(tx: Tx, project: str, slug: str, message: str) -> None:
     """Add a message to the task's log."""
     q.add_log(tx, project=project, slug=slug, seq=tx.seq, at=tx.at, actor=tx.caller.actor, message=message)

@@ -53,7 +53,7 @@ class Rows:
         raise NotImplementedError
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
-        """Return all rows."""
+        """Return all rows of a query."""
         raise NotImplementedError
 
     def select_exactly_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R:
@@ -87,7 +87,7 @@ class Tx(Rows):
         self.slug = slug
 
     def note(self, **what: object) -> None:
-        """Add to what the operation log says about this transaction."""
+        """Add facts to the entry of this transaction in the operation log."""
         self.what.update(what)
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
@@ -95,7 +95,7 @@ class Tx(Rows):
         raise NotImplementedError
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
-        """Write many rows."""
+        """Run a writing statement once for each of many rows."""
         raise NotImplementedError
 
 
@@ -182,7 +182,7 @@ class Store:
 
         SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
         """
-        self._say("SAVEPOINT request")
+        self._execute("SAVEPOINT request")
         try:
             _is_new, result = self._perform(self._tx(by), why, work, request)
         except BaseException as error:
@@ -191,7 +191,7 @@ class Store:
             if known is error:
                 raise
             raise known from error
-        self._say("RELEASE SAVEPOINT request")
+        self._execute("RELEASE SAVEPOINT request")
         return result
 
     def read_within(self, work: Callable[[Rows], T], by: Caller) -> T:
@@ -217,15 +217,15 @@ class Store:
         """Undo the changes of one request in the shared transaction."""
         if self._is_in_transaction():
             try:
-                self._say("ROLLBACK TO SAVEPOINT request")
-                self._say("RELEASE SAVEPOINT request")
+                self._execute("ROLLBACK TO SAVEPOINT request")
+                self._execute("RELEASE SAVEPOINT request")
             except Exception:  # noqa: BLE001 - whatever the driver raises, the transaction cannot go on
                 raise SharedBroken from error
             return
         raise SharedBroken from error
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot. It blocks nobody."""
+        """Call `work` with one snapshot of the database, and return its result. Blocks nobody."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -275,7 +275,7 @@ class Store:
         """Return the open transaction, for one caller."""
         raise NotImplementedError
 
-    def _say(self, words: str) -> None:
+    def _execute(self, words: str) -> None:
         """Run a statement without values."""
         raise NotImplementedError
 
@@ -286,7 +286,7 @@ class Store:
         raise NotImplementedError
 
     def _undo(self) -> None:
-        """Roll back. Never raises."""
+        """Roll the transaction back. Never raises."""
         raise NotImplementedError
 
     def _end(self) -> None:

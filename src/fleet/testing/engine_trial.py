@@ -68,7 +68,7 @@ def clear(root: str) -> None:
     home = f"{root}/home"
     if os.path.isdir(home):
         with Fleet.open(home, actor="trial") as fleet:
-            _wait_for(fleet, lambda: _dispatch_lock(root).is_free(), f"the dispatch in {home} still runs")
+            _wait_for(fleet, lambda: _lock_of_dispatch(root).is_free(), f"the dispatch in {home} still runs")
             _wait_for(fleet, lambda: _end_agents(fleet), f"an agent of the trial in {home} could not be ended")
             fleet.sweep.run(kill=True)
             fleet.world.tmux.stop_empty_server()
@@ -94,7 +94,7 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
         fleet.clock.wait(_BETWEEN_LOOKS)
 
 
-def _dispatch_lock(root: str) -> FileLock:
+def _lock_of_dispatch(root: str) -> FileLock:
     """Return the lock that the dispatch holds. A dispatch runs on when the process that started it is killed."""
     return FileLock(f"{root}/dispatch.lock", home=os.path.dirname(root))
 
@@ -168,7 +168,7 @@ class _Trial:
         env |= _SEALED | {"HOME": self._person, "FLEET_HOME": self._home}
         env |= {name: self._filled(value) for name, value in self._check.env.items()}
         words += ["--json", *command]
-        lock = _dispatch_lock(self._root)
+        lock = _lock_of_dispatch(self._root)
         try:
             result = programs.run(
                 "fleet dispatch", words, limit=_LIMIT, env=env, cwd=self._repository, lock=lock.take()

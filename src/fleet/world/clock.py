@@ -15,7 +15,7 @@ class Clock:
     __slots__ = ()
 
     def now(self) -> int:
-        """Milliseconds since 1970."""
+        """Return the time in milliseconds since 1970."""
         return int(time() * SECOND)
 
     def begun(self) -> int:
@@ -36,5 +36,5 @@ class Clock:
         return monotonic()
 
     def wait(self, seconds: float) -> None:
-        """Sleep."""
+        """Sleep for this many seconds."""
         sleep(seconds)

@@ -39,7 +39,7 @@ class _Asked:
         return done
 
     def _list(self, *words: str) -> list[dict[str, Any]]:
-        """A JSON answer as a list; empty when there is none."""
+        """Return the JSON that the program answers as a list; empty when it answers none."""
         done = self._ask(*words)
         try:
             found = json.loads(done.out) if done.ok else []

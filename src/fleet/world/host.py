@@ -32,7 +32,7 @@ class Host:
     def machine(self) -> str:
         """Return the machine's own id, or its name where it has none. Identities of processes contain it."""
         for path in _ID_FILES:
-            found = _first_line(path)
+            found = _first_line_of_file(path)
             if found:
                 return found
         return self.name
@@ -45,13 +45,13 @@ class Host:
         """
         if sys.platform == "darwin":
             return _boot_of_macos()
-        boot, namespace = _first_line(_BOOT_FILE), pid_namespaces.own()
+        boot, namespace = _first_line_of_file(_BOOT_FILE), pid_namespaces.own()
         if namespace is None:
             return ""
         return f"{boot}.{namespace}" if boot and namespace else boot
 
 
-def _first_line(path: str) -> str:
+def _first_line_of_file(path: str) -> str:
     try:
         with open(path, encoding="utf-8") as file:
             line = file.readline().strip()

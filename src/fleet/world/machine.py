@@ -34,7 +34,7 @@ class Machine:
         """The version of a program, None when it is not installed, (0, 0) when it does not say."""
         if shutil.which(program) is None:
             return None
-        said = self._funnel.through(f"{program} {flag}", lambda: _output([program, flag]))
+        said = self._funnel.through(f"{program} {flag}", lambda: _output_of_program([program, flag]))
         found = re.search(r"(\d+)\.(\d+)", said)
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
@@ -76,7 +76,7 @@ class Machine:
 
     def remove_file(self, path: str) -> None:
         """Remove a file of the person's own; do nothing when there is none."""
-        self._funnel.through(f"remove {os.path.basename(path)}", lambda: _unlink(path))
+        self._funnel.through(f"remove {os.path.basename(path)}", lambda: _remove_user_file(path))
 
     def make_folder(self, path: str) -> None:
         """Make a folder of the person's own, with what is missing above it, for its owner alone."""
@@ -84,22 +84,22 @@ class Machine:
 
     def replace_file(self, path: str, text: str) -> None:
         """Write a file of the person's own, whole or not at all, as private as it was."""
-        self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace(path, text))
+        self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace_user_file(path, text))
 
 
-def _unlink(path: str) -> None:
+def _remove_user_file(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
 
 
-def _replace(path: str, text: str) -> None:
+def _replace_user_file(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o600
     with replacing(path, mode=mode) as file:
         file.write(text)
 
 
-def _output(words: list[str]) -> str:
+def _output_of_program(words: list[str]) -> str:
     try:
         return subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT, check=False).stdout
     except (OSError, subprocess.SubprocessError):

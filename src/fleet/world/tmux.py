@@ -163,7 +163,7 @@ class Tmux:
         server = self._processes.identify(int(first.split()[1]))
         if server is None:
             return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
-        return Listing(server=server, panes=tuple(_pane(line) for line in lines), home=self.home_id)
+        return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
         """Return the server's identity; start a server if there is none. Refuses to start a second one while the first may live."""
@@ -318,7 +318,7 @@ def _is_scrubbed(name: str) -> bool:
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 
-def _pane(line: str) -> Pane:
+def _parse_pane(line: str) -> Pane:
     name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, active, title = line.split(
         "\t", len(_COLUMNS) - 1
     )

@@ -59,7 +59,7 @@ class World:
 
     def __init__(self, home: str, funnel: Funnel, record: HomeRecord | None = None) -> None:
         self.home = home
-        self.record = record or home_record.read(home) or _unsaved(home)
+        self.record = record or home_record.read(home) or _new_record(home)
         self.funnel = funnel
         self.clock = Clock()
         self.ids = Ids()
@@ -89,14 +89,14 @@ class World:
 
     @made_once
     def programs(self) -> Programs:
-        """Other programs."""
+        """Starts other programs."""
         from fleet.world.process.programs import Programs
 
         return Programs(self.funnel, lambda: self.namespaces.lease)
 
     @made_once
     def children(self) -> Children:
-        """Commands of jobs."""
+        """Starts the commands of jobs."""
         from fleet.world.process.children import Children
 
         return Children(self.funnel, self.home)
@@ -110,7 +110,7 @@ class World:
 
     @made_once
     def git(self) -> Git:
-        """The repositories."""
+        """Asks git about repositories and worktrees."""
         from fleet.world.git.git import Git
 
         git = Git(self.programs, self.namespaces.sees_everyone, self.home)
@@ -236,17 +236,17 @@ class World:
         """Remove the lock file of a claim that is archived."""
         path = f"{self.home}/{paths.effect_lock(claim)}"
         if os.path.lexists(path):
-            self.funnel.through("forget effect lock", lambda: _unlink(path))
+            self.funnel.through("forget effect lock", lambda: _remove_lock_file(path))
 
 
-def _unlink(path: str) -> None:
+def _remove_lock_file(path: str) -> None:
     try:  # noqa: SIM105 - contextlib costs what a reader need not pay
         os.unlink(path)
     except FileNotFoundError:
         pass
 
 
-def _unsaved(home: str) -> HomeRecord:
+def _new_record(home: str) -> HomeRecord:
     from fleet.world.home.home_change import unsaved
 
     return unsaved(home)

@@ -32,14 +32,16 @@ def test_a_finding_is_fourteen_with_check_and_zero_without_and_stays_where_it_is
 @pytest.mark.req("SWEEP-2", "DER-3")
 def test_a_coord_state_that_waits_for_the_next_tick_is_no_leak_and_one_that_nobody_rewrites_is(either):
     with Fleet.open(str(either.home), actor="tester") as fleet:
-        fleet.context.commit(Change("a coordinator", lambda tx: seats.take(tx, "web", "bbbbbbbb", None, None) and None))
+        fleet.context.commit(
+            Change("a coordinator", lambda tx: seats.take_seat(tx, "web", "bbbbbbbb", None, None) and None)
+        )
     said = either(*SWEEP, "--check")
     assert (said.code, "coord-state.json" in said.out) == (0, True), said
     (found,) = either(*SWEEP, "--check", "--json").json
     assert (found["what"], found["waiting"], found["done"]) == ("projects/web/coord-state.json", True, False)
     with Fleet.open(str(either.home), actor="tester") as fleet:
         fleet.files.publish("projects/web/coord-state.json", b"{}")
-        fleet.context.commit(Change("nobody", lambda tx: seats.vacate(tx, "web", "bbbbbbbb") and None))
+        fleet.context.commit(Change("nobody", lambda tx: seats.vacate_seat(tx, "web", "bbbbbbbb") and None))
     assert either(*SWEEP, "--check").code == 14
     assert [each["waiting"] for each in either(*SWEEP, "--check", "--json").json] == [False]
     assert [each["done"] for each in either(*SWEEP, "--kill", "--json").ok().json] == [True]

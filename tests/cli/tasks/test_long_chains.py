@@ -7,7 +7,7 @@ import pytest
 
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks import graph
-from fleet.surfaces.cli.ui import drawing
+from fleet.surfaces.cli.ui import graph_drawing
 
 LONG = 50_000
 # Seconds of a processor; drawn with all of its indentation it took 135.
@@ -43,7 +43,7 @@ def test_a_deep_branch_goes_on_at_the_margin_and_every_task_is_drawn_once():
     how = {"title": "T", "status": "open", "state": "open", "priority": 0, "assignee": None}
     nodes = [GraphNode(slug=f"t{n}", **how) for n in range(500)]
     edges = [EdgeView(slug=f"t{n}", needs=f"t{n - 1}") for n in range(1, 500)]
-    lines = list(drawing.tree(Graph(project="web", nodes=nodes, edges=edges)))
+    lines = list(graph_drawing.tree(Graph(project="web", nodes=nodes, edges=edges)))
     assert max(map(len, lines)) < 150
     assert [f"t{n}" for n in range(500)] == [line.split()[-2] for line in lines if line.endswith("  T")]
     assert "… below t30:" in lines

@@ -46,7 +46,7 @@ def use_up_id(line: CommandLine) -> None:
 
 
 def seat_coordinator(line: CommandLine) -> None:
-    change(line, lambda tx: seats.take(tx, PROJECT, B, None, None))
+    change(line, lambda tx: seats.take_seat(tx, PROJECT, B, None, None))
 
 
 def seat_another(line: CommandLine) -> None:
@@ -54,7 +54,7 @@ def seat_another(line: CommandLine) -> None:
 
 
 def empty_seat(line: CommandLine) -> None:
-    change(line, lambda tx: seats.vacate(tx, PROJECT, F))
+    change(line, lambda tx: seats.vacate_seat(tx, PROJECT, F))
 
 
 def record_agent(line: CommandLine) -> None:

@@ -6,8 +6,7 @@ import pytest
 from contract.dispatch.journals import AT, begin, write
 
 from fleet.store import queries as q
-from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.reclaim import archive
+from fleet.verbs.dispatch.journal import archive, archived_dispatch
 
 
 @pytest.fixture
@@ -63,7 +62,7 @@ def test_the_archived_journal_says_what_the_rows_said(ended, home):
     document = json.loads((home / archive(ended.context, "00000001")).read_text())
     assert (document["exec_state"], document["blocked_reason"], document["report"]) == ("failed", "why", "failed")
     assert [(claim["kind"], claim["state"]) for claim in document["claims"]] == [("tmux_session", "released")]
-    again = archived(ended.context, "00000001")
+    again = archived_dispatch(ended.context, "00000001")
     assert again is not None
     assert again.as_json() == before.as_json()
     assert archive(ended.context, "00000001") == "", "the second time there is nothing to do"

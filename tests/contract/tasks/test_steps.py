@@ -19,8 +19,8 @@ from fleet.store import queries as q
 from fleet.store import tasks as task_store
 from fleet.store.row import Query
 from fleet.store.transaction import Change
-from fleet.verbs.agents import prompts
 from fleet.verbs.dispatch import acquire, dispatch, launch, reclaim, settle
+from fleet.verbs.homes.disown import disown_claim
 from fleet.verbs.jobs import cancel, records
 from fleet.verbs.jobs.items import dead_letters
 from fleet.verbs.tasks import claim, reopen, report
@@ -212,7 +212,7 @@ def test_claims(table):
         "not_gone": lambda: failed(0),
         "stuck": lambda: failed(acquire.TRIES),
         **{event: lambda event=event: step(event) for event in ("not_made", "found_absent", "found_gone", "gone")},
-        "given_up": lambda: prompts.disown(table.fleet.context, ID, "tmux_session", "so"),
+        "given_up": lambda: disown_claim(table.fleet.context, ID, "tmux_session", "so"),
     }
     now = lambda: table.one("SELECT state FROM claims WHERE id = 'c'")["state"]  # noqa: E731
 
@@ -246,11 +246,11 @@ def test_seats(table):
         table.do(f"UPDATE seats SET holder = {holder}, candidate = {candidate}", "UPDATE nonces SET spent_at = NULL")
 
     drivers = {
-        "take": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, None, None)),
-        "nominate": lambda: table.tx(lambda tx: seats.take(tx, "p", NEW, seats.seat(tx, "p").holder, 30.0)),
-        "prove": lambda: table.tx(lambda tx: seats.prove(tx, "p", NEW, "hash")),
-        "withdraw": lambda: table.tx(lambda tx: seats.withdraw(tx, "p", NEW)),
-        "vacate": lambda: table.tx(lambda tx: seats.vacate(tx, "p", OLD)),
+        "take": lambda: table.tx(lambda tx: seats.take_seat(tx, "p", NEW, None, None)),
+        "nominate": lambda: table.tx(lambda tx: seats.take_seat(tx, "p", NEW, seats.seat(tx, "p").holder, 30.0)),
+        "prove": lambda: table.tx(lambda tx: seats.prove_candidate(tx, "p", NEW, "hash")),
+        "withdraw": lambda: table.tx(lambda tx: seats.withdraw_candidate(tx, "p", NEW)),
+        "vacate": lambda: table.tx(lambda tx: seats.vacate_seat(tx, "p", OLD)),
     }
     assert set(drivers) == set(seat_steps.EVENTS)
     table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.seat_state(seat()))

@@ -88,10 +88,10 @@ def test_a_limit_on_the_screen_holds_the_engine_back_until_the_agent_has_gone_on
         fleet.tasks.add(project="p", title="U", slug="u")
         with pytest.raises(EngineHeld, match="You have had enough"):
             fleet.dispatches.start(Wanted(project="p", slug="u", engine="teller"))
-        assert failed_turns.tend(fleet.context, "p") == [], "not before the reset"
+        assert failed_turns.continue_agents(fleet.context, "p") == [], "not before the reset"
         teller.long_ago()
         teller.screen.write_text("ok that went well\n")
-        (said,) = failed_turns.tend(fleet.context, "p")
+        (said,) = failed_turns.continue_agents(fleet.context, "p")
         assert RESET in said
         teller.shows("ok that went well")
         assert any(RESET in each for each in teller.told())
@@ -105,15 +105,15 @@ def test_a_turn_that_failed_on_the_screen_is_continued_a_bounded_number_of_times
         teller = Teller(either, fleet, "x the model is overloaded\n")
         for number in range(1, MOST_FAILED_TURNS + 1):
             assert len(watch(fleet.context, "p")) == 1, "it failed again"
-            assert failed_turns.tend(fleet.context, "p") == [], "it rests first"
+            assert failed_turns.continue_agents(fleet.context, "p") == [], "it rests first"
             assert watch(fleet.context, "p") == [], "one failure counts once"
             teller.long_ago()
-            (said,) = failed_turns.tend(fleet.context, "p")
+            (said,) = failed_turns.continue_agents(fleet.context, "p")
             assert GO_ON.partition("(")[0] in said
             until(lambda: len(teller.told()) == number)  # noqa: B023
             teller.shows("x the model is overloaded")
             teller.long_ago()
         assert len(watch(fleet.context, "p")) == 1
         teller.long_ago()
-        assert failed_turns.tend(fleet.context, "p") == [], "enough"
+        assert failed_turns.continue_agents(fleet.context, "p") == [], "enough"
         assert (agent(fleet, teller.ident).state, fleet.engines.limits().holds) == ("failed_turn", [])

@@ -7,7 +7,7 @@ import pytest
 from staging.stage import FLEET, answer
 
 from fleet.errors.families import Refused
-from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.branch_in_use import why_branch_in_use
 
 WORK = "write a.txt hello\ncommit Add t\ndone\n"
 
@@ -85,7 +85,7 @@ def test_land_leaves_a_checked_out_target_alone_whose_repository_is_wrongly_call
 @pytest.mark.req("MERGE-6")
 def test_a_repository_that_really_is_bare_has_no_checkout(scene, merged, tmp_path):
     scene.git("clone", "--quiet", "--bare", scene.repository, str(tmp_path / "bare"))
-    assert branch_in_hand(merged.world.git, str(tmp_path / "bare"), "main") == ""
+    assert why_branch_in_use(merged.world.git, str(tmp_path / "bare"), "main") == ""
 
 
 @pytest.mark.req("MERGE-6")

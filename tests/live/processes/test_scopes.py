@@ -15,7 +15,7 @@ from staging.stage import Stage, acted, answer, claim_of, is_alive
 from staging.systemd import FAILS, HANGS, WORKS, Systemd, without
 
 from fleet.testing.crash.scenarios import until
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.world import world
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -191,7 +191,7 @@ def test_a_persons_server_beside_the_scope_keeps_nothing(scene, systemd):
         os.kill(agent.pid, signal.SIGKILL)
         until(lambda: fleet.world.processes.life(agent) == "dead")
         try:
-            assert remaining.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
+            assert leftover_processes.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
             assert fleet.sessions.settle(ident).settled
             assert is_alive(server)
         finally:

@@ -18,7 +18,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.testing.crash.scenarios import until
 from fleet.verbs.coord import tend
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.world.process import ps
 from fleet.world.process.census import Census
 from fleet.world.process.cgroups import Cgroups
@@ -118,7 +118,7 @@ def test_what_a_sweep_saw_below_the_agent_is_ended_with_it(scene, no_cgroup, tmp
         noted = fleet.context.dispatch(left.ident).descendants
         assert f"/{left.pid}/" in noted
         before = fleet.operations.newest()
-        remaining.record_descendants(fleet.context, fleet.context.dispatch(left.ident))
+        leftover_processes.record_descendants(fleet.context, fleet.context.dispatch(left.ident))
         assert fleet.operations.newest() == before, "nothing new, nothing written"
         left.die(fleet)
         assert fleet.sessions.settle(left.ident).why == f"it left processes behind: {left.pid}"
@@ -261,7 +261,7 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
         try:
             os.kill(agent.pid, signal.SIGKILL)
             until(lambda: fleet.world.processes.life(agent) == "dead")
-            assert remaining.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
+            assert leftover_processes.find_remains(fleet.context, fleet.context.dispatch(ident)).strangers == []
             assert fleet.sessions.settle(ident).settled
             assert editor.poll() is None
             assert is_alive(int(pane))
@@ -410,7 +410,7 @@ def test_whoever_is_forked_while_the_processes_are_counted_is_not_overlooked(sce
         inside = fleet.world.cgroups.members(claim_of(fleet, "cgroup", left.ident).name)
         for pid in {left.pid, *inside}:
             census.entries.pop(pid, None)
-        found = remaining.find_remains(fleet.context, fleet.context.dispatch(left.ident), census)
+        found = leftover_processes.find_remains(fleet.context, fleet.context.dispatch(left.ident), census)
         assert left.pid in [who.pid for who in found.ours]
         scene.swept(fleet)
         left.end()
@@ -443,15 +443,18 @@ def test_what_a_person_says_holds_for_one_process_and_its_children(scene, no_cgr
         row = fleet.context.dispatch(ident)
         assert fleet.dispatches.excuse(ident, [pid]).as_json() == {"id": ident, "not_ours": [str(census.identity(pid))]}
         assert fleet.dispatches.excuse(ident, [pid]).as_json() == {"id": ident, "not_ours": []}, "it was said before"
-        assert remaining.find_remains(fleet.context, row).strangers == []
+        assert leftover_processes.find_remains(fleet.context, row).strangers == []
         entry = census.entries[pid]
         census.entries[pid] = entry._replace(start=str(int(entry.start) + 1))
-        assert remaining.find_remains(fleet.context, row, census).strangers == [pid], (
+        assert leftover_processes.find_remains(fleet.context, row, census).strangers == [pid], (
             "another process has its pid by now"
         )
         other = scene.dispatch(fleet, "u", "sleep", "1000")
         assert (
-            remaining.excused_pids(fleet.context, fleet.context.dispatch(other), fleet.world.processes.census()) == []
+            leftover_processes.excused_pids(
+                fleet.context, fleet.context.dispatch(other), fleet.world.processes.census()
+            )
+            == []
         )
 
 
@@ -468,7 +471,7 @@ def test_only_who_keeps_a_worktree_is_excused(scene, no_cgroup, server):
         for each, why in ((left.pid, "proven to be of"), (gone.pid, "no such process"), (1, "does not block")):
             with pytest.raises(NotExcused, match=f"process {each} is not excused from {left.ident}: .*{why}"):
                 fleet.dispatches.excuse(left.ident, [pid, each])
-        assert pid in remaining.find_remains(fleet.context, fleet.context.dispatch(left.ident)).strangers, (
+        assert pid in leftover_processes.find_remains(fleet.context, fleet.context.dispatch(left.ident)).strangers, (
             "all of them, or none"
         )
         scene.swept(fleet)

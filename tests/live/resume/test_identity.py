@@ -56,7 +56,7 @@ def answers(pid: int, folder: str) -> dict[str, object]:
         "program": ps.program(pid),
         "own": ps.is_own(pid),
         "works in": (ps.works_in(pid, folder), ps.works_in(pid, f"{folder}/other")),
-        "place": ps._place(pid),
+        "place": ps._directory_of_process(pid),
     }
 
 

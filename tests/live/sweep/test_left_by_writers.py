@@ -76,7 +76,7 @@ def test_half_a_backup_and_a_link_that_was_not_put_in_place_are_swept(scene):
 
 @pytest.mark.beneath_funnel
 def test_a_sweep_between_making_and_locking_costs_the_writer_nothing(tmp_path, monkeypatch):
-    real = unfinished._lock
+    real = unfinished._lock_temporary
     seen = []
 
     def late(handle: int) -> None:
@@ -84,7 +84,7 @@ def test_a_sweep_between_making_and_locking_costs_the_writer_nothing(tmp_path, m
             seen.append(unfinished.discard_abandoned(str(next(tmp_path.iterdir()))))
         real(handle)
 
-    monkeypatch.setattr(unfinished, "_lock", late)
+    monkeypatch.setattr(unfinished, "_lock_temporary", late)
     name, handle = unfinished.begin(str(tmp_path / "a"))
     assert (seen, os.path.exists(name)) == ([True], True)
     assert not unfinished.discard_abandoned(name)

@@ -15,7 +15,7 @@ from fleet.model.text.times import DAY
 from fleet.store import queries as q
 from fleet.testing.scene import PROJECT
 from fleet.verbs.sweep import trash
-from fleet.world.git.nested.keep import keep_dirty
+from fleet.world.git.nested.keep_uncommitted import keep_dirty
 
 TASK = {"project": PROJECT, "slug": "t"}
 KEPT = {"worktree", "claim work", "journal", "workers", "lock"}

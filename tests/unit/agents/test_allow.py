@@ -176,8 +176,8 @@ def test_gemini_is_told_by_a_file_where_it_is_to_ask():
 
 def test_codex_is_told_by_the_variable_that_its_hook_reads():
     told = permissions.variables(read(BUILT_IN / "codex.toml"), ALLOWED)[ALLOWED_VARIABLE]
-    rules = allowed.given(told)
+    rules = allowed.rules_in_variable(told)
     assert (rules.exact, rules.prefixes) == (ALLOWED.exact, ALLOWED.prefixes)
     for broken in ("", "{", "[]", '{"exact": 1}', '{"prefixes": ["bash"]}'):
-        rules = allowed.given(broken)
+        rules = allowed.rules_in_variable(broken)
         assert (rules.exact, rules.prefixes) == ((), ())

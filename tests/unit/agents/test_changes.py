@@ -9,7 +9,7 @@ import pytest
 from fleet.model.agents.changes import change_of
 from fleet.model.agents.questions import choices_of, question
 from fleet.model.text import jsontext
-from fleet.world.files.text_below import text_below
+from fleet.world.files.user_file import text_below
 
 
 def change(before: str | None, **call: object) -> str | None:

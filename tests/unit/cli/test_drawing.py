@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
-from fleet.surfaces.cli.ui import drawing
+from fleet.surfaces.cli.ui import graph_drawing
 
 STATES = ["ready", "waiting", "in_progress", "blocked", "done", "failed", "abandoned"]
 
@@ -27,7 +27,7 @@ def graphs(draw) -> Graph:
 
 @given(graph=graphs())
 def test_the_tree_names_every_task_once_below_one_it_waits_for_and_tells_the_others(graph):
-    lines = list(drawing.tree(graph))
+    lines = list(graph_drawing.tree(graph))
     if not graph.nodes:
         assert lines == ["no tasks"]
         return
@@ -49,7 +49,7 @@ def test_the_tree_names_every_task_once_below_one_it_waits_for_and_tells_the_oth
 
 @given(graph=graphs())
 def test_mermaid_and_dot_have_every_node_and_edge(graph):
-    mermaid, dot = list(drawing.mermaid(graph)), list(drawing.dot(graph))
+    mermaid, dot = list(graph_drawing.mermaid(graph)), list(graph_drawing.dot(graph))
     ids = {f"t{number}": each.slug for number, each in enumerate(graph.nodes)}
     arrows = {tuple(ids[part] for part in line.split(" --> ")) for line in map(str.strip, mermaid) if "-->" in line}
     assert arrows == {(edge.needs, edge.slug) for edge in graph.edges}
@@ -59,21 +59,21 @@ def test_mermaid_and_dot_have_every_node_and_edge(graph):
 
 def test_titles_cannot_break_out_of_their_box():
     graph = Graph(project="web", nodes=[node("a", 'say "hi" \\ <b>')], edges=[])
-    [box] = [line for line in drawing.mermaid(graph) if ":::" in line]
+    [box] = [line for line in graph_drawing.mermaid(graph) if ":::" in line]
     assert box == '  t0["say #quot;hi#quot; \\ #lt;b>"]:::ready'
-    [label] = [line for line in drawing.dot(graph) if "label=" in line and '"a"' in line]
+    [label] = [line for line in graph_drawing.dot(graph) if "label=" in line and '"a"' in line]
     assert 'label="say \\"hi\\" \\\\ <b>"' in label
 
 
 def test_a_hash_in_a_title_is_a_hash_in_mermaid():
     """Mermaid reads #35; as a sign; a title like that has to come out as it was written."""
     graph = Graph(project="web", nodes=[node("a", "issue #35; now")], edges=[])
-    [box] = [line for line in drawing.mermaid(graph) if ":::" in line]
+    [box] = [line for line in graph_drawing.mermaid(graph) if ":::" in line]
     assert box == '  t0["issue #35;35; now"]:::ready'
 
 
 def test_a_chain_of_many_does_not_end_the_recursion():
     slugs = [f"t{number}" for number in range(3_000)]
     edges = [EdgeView(slug=after, needs=before) for before, after in pairwise(slugs)]
-    lines = list(drawing.tree(Graph(project="web", nodes=[node(slug) for slug in slugs], edges=edges)))
+    lines = list(graph_drawing.tree(Graph(project="web", nodes=[node(slug) for slug in slugs], edges=edges)))
     assert sum("The t" in line for line in lines) == 3_000

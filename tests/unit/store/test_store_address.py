@@ -110,7 +110,7 @@ def home(tmp_path_factory):
 @example(text="limits = { agents = 3 }\nstore_wait = 5\n")
 def test_the_address_is_the_one_that_the_reader_of_toml_finds(text, home):
     (home / HOME_FILE).write_text(text, newline="")
-    quick, exact = answer(registry._chosen, home), answer(read_whole, home)
+    quick, exact = answer(registry._store_setting, home), answer(read_whole, home)
     if quick == exact:
         return
     # A mistake elsewhere is told by whoever reads that setting; here the file sets no store and no unknown name.
@@ -159,7 +159,7 @@ def test_no_setting_but_those_of_the_store_is_a_reason_to_read_toml(layout, tmp_
     (tmp_path / HOME_FILE).write_text(f"# mine, not of the store\n\n{layout()}")
     assert tomllib.loads(layout())
     assert registry._is_without_store(str(tmp_path / HOME_FILE))
-    assert read_whole(str(tmp_path)) == registry._chosen(str(tmp_path)) == ("sqlite", registry.WAIT)
+    assert read_whole(str(tmp_path)) == registry._store_setting(str(tmp_path)) == ("sqlite", registry.WAIT)
 
 
 @pytest.mark.req("CONF-1")

@@ -46,7 +46,7 @@ def test_what_is_approved_for_always_is_asked_once_in_its_project_by_no_agent_ag
     assert ask(scene, other, "make docs && rm -rf /").question is not None
     assert ask(scene, other, "make docs --force").question is not None
     assert ask(scene, other, "make docs", tool="Other").question is not None
-    assert allow.of_agent(scene.fleet.context, PROJECT, WORKER).exact == ("make docs",)
+    assert allow.allowed_for_agent(scene.fleet.context, PROJECT, WORKER).exact == ("make docs",)
     assert scene.git("status", "--porcelain") == ""
 
 
@@ -86,9 +86,9 @@ def test_all_permissions_are_approved_at_once(scene):
 
 def test_the_setting_of_a_project_and_an_agents_own_commands_are_allowed(scene):
     Path(scene.repository, "fleet.toml").write_text('allow = ["npm test"]\n')
-    worker = allow.of_agent(scene.fleet.context, PROJECT, WORKER).prefixes
+    worker = allow.allowed_for_agent(scene.fleet.context, PROJECT, WORKER).prefixes
     assert {"git commit", "git add", "fleet log", "fleet done", "npm test"} <= set(worker)
-    assert "git commit" not in allow.of_agent(scene.fleet.context, PROJECT, REVIEWER).prefixes
+    assert "git commit" not in allow.allowed_for_agent(scene.fleet.context, PROJECT, REVIEWER).prefixes
 
 
 def test_rules_go_with_their_project_and_a_new_one_of_its_name_has_none(scene):
@@ -96,7 +96,7 @@ def test_rules_go_with_their_project_and_a_new_one_of_its_name_has_none(scene):
     repository = f"{scene.root}/q"
     scene.git("clone", "--quiet", scene.repository, repository)
     scene.fleet.projects.register(repository, "q")
-    allow.remember(scene.fleet.context, "q", allow.Allowed(exact=("make docs",)))
+    allow.remember_rule(scene.fleet.context, "q", allow.Allowed(exact=("make docs",)))
     kept = file.read_text()
     scene.fleet.projects.remove("q")
     assert not file.exists()
@@ -107,7 +107,7 @@ def test_rules_go_with_their_project_and_a_new_one_of_its_name_has_none(scene):
 
 
 def test_a_rule_written_by_hand_that_is_no_simple_command_does_not_count(scene):
-    allow.remember(scene.fleet.context, PROJECT, allow.Allowed(exact=("make docs",)))
+    allow.remember_rule(scene.fleet.context, PROJECT, allow.Allowed(exact=("make docs",)))
     file = Path(scene.home, paths.allowed(PROJECT))
     file.write_text(json.dumps(json.loads(file.read_text()) | {"prefixes": ["a), Bash(rm", "npm test", 3]}))
     assert scene.fleet.settings.approved(PROJECT).prefixes == ("npm test",)
@@ -139,7 +139,7 @@ def test_an_engine_that_waits_for_its_hook_is_permitted_what_its_agent_was_start
         assert found.question is None, "its person is asked at its terminal"
         return found.payload
 
-    allow.remember(scene.fleet.context, PROJECT, Allowed(exact=("make late",)))
+    allow.remember_rule(scene.fleet.context, PROJECT, Allowed(exact=("make late",)))
     assert not reply("git commit -m x"), "without the variable nothing is permitted"
     monkeypatch.setenv(ALLOWED_VARIABLE, '{"exact": ["make docs"], "prefixes": ["git commit"]}')
     permitted = {"hookSpecificOutput": {"hookEventName": "Permit", "decision": {"behavior": "allow"}}}

@@ -18,8 +18,8 @@ from fleet.surfaces.cli.commands.views import status as show_status
 from fleet.testing.simulated import SimulatedScene
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.agents import hook
-from fleet.verbs.agents.cost import allow
-from fleet.verbs.agents.cost.at_stop import why_over_budget
+from fleet.verbs.agents.cost import allow_more
+from fleet.verbs.agents.cost.budget_at_stop import why_over_budget
 from fleet.verbs.agents.cost.count_tokens import Work, count_project, count_step, look_for
 from fleet.verbs.agents.hook import HookEvent, Reply
 from fleet.verbs.agents.hook_answer import wait_for_messages
@@ -341,7 +341,7 @@ def test_allowing_more_lets_the_agent_go_on_and_it_is_parked_again_when_that_is_
     assert limited.fleet.engines.allow(1, project=PROJECT, slug="a").continued == [], "it was told already"
     reply = stop(limited, ident).payload
     assert reply is not None
-    assert allow.GO_ON in str(reply)
+    assert allow_more.GO_ON in str(reply)
     use(limited, ident, 3 * DOLLAR)
     assert stop(limited, ident).payload is None
 
@@ -352,7 +352,7 @@ def test_a_raised_setting_lets_the_agent_go_on_at_the_next_tick(limited):
     stop(limited, ident)
     config = Path(limited.home, "config.toml")
     config.write_text(config.read_text().replace("cost_task = 5", "cost_task = 50"))
-    assert allow.continue_allowed(limited.open("ticker").context, PROJECT) == [ident]
+    assert allow_more.continue_allowed(limited.open("ticker").context, PROJECT) == [ident]
 
 
 def test_an_agent_that_has_reported_is_not_parked(limited):

@@ -130,7 +130,7 @@ def test_a_seat_is_emptied_of_its_own_holder_alone(scene):
     old = seated(scene)
     new, nonce = candidate(scene)
     ticks(scene, new, nonce)
-    emptied = Change("a late stop of the old one", lambda tx: seats.vacate(tx, PROJECT, old))
+    emptied = Change("a late stop of the old one", lambda tx: seats.vacate_seat(tx, PROJECT, old))
     assert scene.fleet.commit(emptied) is False
     assert seat(scene).holder == new
 

@@ -112,13 +112,13 @@ def test_a_tick_takes_what_the_last_fleet_up_kept_not_the_first(mine):
     assert mine.launch(ident).environment["MY_KEY"] == "of-fleet-up"
     up(mine)
     with mine.speaking(coordinator) as fleet:
-        assert "MY_KEY" not in environment.of_agent(fleet.context, fleet.engines.show("mine"))
+        assert "MY_KEY" not in environment.environment_of_agent(fleet.context, fleet.engines.show("mine"))
 
 
 def test_a_command_that_fleet_started_by_itself_is_no_person(mine):
     up(mine, MY_KEY="kept")
     with shell(MY_KEY="of an agent", **{UNATTENDED: "1"}):
-        assert environment.of_agent(mine.fleet.context, mine.fleet.engines.show("mine"))["MY_KEY"] == "kept"
+        assert environment.environment_of_agent(mine.fleet.context, mine.fleet.engines.show("mine"))["MY_KEY"] == "kept"
 
 
 def test_the_persons_file_counts_over_what_was_kept_and_behind_the_shell(mine):
@@ -130,8 +130,8 @@ def test_the_persons_file_counts_over_what_was_kept_and_behind_the_shell(mine):
     up(mine, MY_KEY="kept")
     engine = mine.fleet.engines.show("mine")
     with shell(MY_KEY="of the shell"):
-        asked = environment.of_agent(mine.fleet.context, engine)
-        ticked = environment.of_agent(mine.fleet.context, engine, ticks=True)
+        asked = environment.environment_of_agent(mine.fleet.context, engine)
+        ticked = environment.environment_of_agent(mine.fleet.context, engine, ticks=True)
     assert (asked["MY_KEY"], asked["MY_NEED"], ticked["MY_KEY"]) == ("of the shell", "needed", "in the file")
     file.chmod(0o644)
     with shell(), pytest.raises(BadSetting, match="others may read it"):

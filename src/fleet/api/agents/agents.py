@@ -113,7 +113,7 @@ class Agents(Part):
         from fleet.verbs.agents import failed_turns
 
         self._by.may("agents.tend", project=project)
-        return failed_turns.tend(self._by.context, project)
+        return failed_turns.continue_agents(self._by.context, project)
 
     def unattended(self) -> Lines:
         """Return the projects in which agents of this home run and that have no coordinator."""

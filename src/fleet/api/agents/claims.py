@@ -11,6 +11,7 @@ from fleet.model.results.dispatches import ClaimView
 from fleet.resources import class_of
 from fleet.store import queries as q
 from fleet.verbs.agents import prompts
+from fleet.verbs.homes.disown import disown_claim
 from fleet.verbs.views import claim_views
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Claims(Part):
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
         """Give up a claim that another host or socket made."""
         self._by.may("claims.disown")
-        return prompts.disown(self._by.context, ident, kind, reason)
+        return disown_claim(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
         """Write the prompt file of a dispatch into the inbox; add a pending dispatch when none has this id."""

@@ -14,7 +14,7 @@ from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.verbs.agents import messages
 from fleet.verbs.context import Committer, Context
-from fleet.verbs.coord import hold, replace, seat, tick, wake
+from fleet.verbs.coord import daemon_duty, replace, seat, tick, wake
 from fleet.verbs.coord.handoffs import handoff
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.world.process import surroundings
@@ -73,11 +73,11 @@ class Coord(Part):
     # the daemon -------------------------------------------------------------------------------------------------------
     def held(self) -> dict[str, str]:
         """Return the coordinators that are duties of this process, which is the daemon, by project."""
-        return hold.held_seats(self._by.context)
+        return daemon_duty.held_seats(self._by.context)
 
     def lost(self) -> dict[str, str]:
         """Return the coordinators that were duties of a daemon that has died, by project. `start` takes their seats anew."""
-        return hold.lost_seats(self._by.context)
+        return daemon_duty.lost_seats(self._by.context)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
         """Do one tick for a coordinator that is a duty of this process, in its name. NotSeated when it is none any more.
@@ -86,10 +86,10 @@ class Coord(Part):
         """
         self._by.may("coord.tick_held")
         context = self._speaking_as(holder)
-        hold.refuse_not_held(context, project, holder)
+        daemon_duty.refuse_not_held(context, project, holder)
         ticked = tick.tick(context, project, holder)
         if ticked.messages:
-            hold.write_lines(
+            daemon_duty.write_lines(
                 context, holder, [f"message {each.id} from {each.sender}: {each.text}" for each in ticked.messages]
             )
             context.commit(messages.acknowledge(holder, [each.id for each in ticked.messages]))
@@ -105,7 +105,7 @@ class Coord(Part):
     def write_log(self, holder: str, lines: list[str]) -> None:
         """Add lines to the log of a coordinator that is a duty of the daemon; `fleet peek` and `fleet logs` show it."""
         self._by.may("coord.write_log")
-        hold.write_lines(self._by.context, holder, lines)
+        daemon_duty.write_lines(self._by.context, holder, lines)
 
     def watch(self, project: str) -> list[str] | None:
         """Wake the agent that coordinates a project if there is news for it. Returns what was done; None for nobody to wake."""

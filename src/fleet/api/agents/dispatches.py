@@ -15,7 +15,7 @@ from fleet.model.results.dispatches import DispatchView
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import tasks
-from fleet.verbs.dispatch import dispatch, end, find, plan, reclaim
+from fleet.verbs.dispatch import dispatch, end, find, journal, plan
 from fleet.verbs.dispatch.apply_remedy import settle_attempt
 from fleet.verbs.homes import excuse
 from fleet.verbs.merge import branches
@@ -84,13 +84,13 @@ class Dispatches(Part):
         """Resume the work of a dispatch, session or task; with `force`, first stop a resume that is in progress."""
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
-            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
+            meant = journal.recorded_dispatch(context, resume.find_dispatch_to_resume(context, given, project))
             self._by.may("dispatches.resume", project=meant.project)
             refuse_forced(speaker, "dispatches.resume", force=force)
         try:
             return resume.resume(context, given, project=project, force=force)
         except OF_STATE as error:
-            meant = find.journal(context, resume.find_dispatch_to_resume(context, given, project))
+            meant = journal.recorded_dispatch(context, resume.find_dispatch_to_resume(context, given, project))
             name_next_step(self._by, error, "resume", meant.project, meant.slug)
             raise
 
@@ -123,7 +123,7 @@ class Dispatches(Part):
             held = _count_claims(rows)
             return [
                 DispatchView.made_of(
-                    row, **find.shown_times(row), claims=held[row.id], age=max(now - row.created_at, 0) // SECOND
+                    row, **journal.shown_times(row), claims=held[row.id], age=max(now - row.created_at, 0) // SECOND
                 )
                 for row in q.listed_dispatches(rows, project=project, ended=int(ended))
             ]
@@ -132,10 +132,10 @@ class Dispatches(Part):
 
     def show(self, ident: str) -> Journal:
         """Return one dispatch with its claims, also an archived one; claims that are not archived are checked now."""
-        live = self._by.store.read(lambda rows: reclaim.journal_view(rows, ident))
+        live = self._by.store.read(lambda rows: journal.journal_view(rows, ident))
         if live is not None:
             return claim_views.observed_journal(self._by.view, live)
-        archived = find.archived_journal(self._by.view, ident)
+        archived = journal.archived_journal(self._by.view, ident)
         if archived is None:
             raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))

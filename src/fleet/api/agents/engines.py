@@ -12,7 +12,8 @@ from fleet.model.agents.budgets import day_of
 from fleet.model.settings.table import MOST_DOLLARS
 from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
-from fleet.verbs.agents.cost import allow
+from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost.allow_more import allow_more
 from fleet.verbs.homes import sandbox
 
 if TYPE_CHECKING:
@@ -35,16 +36,16 @@ class Engines(Part):
 
     def sandbox(self, engine: Engine) -> str | None:
         """Return what agents of an engine are started in; None for nothing."""
-        return sandbox.wanted(self._by.view, engine)
+        return sandbox.wanted_sandbox(self._by.view, engine)
 
     def limits(self) -> Limits:
         """Return the engines that are held back, and how much of each quota window is used."""
-        return self._by.store.read(failed_turns.limits)
+        return self._by.store.read(engine_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
         """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
         self._by.may("engines.lift")
-        return failed_turns.try_again(self._by.context, names.engine(engine))
+        return failed_turns.try_engine_again(self._by.context, names.engine(engine))
 
     def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
         """Allow dollars beyond the budget of a task, of a project, or, without a project, of today.
@@ -56,12 +57,12 @@ class Engines(Part):
             raise errors.BadInput(what=f"{dollars:g} dollars cannot be allowed; say an amount above 0")
         context = self._by.context
         if project is None:
-            return allow.allow(context, "day", day_of(context.world.clock.now()), dollars)
+            return allow_more(context, "day", day_of(context.world.clock.now()), dollars)
         context.project(project)
         if slug is None:
-            return allow.allow(context, "project", project, dollars)
+            return allow_more(context, "project", project, dollars)
         context.store.read(lambda rows: tasks.state(rows, project, names.slug(slug)))
-        return allow.allow(context, "task", f"{project}/{slug}", dollars)
+        return allow_more(context, "task", f"{project}/{slug}", dollars)
 
     def install_hooks(self, engine: str) -> HooksInstalled:
         """Install fleet's hooks in the person's own settings of an engine."""

@@ -18,7 +18,7 @@ from fleet.verbs.agents import messages, questions
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.dispatch.find import SHORTEST_PREFIX
 from fleet.verbs.projects import allow
-from fleet.world.files.text_below import text_below
+from fleet.world.files.user_file import text_below
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ class Messages(Part):
         asked = self._find_question(given)
         rule = new_rule(asked.runs, prefix) if always or prefix is not None else None
         if rule is not None and asked.project is not None:
-            allow.refuse_unreadable(self._by.context, asked.project)
+            allow.refuse_unreadable_rules(self._by.context, asked.project)
         answered = self.answer(asked.id, [ALLOW], kind="permission")
         if rule is not None:
-            allow.remember(self._by.context, answered.project, rule)
+            allow.remember_rule(self._by.context, answered.project, rule)
             answered = answered.replaced(always=(*rule.exact, *rule.prefixes)[0])
         return answered
 

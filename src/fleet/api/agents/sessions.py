@@ -9,8 +9,8 @@ from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from fleet.model.results.dispatches import Ended
+    from fleet.verbs.dispatch.facts import Deaths
     from fleet.verbs.dispatch.launch import Launched
-    from fleet.verbs.dispatch.looking import Deaths
 
 _LOOKS = 20
 _BETWEEN_LOOKS = 0.1
@@ -35,7 +35,7 @@ class Sessions(Part):
 
     def deaths(self) -> Deaths:
         """Return the agents of this home that have died and are not settled yet, and how many others there are."""
-        from fleet.verbs.dispatch.looking import find_deaths
+        from fleet.verbs.dispatch.facts import find_deaths
 
         return find_deaths(self._by.context)
 
@@ -62,6 +62,6 @@ class Sessions(Part):
     def _start_missing_watch(self, ident: str) -> None:
         """Start the process that wakes the coordinator of the agent's project if it has died: it would tell of this end."""
         from fleet.verbs.coord.wake import start_watch
-        from fleet.verbs.dispatch.find import journal
+        from fleet.verbs.dispatch.journal import recorded_dispatch
 
-        start_watch(self._by.context, journal(self._by.context, ident).project)
+        start_watch(self._by.context, recorded_dispatch(self._by.context, ident).project)

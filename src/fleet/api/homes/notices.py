@@ -33,4 +33,4 @@ class Notices(Part):
 
     def list(self, *, most: int = 100) -> list[NoticeView]:
         """Return the newest notices and what became of them, newest first."""
-        return self._by.store.read(lambda rows: listing.newest(rows, most=most))
+        return self._by.store.read(lambda rows: listing.newest_notices(rows, most=most))

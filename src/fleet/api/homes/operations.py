@@ -30,7 +30,7 @@ class Operations(Part):
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
         """Yield the newest operations that fit the filter, archived ones included, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
-        old = [operations.operation_view(row) for row in archived if which.wants(row)]
+        old = [operations.operation_view(row) for row in archived if which.fits_row(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
 
     def newest(self) -> int:
@@ -41,7 +41,7 @@ class Operations(Part):
         """Yield operations as they are committed, until `wanted` returns False. A running daemon tells of them."""
         for told in pushed_operations(self._by.home, after, wanted) if self._by.door is not None else ():
             after = told if isinstance(told, int) else told.seq
-            if not isinstance(told, int) and which.fits(told):
+            if not isinstance(told, int) and which.fits_view(told):
                 yield told
         yield from operations.follow(self._by.store, self._by.clock, which, after, wanted)
 

@@ -18,7 +18,7 @@ from fleet.model.settings.engine_choices import engine_choices, setting_of
 from fleet.model.tasks.slugs import slug_from
 from fleet.store import queries as q
 from fleet.verbs.coord import restart, wake
-from fleet.verbs.dispatch import find
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.homes import environment
 from fleet.verbs.merge import branches
@@ -180,7 +180,7 @@ class Projects(Part):
     def keep_environment(self) -> None:
         """Keep what engines name of this person's environment, for agents that no person asks for."""
         self._by.may("projects.keep_environment")
-        environment.keep(self._by.context)
+        environment.keep_environment(self._by.context)
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
         """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
@@ -237,7 +237,7 @@ class Projects(Part):
             return None
         context = self._by.context
         try:
-            row = find.journal(context, holder)
+            row = recorded_dispatch(context, holder)
             if not reader.engine(self._by.home, row.engine or "").interactive:
                 return None
             return resume.resume(context, holder).id

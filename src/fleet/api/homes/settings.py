@@ -24,11 +24,11 @@ class Settings(Part):
 
     def approved(self, project: str) -> Allowed:
         """Return the commands that a person has approved for always in a project; they are kept in the home."""
-        return allow.approved(self._by.view, project)
+        return allow.approved_commands(self._by.view, project)
 
     def allowed(self, project: str) -> Allowed:
         """Return the commands that agents of a project run without asking: of its setting `allow`, and approved ones."""
-        return allow.of_project(self._by.view, project)
+        return allow.allowed_in_project(self._by.view, project)
 
     def untrusted(self, project: str) -> trust.Untrusted:
         """Return the settings of the project's fleet.toml that a person has not trusted yet."""

@@ -36,7 +36,7 @@ _LOOK_AGAIN = 0.25
 
 
 class NoStore(Store):
-    """The store of an agent without a home: there is none."""
+    """Stands for the store of an agent that has only the daemon's socket: it has no store, and every use is refused."""
 
     kind = "none"
 
@@ -49,7 +49,7 @@ class NoStore(Store):
         raise _no_door(f"{why!r} needs the home")
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing: there is no store to close."""
 
 
 class AskedPart:

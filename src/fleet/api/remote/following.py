@@ -50,7 +50,7 @@ class PushedChanges:
         self._newest = int(answer.get("result", {}).get("newest", 0))
 
     def _hear(self, timeout: float) -> bool:
-        """Wait for the next push, so long at most, and take the number that it tells. False when none came."""
+        """Wait at most `timeout` seconds for the daemon to tell a new number, and keep that number. False when none came."""
         if self._door is None or not _is_ready(self._door, timeout):
             return False
         self._newest = int(self._door.receive().get("newest", self._newest))
@@ -64,7 +64,7 @@ class PushedChanges:
 
 
 def _is_ready(door: Door, timeout: float) -> bool:
-    """Whether the daemon has sent something, now or within so many seconds."""
+    """Whether the daemon has sent something, now or within `timeout` seconds."""
     return door.has_more or bool(select.select([door.fileno()], [], [], timeout)[0])
 
 

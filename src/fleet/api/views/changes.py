@@ -21,7 +21,7 @@ if TYPE_CHECKING:
             """Wait for an operation after this one. Returns the newest sequence number; None when the time is over."""
 
         def close(self) -> None:
-            """End the following."""
+            """Stop looking for changes."""
 
 
 _LOOK_AGAIN = 0.25

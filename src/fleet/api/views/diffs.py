@@ -60,10 +60,10 @@ def parse_diff(text: str) -> list[FileDiff]:
         if not files:
             continue
         if line.startswith("@@ ") and not inside:
-            numbers, left = _starts(line)
+            numbers, left = _hunk_start(line)
             files[-1].lines.append(DiffLine("hunk", line))
         elif inside:
-            files[-1].lines.append(_changed(line, numbers, left))
+            files[-1].lines.append(_hunk_line(line, numbers, left))
         else:
             files[-1].lines.append(DiffLine("head", line))
             if line.startswith("+++ b/"):
@@ -71,8 +71,8 @@ def parse_diff(text: str) -> list[FileDiff]:
     return files
 
 
-def _changed(line: str, numbers: list[int], left: list[int]) -> DiffLine:
-    """Return a line inside a hunk, and count on."""
+def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
+    """Return one line of a hunk with its numbers, and advance the numbers."""
     sign, text = line[:1], line[1:]
     if sign == "\\":  # no newline at the end of the file
         return DiffLine("head", line)
@@ -85,7 +85,7 @@ def _changed(line: str, numbers: list[int], left: list[int]) -> DiffLine:
     return DiffLine(kind, text, None if kind == "added" else old, None if kind == "removed" else new)
 
 
-def _starts(line: str) -> tuple[list[int], list[int]]:
+def _hunk_start(line: str) -> tuple[list[int], list[int]]:
     """Return where a hunk starts in the old and the new file, and how many lines of each it has."""
     _, old, new, *_ = line.split(" ")
     parts = [side[1:].split(",") for side in (old, new)]
@@ -113,19 +113,19 @@ def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLin
     for number, line in enumerate(file.lines):
         if line.kind == "removed":
             if added:
-                yield from _paired(removed, added)
+                yield from _pairs_of_lines(removed, added)
                 removed, added = [], []
             removed.append((number, line))
         elif line.kind == "added":
             added.append((number, line))
         else:
-            yield from _paired(removed, added)
+            yield from _pairs_of_lines(removed, added)
             removed, added = [], []
             yield number, line, line
-    yield from _paired(removed, added)
+    yield from _pairs_of_lines(removed, added)
 
 
-def _paired(
+def _pairs_of_lines(
     removed: list[tuple[int, DiffLine]], added: list[tuple[int, DiffLine]]
 ) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
     for place in range(max(len(removed), len(added))):

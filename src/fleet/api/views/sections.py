@@ -43,27 +43,27 @@ def sections(page: Overview) -> list[Section]:
     left = page.left_out
     every = (
         # Only the first entries of a section are shown: many obstacles must not push questions out of sight.
-        _section("Needs you", "yellow", [*alone[:_FEW], *page.needs_you, *alone[_FEW:]]),
-        _section("In the way", "red", [each for each in others if not is_full(each)]),
-        _section("To review", "yellow", page.review, "`fleet review` walks you through", more=left.review),
-        _section("Failed", "red", page.failed, more=left.failed),
-        _section("Parked", "yellow", page.parked, more=left.parked),
-        _section("Held back", "red", page.holds),
-        _section("To merge", "blue", page.merging, more=left.merging),
-        _section("To land", "blue", page.to_land, "`fleet land` moves your branch"),
-        _section("Ended", "red", _attempts(page, ended=True), "the coordinator or `fleet clean` settles it"),
-        _section("Working", "cyan", _attempts(page, ended=False), more=left.working),
-        _section("Jobs", "cyan", page.jobs),
-        _section("No room", "dim", [each for each in others if is_full(each)]),
+        _section_of("Needs you", "yellow", [*alone[:_FEW], *page.needs_you, *alone[_FEW:]]),
+        _section_of("In the way", "red", [each for each in others if not is_full(each)]),
+        _section_of("To review", "yellow", page.review, "`fleet review` walks you through", more=left.review),
+        _section_of("Failed", "red", page.failed, more=left.failed),
+        _section_of("Parked", "yellow", page.parked, more=left.parked),
+        _section_of("Held back", "red", page.holds),
+        _section_of("To merge", "blue", page.merging, more=left.merging),
+        _section_of("To land", "blue", page.to_land, "`fleet land` moves your branch"),
+        _section_of("Ended", "red", _attempts_of(page, ended=True), "the coordinator or `fleet clean` settles it"),
+        _section_of("Working", "cyan", _attempts_of(page, ended=False), more=left.working),
+        _section_of("Jobs", "cyan", page.jobs),
+        _section_of("No room", "dim", [each for each in others if is_full(each)]),
     )
     return [section for section in every if section.entries]
 
 
-def _section(title: str, tone: Tone, entries: Sequence[Entry], hint: str = "", *, more: int = 0) -> Section:
+def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = "", *, more: int = 0) -> Section:
     return Section(title=title, tone=tone, hint=hint, entries=list(entries), more=more)
 
 
-def _attempts(page: Overview, *, ended: bool) -> list[Attempt]:
+def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
     return [attempt for attempt in page.working if is_over(attempt.state) == ended]
 
 

@@ -45,15 +45,15 @@ def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> 
     here = os.path.realpath(directory)
     names: set[object] = set()
     for path in glob.iglob(expand_path(kept.files)):
-        head = _first_line(path, since)
-        where, begun = value_at(head, kept.directory), _milliseconds(value_at(head, kept.begun))
+        head = _first_line_as_json(path, since)
+        where, begun = value_at(head, kept.directory), _begin_time(value_at(head, kept.begun))
         if isinstance(where, str) and os.path.realpath(where) == here and begun is not None and since <= begun <= until:
             names.add(value_at(head, kept.id))
     name = names.pop() if len(names) == 1 else None
     return name if isinstance(name, str) and _NAME.fullmatch(name) else None
 
 
-def _first_line(path: str, since: int) -> object:
+def _first_line_as_json(path: str, since: int) -> object:
     """Return the JSON in a file's first line; None when the file was last written before `since`, or cannot be read."""
     try:
         if os.stat(path).st_mtime * 1000 < since:
@@ -64,7 +64,7 @@ def _first_line(path: str, since: int) -> object:
         return None
 
 
-def _milliseconds(time: object) -> int | None:
+def _begin_time(time: object) -> int | None:
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

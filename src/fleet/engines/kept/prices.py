@@ -85,30 +85,30 @@ def _read(path: Path, raw: bytes) -> dict[str, Price]:
     try:
         root = parse(raw.decode())
     except Unreadable as error:
-        raise _broken(path, error.fault.line, error.fault.why) from None
+        raise _broken_price_file(path, error.fault.line, error.fault.why) from None
     except UnicodeDecodeError:
-        raise _broken(path, 1, "it is not UTF-8") from None
+        raise _broken_price_file(path, 1, "it is not UTF-8") from None
     fault = next(iter(TABLE.faults(root, "the file")), None)
     if fault is not None:
-        raise _broken(path, fault.line, fault.why)
-    return {name: _price(given) for name, given in root.plain.items()}
+        raise _broken_price_file(path, fault.line, fault.why)
+    return {name: _parse_price(given) for name, given in root.plain.items()}
 
 
-def _price(given: dict[str, object]) -> Price:
+def _parse_price(given: dict[str, object]) -> Price:
     long = given.get("long")
     over = given.get("over")
     return Price(
-        rates=_rates(given),
+        rates=_parse_rates(given),
         over=over if isinstance(over, int) else None,
-        long=_rates(long) if isinstance(long, dict) else None,
+        long=_parse_rates(long) if isinstance(long, dict) else None,
     )
 
 
-def _rates(given: dict[str, object]) -> Rates:
+def _parse_rates(given: dict[str, object]) -> Rates:
     dollars = {name: value for name in _RATES if isinstance(value := given.get(name), int | float)}
     return Rates(**{name: float(value) for name, value in dollars.items()})
 
 
-def _broken(path: Path, line: int, why: str) -> errors.BadSetting:
+def _broken_price_file(path: Path, line: int, why: str) -> errors.BadSetting:
     advice = "write a table for each model: input, output, cache_read and cache_write, in dollars for a million tokens"
     return errors.BadSetting(file=str(path), line=line, why=why, advice=advice)

@@ -50,11 +50,11 @@ TABLE = Table(
 
 def files_of(usage: Usage, conversation: str) -> list[str]:
     """Return the files of a conversation, those of its sub-agents too; each once, however many links lead to it."""
-    filled = (_fill(expand_path(pattern), conversation) for pattern in usage.files)
+    filled = (_fill_pattern(expand_path(pattern), conversation) for pattern in usage.files)
     return sorted({os.path.realpath(path) for pattern in filled for path in glob.glob(pattern)})
 
 
-def _fill(pattern: str, conversation: str) -> str:
+def _fill_pattern(pattern: str, conversation: str) -> str:
     short = pattern.replace("{conversation:8}", glob.escape(conversation[:8]))
     return short.replace("{conversation}", glob.escape(conversation))
 
@@ -88,7 +88,7 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]
     model = value_at(given, usage.model)
     if isinstance(model, str) and model:
         position = position._replace(model=model)
-    tokens = _tokens(usage, given)
+    tokens = _tokens_in_line(usage, given)
     if tokens is None:
         return position
     record = str(value_at(given, usage.record) or "") if usage.record else ""
@@ -101,17 +101,17 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]
     return position._replace(record=record, counted=tokens)
 
 
-def _tokens(usage: Usage, given: object) -> Tokens | None:
+def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
     """Return the tokens that a line names; None when it names none."""
-    fresh, output = _number(given, usage.input), _number(given, usage.output)
+    fresh, output = _token_number(given, usage.input), _token_number(given, usage.output)
     if fresh is None or output is None:
         return None
-    cache_read, cache_write = _number(given, usage.cache_read) or 0, _number(given, usage.cache_write) or 0
+    cache_read, cache_write = _token_number(given, usage.cache_read) or 0, _token_number(given, usage.cache_write) or 0
     if usage.input_has_cache:
         fresh = max(fresh - cache_read, 0)
-    return Tokens(fresh, output + (_number(given, usage.thoughts) or 0), cache_read, cache_write)
+    return Tokens(fresh, output + (_token_number(given, usage.thoughts) or 0), cache_read, cache_write)
 
 
-def _number(given: object, way: tuple[str, ...]) -> int | None:
+def _token_number(given: object, way: tuple[str, ...]) -> int | None:
     value = value_at(given, way) if way else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -31,7 +31,7 @@ class Budget(Value):
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left of it."""
+        """Whether nothing is left of the budget."""
         return self.spent >= self.allowed
 
     def refusal(self) -> errors.OverBudget:
@@ -58,7 +58,7 @@ def first_spent(budgets: list[Budget]) -> Budget | None:
 
 
 def more(allowed: int) -> str:
-    """Return the dollars that the command proposes: a fifth of the budget, at least one."""
+    """Return the dollars that a refusal proposes to allow beyond a budget: a fifth of the budget, at least one."""
     return str(max(1, round(allowed / 5 / MILLIONTHS)))
 
 

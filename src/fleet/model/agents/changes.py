@@ -34,22 +34,22 @@ _FIELDS = frozenset(
 
 def change_of(command: str | None, read: Read) -> str | None:
     """Return what a tool call would write, as a diff; None when its input is not whole or names no file to write."""
-    call = _input(command)
+    call = _tool_input(command)
     if not call.keys() <= _FIELDS:
         return None
     path = next((call[name] for name in _PATHS if isinstance(call.get(name), str)), None)
     if not isinstance(path, str):
         return None
     whole = next((call[name] for name in _TEXTS if isinstance(call.get(name), str)), None)
-    edits = _edits(call)
+    edits = _replacements_in(call)
     if not isinstance(whole, str):
         return _diff_of_edits(path, read(path), edits) if edits else None
     before = read(path)
     note = "" if before is not None else "(what the file holds now is not known here)\n"
-    return note + _diff(path, before or "", whole)
+    return note + _diff_of_texts(path, before or "", whole)
 
 
-def _edits(call: Mapping[str, object]) -> list[Mapping[str, object]]:
+def _replacements_in(call: Mapping[str, object]) -> list[Mapping[str, object]]:
     """Return the replacements that a tool call asks for: its own, or those in its list."""
     if "old_string" in call:
         return [call]
@@ -57,7 +57,7 @@ def _edits(call: Mapping[str, object]) -> list[Mapping[str, object]]:
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
-def _input(command: str | None) -> Mapping[str, object]:
+def _tool_input(command: str | None) -> Mapping[str, object]:
     """Return the input of a tool from the JSON that the store keeps; empty when it is no JSON, or was cut off."""
     if not command or not command.startswith("{"):
         return {}
@@ -74,11 +74,11 @@ def _diff_of_edits(path: str, before: str | None, edits: list[Mapping[str, objec
     after = before or ""
     for (old, new), each in zip(pairs, edits, strict=True):
         if before is None or not old or old not in after:
-            return "".join(_diff(path, one, other) for one, other in pairs)
+            return "".join(_diff_of_texts(path, one, other) for one, other in pairs)
         after = after.replace(old, new) if each.get("replace_all") else after.replace(old, new, 1)
-    return _diff(path, before or "", after)
+    return _diff_of_texts(path, before or "", after)
 
 
-def _diff(path: str, before: str, after: str) -> str:
+def _diff_of_texts(path: str, before: str, after: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
     return "".join(f"{line}\n" for line in lines) or f"{path}: nothing would change\n"

@@ -61,7 +61,7 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
     if parts:
         text = " / ".join(clean(str(part.get("question", "")), 500) for part in parts)
-        return Asked(kind="question", text=text, command=None, choices=[_choice(part) for part in parts])
+        return Asked(kind="question", text=text, command=None, choices=[_choice_of(part) for part in parts])
     about = next((call[name] for name in _DESCRIBING_FIELDS if isinstance(call.get(name), str)), "")
     first = clean(about.strip().partition("\n")[0], 300)
     choices = [Choice(question="", options=[ALLOW, DENY], descriptions=[], many=False)]
@@ -85,7 +85,7 @@ def _shown(call: dict[str, object], command: str) -> str:
     return f"{text}\nwith {clean(jsontext.dumps(beside), _LONGEST)}" if beside else text
 
 
-def _choice(part: dict[str, Any]) -> Choice:
+def _choice_of(part: dict[str, Any]) -> Choice:
     options = [option for option in part.get("options") or [] if isinstance(option, dict)]
     told = [clean(str(option.get("description") or ""), _LONGEST_DESCRIPTION) for option in options]
     return Choice(

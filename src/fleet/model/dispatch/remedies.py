@@ -1,6 +1,6 @@
 """Decide what to do about a dispatch (settle, kill, press, leave), from its recorded state and the observed facts.
 
-Pure. `verbs/dispatch/looking.py` gathers the facts, `decide` chooses the remedy, `verbs/dispatch/apply_remedy.py`
+Pure. `verbs/dispatch/facts.py` gathers the facts, `decide` chooses the remedy, `verbs/dispatch/apply_remedy.py`
 applies it. The callers (tick, sweep, resume …) differ only in which remedies they may apply; `MAY_APPLY` lists them.
 """
 

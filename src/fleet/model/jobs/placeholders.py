@@ -92,7 +92,7 @@ def value_of(name: str, values: Values) -> object:
 
 
 def text_of(value: object) -> str:
-    """Return a value as text: a string as it is, anything else as JSON."""
+    """Return the value of a placeholder as text: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -123,7 +123,7 @@ def read(text: str, file: str) -> Workflow:
             why=f"{first.why}{more}",
             advice=first.advice or "correct it",
         )
-    return _workflow(parse(text).plain)
+    return _workflow_of(parse(text).plain)
 
 
 def faults(text: str) -> list[Fault]:
@@ -197,13 +197,13 @@ def _faults_of_names(root: Node) -> Iterator[Fault]:
             seen.add((part, name.value))
 
 
-def _workflow(given: dict[str, Any]) -> Workflow:
+def _workflow_of(given: dict[str, Any]) -> Workflow:
     map_keys = _with_defaults(MAP, given["map"])
-    parts = {part: tuple(_step(each, map_keys) for each in given.get(part, ())) for part in ("setup", "reduce")}
-    return Workflow(name=given["name"], map=_map(map_keys), env=given.get("env", {}), **parts)
+    parts = {part: tuple(_step_of(each, map_keys) for each in given.get(part, ())) for part in ("setup", "reduce")}
+    return Workflow(name=given["name"], map=_map_of(map_keys), env=given.get("env", {}), **parts)
 
 
-def _map(given: dict[str, Any]) -> Map:
+def _map_of(given: dict[str, Any]) -> Map:
     listed = isinstance(given["input"], list)
     where = {} if listed else given["input"]
     source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)
@@ -212,7 +212,7 @@ def _map(given: dict[str, Any]) -> Map:
         source=source,
         given=given["input"] if listed else where[source],
         select=where.get("select"),
-        steps=tuple(_step(each, given) for each in given["steps"]),
+        steps=tuple(_step_of(each, given) for each in given["steps"]),
         max_parallel=given["max_parallel"],
         isolation=given["isolation"],
         retry=Retry(attempts=retry["attempts"], backoff=duration(retry["backoff"]), longest=duration(retry["max"])),
@@ -221,7 +221,7 @@ def _map(given: dict[str, Any]) -> Map:
     )
 
 
-def _step(given: dict[str, Any], around: dict[str, Any]) -> Step:
+def _step_of(given: dict[str, Any], around: dict[str, Any]) -> Step:
     """Return a step; its engine, autonomy and model default to those of the map."""
     whole = _with_defaults(STEP, given)
     kind = "agent" if "agent" in given else "shell"

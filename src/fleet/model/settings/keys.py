@@ -96,13 +96,13 @@ def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def why_wrong(given: object) -> str:
-    """Return what is wrong with a table of keys; empty when nothing is."""
+    """Return what is wrong with a table of the screen's keys; empty when nothing is."""
     if not isinstance(given, dict):
         return "it is not a table"
-    return next(_faults(given), "")
+    return next(_key_faults(given), "")
 
 
-def _faults(given: dict[str, object]) -> Iterator[str]:
+def _key_faults(given: dict[str, object]) -> Iterator[str]:
     for name, keys in given.items():
         if name not in _KNOWN:
             yield f"there is no act {name!r}; there are {', '.join(_KNOWN)}"

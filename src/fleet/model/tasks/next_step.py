@@ -69,7 +69,7 @@ def next_step(facts: TaskFacts) -> NextStep:
     if facts.status == "done":
         return _step_of_done(facts)
     if facts.paused:
-        return _fleet(facts, "task unpause", "it is paused")
+        return _fleet_command(facts, "task unpause", "it is paused")
     return _step_of_repair(facts) or _step_of_status(facts)
 
 
@@ -90,7 +90,7 @@ def _step_of_status(facts: TaskFacts) -> NextStep:
 def _step_of_done(facts: TaskFacts) -> NextStep:
     """Merge the work of a task that somebody called done; nothing when no agent has worked on it."""
     if facts.has_bundle and facts.branch != "gone" and not facts.is_pulled:
-        return _fleet(facts, "merge", "its work is not merged")
+        return _fleet_command(facts, "merge", "its work is not merged")
     return NextStep(says="nothing is left to do", command=None)
 
 
@@ -105,12 +105,12 @@ def _step_of_open(facts: TaskFacts) -> NextStep:
 def _step_of_stage(facts: TaskFacts) -> NextStep:
     """Return the step that does what the stage is for."""
     if facts.stage == "review":
-        return _fleet(facts, "review", "its work waits for a verdict")
+        return _fleet_command(facts, "review", "its work waits for a verdict")
     if facts.stage != "finisher":
-        return _fleet(facts, "dispatch", "it waits for an agent")
+        return _fleet_command(facts, "dispatch", "it waits for an agent")
     if facts.is_pulled:
         return NextStep(says="its pull request is open", command=None)
-    return _fleet(facts, "merge", "its work waits to be merged")
+    return _fleet_command(facts, "merge", "its work waits to be merged")
 
 
 def _step_of_unattended(facts: TaskFacts) -> NextStep:
@@ -121,20 +121,20 @@ def _step_of_unattended(facts: TaskFacts) -> NextStep:
         return NextStep(says="the successor of its agent is about to start", command=None)
     if not facts.is_agents:
         return NextStep(says=f"{facts.holder} works on it", command=None)
-    return _fleet(facts, "task unclaim", f"its agent {facts.holder} ended without a successor", "--override")
+    return _fleet_command(facts, "task unclaim", f"its agent {facts.holder} ended without a successor", "--override")
 
 
 def _step_of_stopped(facts: TaskFacts) -> NextStep:
     """Return the step of a task that is blocked or has failed."""
     if facts.status == "blocked" and facts.stage == "review":
-        return _fleet(facts, "review", "its work waits for a person's verdict")
+        return _fleet_command(facts, "review", "its work waits for a person's verdict")
     if facts.is_resumable:
-        return _fleet(facts, "resume", "its agent ended before the work was finished")
+        return _fleet_command(facts, "resume", "its agent ended before the work was finished")
     if facts.status == "blocked" and facts.stage in MENDING and facts.fixes < MOST_FIXES:
-        return _fleet(facts, "dispatch", "an agent mends it")
+        return _fleet_command(facts, "dispatch", "an agent mends it")
     if facts.status == "blocked" and facts.stage in MENDING:
-        return _fleet(facts, "task retry", f"{facts.fixes} agents could not mend it; this lets others try")
-    return _fleet(facts, "task retry", "it goes on at its stage when it is opened again")
+        return _fleet_command(facts, "task retry", f"{facts.fixes} agents could not mend it; this lets others try")
+    return _fleet_command(facts, "task retry", "it goes on at its stage when it is opened again")
 
 
 # branch and worktree --------------------------------------------------------------------------------------------------
@@ -172,12 +172,12 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
         return None
     says = f"{branch} is gone, and no commit of it is known"
     if facts.status in {"open", "in_progress"}:
-        return _fleet(facts, "task fail", says, "--reason", quoted("its branch is lost"))
-    return _fleet(facts, "task retry", says, "--anew")
+        return _fleet_command(facts, "task fail", says, "--reason", quoted("its branch is lost"))
+    return _fleet_command(facts, "task retry", says, "--anew")
 
 
 # words ----------------------------------------------------------------------------------------------------------------
-def _fleet(facts: TaskFacts, verb: str, says: str, *more: str) -> NextStep:
+def _fleet_command(facts: TaskFacts, verb: str, says: str, *more: str) -> NextStep:
     return NextStep(says=says, command=" ".join(["fleet", verb, facts.slug, "-p", facts.project, *more]))
 
 

@@ -20,12 +20,12 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
     """
     text = given.strip()
     if _DURATION.fullmatch(text):
-        return _checked(text, now - duration(text) if back else now + duration(text))
+        return _checked_range(text, now - duration(text) if back else now + duration(text))
     clock = _CLOCK.fullmatch(text)
     if clock:
         today = datetime.fromtimestamp(now / SECOND, tz=local)
-        return _stamp(text, _next_or_last(today, hour=int(clock[1]), minute=int(clock[2]), back=back))
-    return _stamp(text, _parsed(text, local))
+        return _milliseconds_of(text, _next_or_last(today, hour=int(clock[1]), minute=int(clock[2]), back=back))
+    return _milliseconds_of(text, _parse_date(text, local))
 
 
 def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> datetime:
@@ -37,7 +37,7 @@ def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> dat
     return found
 
 
-def _parsed(text: str, local: tzinfo | None) -> datetime:
+def _parse_date(text: str, local: tzinfo | None) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -45,15 +45,15 @@ def _parsed(text: str, local: tzinfo | None) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=local)
 
 
-def _stamp(text: str, found: datetime) -> int:
+def _milliseconds_of(text: str, found: datetime) -> int:
     try:
         at = round(found.timestamp() * SECOND)
     except (OverflowError, ValueError):  # a year that the machine's own zone does not reach
         at = -1
-    return _checked(text, at)
+    return _checked_range(text, at)
 
 
-def _checked(text: str, at: int) -> int:
+def _checked_range(text: str, at: int) -> int:
     if not 0 <= at <= LAST:
         raise errors.BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
     return at

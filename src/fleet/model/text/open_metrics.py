@@ -35,18 +35,18 @@ class Family:
 
 def text(families: Iterable[Family]) -> str:
     """Return all families as OpenMetrics text. A family without samples is left out."""
-    lines = [line for family in families if family.samples for line in _lines(family)]
+    lines = [line for family in families if family.samples for line in _family_lines(family)]
     return "\n".join([*lines, "# EOF\n"])
 
 
-def _lines(family: Family) -> Iterator[str]:
+def _family_lines(family: Family) -> Iterator[str]:
     yield f"# TYPE {family.name} {family.kind}"
     yield f"# HELP {family.name} {_escaped(family.help)}"
     for sample in family.samples:
-        yield f"{family.name}{_suffix(family.kind)}{_labels(sample.labels)} {_number(sample.value)}"
+        yield f"{family.name}{_name_suffix(family.kind)}{_label_text(sample.labels)} {_number_text(sample.value)}"
 
 
-def _suffix(kind: FamilyKind) -> str:
+def _name_suffix(kind: FamilyKind) -> str:
     match kind:
         case "gauge":
             return ""
@@ -58,7 +58,7 @@ def _suffix(kind: FamilyKind) -> str:
             return assert_never(kind)
 
 
-def _labels(labels: dict[str, str]) -> str:
+def _label_text(labels: dict[str, str]) -> str:
     inner = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
     return f"{{{inner}}}" if inner else ""
 
@@ -68,6 +68,6 @@ def _escaped(value: str) -> str:
     return escapes.text(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     """Return a number without an exponent where that is exact: 12, 0.5."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))

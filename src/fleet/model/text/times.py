@@ -40,6 +40,11 @@ def since_epoch(told: str) -> int:
     return days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + rest
 
 
+def since_epoch_or_none(told: str | None) -> int | None:
+    """Return the milliseconds of a time that `iso_or_none` has written, or None."""
+    return None if told is None else since_epoch(told)
+
+
 def utc(told: str) -> str:
     """Return an ISO time as people write it: 2026-11-15 03:04:05 UTC. Every text for people has its times in this form."""
     return f"{told[:10]} {told[11:19]} UTC"

@@ -43,7 +43,9 @@ def has_leftovers(claim: Claim, world: World) -> bool:
     """Whether an interrupted creation left parts of the worktree; asked when git cannot list its worktrees."""
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
-    return claim.state in UNMADE and bool(leftovers.found(place, claim.name, ours, world.namespaces.sees_everyone))
+    return claim.state in UNMADE and bool(
+        leftovers.entries_left(place, claim.name, ours, world.namespaces.sees_everyone)
+    )
 
 
 def discard(claim: Claim, world: World) -> None:
@@ -51,5 +53,5 @@ def discard(claim: Claim, world: World) -> None:
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     world.funnel.through(
-        "discard worktree", lambda: leftovers.discard(place, claim.name, ours, world.namespaces.sees_everyone)
+        "discard worktree", lambda: leftovers.discard_entries(place, claim.name, ours, world.namespaces.sees_everyone)
     )

@@ -16,7 +16,7 @@ from fleet import errors
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep, first_names, is_disposable
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.half_removed import has_lost_its_pointer
-from fleet.world.git.git import shown
+from fleet.world.git.git import printable_name
 from fleet.world.git.ignored import Remains, digest
 from fleet.world.git.nested import repositories
 from fleet.world.git.nested.submodules import other_repositories_among
@@ -82,7 +82,7 @@ def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
     nested = repositories.with_own_work(world.git, path, repository, but_missing=missing)
     if not nested:
         return None
-    names = first_names([shown(name) for name in nested])
+    names = first_names([printable_name(name) for name in nested])
     return Keep(
         reason=f"{path} has another repository in it, with work that may be nowhere else: {names}", files=tuple(nested)
     )
@@ -101,7 +101,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
     nested = other_repositories_among(status, claim.name)
     if nested:
-        names = first_names([shown(name) for name in nested])
+        names = first_names([printable_name(name) for name in nested])
         reason = (
             f"{claim.name} has uncommitted work and another repository in it, which a commit would not hold: {names}"
         )
@@ -110,7 +110,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
         return Keep(reason=f"{claim.name} has uncommitted work", files=files, committable=True)
     if not status.hidden:
         return None
-    names = first_names([shown(name) for name in status.hidden])
+    names = first_names([printable_name(name) for name in status.hidden])
     hidden = "that git was told not to look at (skip-worktree or assume-unchanged)"
     return Keep(reason=f"{claim.name} has uncommitted work {hidden}: {names}", files=files, committable=True)
 

@@ -24,7 +24,7 @@ from fleet.resources.worktree.branch_ownership import (
 )
 from fleet.resources.worktree.half_made import UNMADE, lock_prefix
 from fleet.resources.worktree.verdict import is_rebasing, may_go
-from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.git.nested.remove import take_out
 from fleet.world.home import paths
 
@@ -188,7 +188,7 @@ class Worktree:
         if not (integration and world.git.contains(repository, integration, commit)):
             if held:
                 world.proofs.note_left(repository, branch, commit)
-        elif not branch_in_hand(world.git, repository, branch) and world.git.drop_branch(
+        elif not why_branch_in_use(world.git, repository, branch) and world.git.drop_branch(
             repository, branch, old=commit
         ):
             world.proofs.unmark_branch(repository, branch)

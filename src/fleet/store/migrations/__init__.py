@@ -34,9 +34,9 @@ def _for_postgres(statement: str) -> str:
     return re.sub(r"\)\s*STRICT(, WITHOUT ROWID)?;?$", ")", collated)
 
 
-def _read(path: Path) -> Migration:
+def _read_migration(path: Path) -> Migration:
     number, _, name = path.stem.partition("_")
     return Migration(number=int(number), name=name, text=path.read_text(encoding="utf-8"))
 
 
-MIGRATIONS = tuple(_read(path) for path in sorted(Path(__file__).parent.glob("[0-9]*.sql")))
+MIGRATIONS = tuple(_read_migration(path) for path in sorted(Path(__file__).parent.glob("[0-9]*.sql")))

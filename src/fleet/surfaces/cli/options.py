@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model import names
+from fleet.model.text import moments
 from fleet.surfaces.cli.hot.table import COMMON
 
 if TYPE_CHECKING:
@@ -155,3 +156,10 @@ def from_stdin(given: str | None) -> str | None:
     if given != "-":
         return given
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+
+
+def read_time(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
+    """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None."""
+    if given is None:
+        return None
+    return moments.moment(given, now=fleet.clock.now(), local=None, back=back)

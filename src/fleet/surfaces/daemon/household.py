@@ -31,7 +31,7 @@ class PooledStore(SharedStore):
     """The store of one thread. It stays open after a request, for the next one."""
 
     def close(self) -> None:
-        """Keep the connection."""
+        """Keep the connection open for the next request."""
 
     def end(self) -> None:
         """Close the connection."""

@@ -88,7 +88,7 @@ class Writer:
         self.committed: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread that writes."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -74,13 +74,13 @@ class FleetApp(App[None], inherit_bindings=False):
         return self._board
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start to follow what fleet does, when the screen is shown."""
         sys.setswitchinterval(_SWITCH)
         self._loader.start()
         self._details.start()
 
     def on_unmount(self) -> None:
-        """Let the feeds end."""
+        """Stop the threads that read from fleet."""
         self._loader.stop()
         self._details.stop()
 

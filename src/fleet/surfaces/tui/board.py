@@ -114,11 +114,11 @@ class Board(Screen[None], inherit_bindings=False):
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
-        """Do what was posted."""
+        """Call, in the thread of the screen, the function that another thread has posted."""
         event.act()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Draw a new snapshot."""
+        """Draw the rows and counts of a new snapshot."""
         is_first, self.snapshot = self.snapshot is None, snapshot
         now = since_epoch(snapshot.at)
         self.rows.show(snapshot.rows, now)
@@ -260,7 +260,7 @@ class Board(Screen[None], inherit_bindings=False):
             self._draw()
 
     def turn_tab(self, by: int) -> None:
-        """Show another tab."""
+        """Show the tab that is `by` places beside the current one."""
         self._tab = TABS[(TABS.index(self._tab) + by) % len(TABS)]
         self._draw_tabs()
         self.want()

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.fast import sqlite
+from fleet.testing.crash.watchers import ActBefore
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.verbs.dispatch.reclaim import archive
 from fleet.world.home import paths
 from fleet.world.home.trust import trusted_values
 
@@ -52,22 +53,8 @@ class _Stopped(BaseException):
     """The scene is where it should be."""
 
 
-class _StopBefore:
-    """Stops its own process before the first effect of a given name."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def before(self, effect: str) -> None:
-        """Stop if the effect has the name."""
-        if effect.startswith(self._name):
-            raise _Stopped
-
-    def during(self, _effect: str, _pid: int) -> None:
-        """Do nothing."""
-
-    def after(self, _effect: str) -> None:
-        """Do nothing."""
+def _stop() -> None:
+    raise _Stopped
 
 
 def integrity(scene: SimulatedScene) -> str:
@@ -119,7 +106,7 @@ def _leave_unarchived_dispatch(scene: SimulatedScene) -> None:
     scene.fleet.sessions.settle(ident)
     scene.fleet.tasks.abandon(project=PROJECT, slug="t", override=True)
     with scene.open() as fleet, contextlib.suppress(_Stopped):
-        fleet.funnel.watcher = _StopBefore(f"publish {paths.JOURNALS}")
+        fleet.funnel.watcher = ActBefore(f"publish {paths.JOURNALS}", _stop)
         fleet.tasks.archive(project=PROJECT, slug="t")
         fleet.sweep.run(kill=True)
 

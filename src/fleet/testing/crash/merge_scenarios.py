@@ -28,10 +28,10 @@ def _leave_done_tasks(scene: Scene) -> None:
             script = f"write {slug}.txt hello\ncommit Add {slug}\ndone\n"
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug, description=script)
             fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="scripted"))
-        until(lambda: _settled(fleet))
+        until(lambda: _are_agents_settled(fleet))
 
 
-def _settled(fleet: Fleet) -> bool:
+def _are_agents_settled(fleet: Fleet) -> bool:
     """Whether both agents have ended and their tasks wait to be merged; settles those that have exited."""
     for agent in fleet.agents.list():
         if agent.state == "exited" and not fleet.world.processes.marked(agent.id):

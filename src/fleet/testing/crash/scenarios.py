@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.homes.sweep import CLEAN
 from fleet.model.branches import INTEGRATION, task_branch
+from fleet.testing.crash.watchers import ActBefore, die
 from fleet.testing.scene import PROJECT, Scene
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.world.home import paths
@@ -142,31 +142,13 @@ def _check_dispatch(scene: Scene) -> list[str]:
 
 
 # launch ---------------------------------------------------------------------------------------------------------------
-class _DieBefore:
-    """Kills its own process before the first effect of a given name."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def before(self, effect: str) -> None:
-        """Die if the effect has the name."""
-        if effect.startswith(self._name):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def during(self, _effect: str, _pid: int) -> None:
-        """Do nothing."""
-
-    def after(self, _effect: str) -> None:
-        """Do nothing."""
-
-
 def _dispatch_without_session(scene: Scene) -> None:
     """Dispatch a task in a child that dies just before it creates the session."""
     _add_task(scene)
     child = os.fork()
     if child == 0:
         with scene.fleet() as fleet:
-            fleet.funnel.watcher = _DieBefore("tmux new-session")
+            fleet.funnel.watcher = ActBefore("tmux new-session", die)
             _dispatch(fleet)
     os.waitpid(child, 0)
 

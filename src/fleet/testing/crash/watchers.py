@@ -1,9 +1,13 @@
-"""Watchers of effects: one records the effects of a process, one kills its own process at a chosen effect."""
+"""Watchers of effects: one records the effects of a process, the others act at a chosen effect, as a rule by killing their own process."""
 
 from __future__ import annotations
 
 import os
 import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Effects that only ask. A death around one of them leaves the world as the effect before did, so they are not counted.
 QUESTIONS = (
@@ -15,6 +19,29 @@ LIVES = "during, the program lives on"
 DIES = "during, the program dies too"
 WAYS = ("before", "after", LIVES, DIES, HELD)
 _QUESTION = -1
+
+
+class ActBefore:
+    """Calls a function before each effect whose name begins with the given words, as a rule to end the process there."""
+
+    def __init__(self, name: str, act: Callable[[], object]) -> None:
+        self._name, self._act = name, act
+
+    def before(self, effect: str) -> None:
+        """Call the function if the effect has the name."""
+        if effect.startswith(self._name):
+            self._act()
+
+    def during(self, _effect: str, _pid: int) -> None:
+        """Do nothing: the function is called before the effect."""
+
+    def after(self, _effect: str) -> None:
+        """Do nothing: the function is called before the effect."""
+
+
+def die() -> None:
+    """Kill this process."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Recorder:

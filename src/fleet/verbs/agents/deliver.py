@@ -16,7 +16,7 @@ from fleet.model.agents.activity.hook_events import QUIET
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.verbs.agents import messages
-from fleet.verbs.agents.cost.parked import why_parked
+from fleet.verbs.agents.cost.budgets import why_parked
 from fleet.verbs.homes.ownership import is_own, owner_of
 
 if TYPE_CHECKING:

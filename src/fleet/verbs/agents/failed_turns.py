@@ -1,33 +1,27 @@
-"""Refuse engines that are held back, and continue agents after a failed turn or a usage limit.
-
-One limit must not make a hundred agents fail: it holds its engine back for the whole fleet. After the reset one
-dispatch is let through as a trial; the others follow when its model has answered or it has run for a minute.
-"""
+"""Continue agents after a failed turn, a usage limit or a failed login of their engine, by messages that remind them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.agents.activity.hook_events import HELD, is_continued
-from fleet.model.dispatch.may_start import has_coordinator, why_held, why_used_up
-from fleet.model.dispatch.steps import is_unfinished
-from fleet.model.results.engines import HeldEngine, Lifted, Limits, QuotaView
-from fleet.model.text.times import MINUTE, SECOND, iso, iso_or_none
+from fleet.model.dispatch.may_start import has_coordinator
+from fleet.model.results.engines import Lifted
+from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
+from fleet.verbs.agents.cost.engine_holds import refuse_held
 from fleet.verbs.agents.deliver import deliver
 from fleet.verbs.coord.seat_status import seat_status
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
-    from fleet.store.queries import Hold, LivingAgent
-    from fleet.store.transaction import Rows, Tx
+    from fleet.store.queries import LivingAgent
+    from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-# How long a trial has to run to count as successful when its engine has no hooks.
-TRIAL = MINUTE
 # How long an agent may take to answer a message.
 _ANSWER_TIME = 10 * MINUTE
 # Seconds to wait before a failed turn is continued: after the first failure, the second, …
@@ -38,98 +32,7 @@ LOGGED_IN = "The login works again. Go on where you were."
 _CONTINUE = {"limit": RESET, "login": LOGGED_IN}
 
 
-def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
-    """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
-    why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
-    if why is not None:
-        raise why
-    held = q.hold_of(tx, engine=engine)
-    if held is not None:
-        _admit_trial(tx, held, dispatch)
-
-
-def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
-    """Return why no agent is started on an engine; None when one may start, as the trial after a limit perhaps."""
-    held = q.hold_of(rows, engine=engine)
-    if held is None:
-        return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
-    why = why_held(engine, held.kind, held.reason, held.until, now)
-    return why or _why_on_trial(rows, held, now)
-
-
-def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
-    """Return the refusal while a trial of the engine has neither succeeded nor ended; None when there is no such trial."""
-    trying = q.dispatch_by_id(rows, id=held.trial or "")
-    if trying is None or not is_unfinished(trying):
-        return None
-    if trying.launched_at is not None and now - max(trying.launched_at, held.tried_at or 0) >= TRIAL:
-        return None
-    advice = f"{held.trial} tries whether it is over; the others follow when its model has answered"
-    return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
-
-
-class Held(NamedTuple):
-    """An engine that is held back, and why."""
-
-    engine: str
-    reason: str
-
-
-def choose_engine(
-    rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
-) -> tuple[str, Held | None]:
-    """Return the first engine that is not held back, and the first choice when another one takes its place.
-
-    When all are held back, return the first choice: starting an agent on it says until when.
-    """
-    first, *_others = choices
-    for name in choices:
-        if why_engine_held(rows, name, at, quota_percent=quota_percent) is None:
-            break
-    else:
-        return first, None
-    refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
-    return name, None if refusal is None else Held(first, str(refusal))
-
-
-def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
-    engine, trial = held.engine, held.trial
-    trying = q.dispatch_by_id(tx, id=trial or "")
-    if trying is not None and is_unfinished(trying):
-        q.lift_hold(tx, engine=engine)
-        tx.note(lifted=engine)
-        return
-    q.try_engine(tx, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
-    tx.note(trial_of=engine)
-
-
-def limits(rows: Rows) -> Limits:
-    """Return the engines that are held back, and how much of each quota window is used."""
-    return Limits(
-        holds=[_held_engine(row) for row in q.every_hold(rows)],
-        quotas=[
-            QuotaView.made_of(row, resets_at=iso_or_none(row.resets_at), at=iso(row.at)) for row in q.all_quotas(rows)
-        ],
-    )
-
-
-def _held_engine(row: Hold) -> HeldEngine:
-    times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
-    return HeldEngine.made_of(row, **times)
-
-
-def lift(engine: str) -> Change[None]:
-    """Lift the hold of an engine that was seen to work again."""
-
-    def work(tx: Tx) -> None:
-        tx.note(lifted=engine)
-        q.lift_hold(tx, engine=engine)
-
-    return Change(f"lift the hold of {engine}", work)
-
-
-def try_again(context: Context, engine: str) -> Lifted:
+def try_engine_again(context: Context, engine: str) -> Lifted:
     """Try a held engine because a person says that it works again, and continue what its hold has stopped.
 
     One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered; where
@@ -138,7 +41,7 @@ def try_again(context: Context, engine: str) -> Lifted:
     lifted = context.commit(_end_hold_now(engine))
     stopped = stopped_by_hold(context, engine)
     for project in sorted({agent.project for agent in stopped}):
-        tend(context, project)
+        continue_agents(context, project)
     held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))
     first = [agent.dispatch for agent in stopped if held is None or held.trial == agent.dispatch]
     others = [agent for agent in stopped if agent.dispatch not in first]
@@ -171,9 +74,8 @@ def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
     return [row for row in stopped if not row.report and not row.asked_for]
 
 
-# what the coordinator does at each tick ------------------------------------------------------------------------------
-def tend(context: Context, project: str) -> list[str]:
-    """Remind agents to continue, deliver messages, close questions of ended agents.
+def continue_agents(context: Context, project: str) -> list[str]:
+    """Remind the agents of a project to continue, deliver their messages, close questions of ended agents.
 
     Returns a line for each reminder.
     """

@@ -15,7 +15,7 @@ from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.agents import messages, questions
-from fleet.verbs.agents.cost import engine_holds
+from fleet.verbs.agents.cost import engine_limits
 from fleet.world.home import allowed
 from fleet.world.home.uncommitted import first_files, uncommitted_work
 
@@ -128,7 +128,7 @@ def _on_prompted(event: HookEvent, _known: Known) -> Reply:
             q.acknowledge_message(tx, id=ident, dispatch=event.dispatch, at=tx.at)
         return HookReport(event.at, state="working", turn="new", facts=_facts(event), yields=True), []
 
-    _record(event, decide)
+    _record_event(event, decide)
     return Reply()
 
 
@@ -137,7 +137,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
     if not known.asked or known.agent.state != "asks":
         report = HookReport(event.at, state="working", turn="good", facts=_facts(event))
         return _record_and_hand_out(event, known, report, "tool result")
-    answered = _question(event).text
+    answered = _asked_question(event).text
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=answered, at=event.at)
@@ -146,7 +146,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
         report = HookReport(event.at, state=state, detail=detail, turn="good", facts=_facts(event))
         return report, messages.hand_out(tx, event.dispatch, "tool result")
 
-    return _context_reply(event, _record(event, decide))
+    return _context_reply(event, _record_event(event, decide))
 
 
 def _on_notified(event: HookEvent, known: Known) -> Reply:
@@ -186,7 +186,7 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
             state, detail = "stopped", event.text("words")
         return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event)), handed
 
-    outcome = _record(event, decide)
+    outcome = _record_event(event, decide)
     if outcome is not None and outcome.messages:
         return _reply_with(outcome, {"decision": "block", "reason": messages.lines(outcome.messages)})
     if outcome is None or outcome.turn != "back":
@@ -214,13 +214,13 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
-            engine_holds.hold(tx, event.dialect.engine, remedy, reason)
+            engine_limits.hold_engine(tx, event.dialect.engine, remedy, reason)
         state = remedy if remedy is not None and remedy in HELD else "failed_turn"
         detail = reason if state == "limit" else f"{error}: {reason}"
         turn: Turn = "failed" if remedy == "again" else "good"
         return HookReport(event.at, state=state, detail=detail, turn=turn, facts=_facts(event), yields=True), []
 
-    _record(event, decide)
+    _record_event(event, decide)
     return Reply()
 
 
@@ -230,7 +230,7 @@ def _on_ended(event: HookEvent, _known: Known) -> Reply:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         return HookReport(event.at, state="ended", detail=event.text("reason"), facts=_facts(event)), []
 
-    _record(event, decide)
+    _record_event(event, decide)
     return Reply()
 
 
@@ -241,17 +241,17 @@ def _on_compacting(event: HookEvent, known: Known) -> Reply:
 
 def _on_status(event: HookEvent, known: Known) -> Reply:
     """Record what the status line reports: how full the context is, the cost, and the quota windows of the account."""
-    windows = engine_holds.windows(event.dialect.field(event.payload, "windows"))
+    windows = engine_limits.read_windows(event.dialect.field(event.payload, "windows"))
     engine = event.dialect.engine
-    if not event.by.store.read(lambda rows: engine_holds.changed_windows(rows, engine, windows)):
+    if not event.by.store.read(lambda rows: engine_limits.changed_windows(rows, engine, windows)):
         _record_if_news(event, known, HookReport(event.at, facts=_facts(event)))
         return Reply()
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
-        engine_holds.record_windows(tx, engine, windows)
+        engine_limits.record_windows(tx, engine, windows)
         return HookReport(event.at, facts=_facts(event)), []
 
-    _record(event, decide)
+    _record_event(event, decide)
     return Reply()
 
 
@@ -260,7 +260,7 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 
     A command that a person has allowed for always, perhaps after the agent was started, is permitted at once.
     """
-    asked = _question(event)
+    asked = _asked_question(event)
     if asked.runs is not None and _is_allowed(event, known.agent.project, asked.runs):
         return Reply(payload=permission(event.name))
 
@@ -268,7 +268,7 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
         questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
         return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
-    return Reply(question=event.fresh if _record(event, decide) is not None else None)
+    return Reply(question=event.fresh if _record_event(event, decide) is not None else None)
 
 
 def _on_permits(event: HookEvent, _known: Known) -> Reply:
@@ -277,10 +277,10 @@ def _on_permits(event: HookEvent, _known: Known) -> Reply:
     What a person has allowed meanwhile does not count: the sandbox of the agent may let it write to the home. Nor is a way into
     the network permitted, for which Codex asks with the command that wants it.
     """
-    asked, given = _question(event), event.dialect.field(event.payload, "input")
+    asked, given = _asked_question(event), event.dialect.field(event.payload, "input")
     if isinstance(given, dict) and str(given.get("description") or "").startswith(_NETWORK):
         return Reply()
-    is_allowed = asked.runs is not None and allowed.given(event.rules).permits_line(asked.runs)
+    is_allowed = asked.runs is not None and allowed.rules_in_variable(event.rules).permits_line(asked.runs)
     return Reply(payload=permission(event.name)) if is_allowed else Reply()
 
 
@@ -311,7 +311,7 @@ def permission(event: str) -> Payload:
 
 
 # writing --------------------------------------------------------------------------------------------------------------
-def _record(event: HookEvent, decide: Decide) -> Outcome | None:
+def _record_event(event: HookEvent, decide: Decide) -> Outcome | None:
     """Decide and record in one transaction. Returns None when the agent has ended."""
 
     def work(tx: Tx) -> Outcome | None:
@@ -353,7 +353,7 @@ def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
     """Lift the hold of the engine when a good turn proves that the engine works again."""
     if report.turn != "good" or report.state == "failed_turn" or report.state in HELD:
         return
-    if engine_holds.is_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
+    if engine_limits.is_hold_over(q.hold_of(tx, engine=event.dialect.engine), report.at):
         q.lift_hold(tx, engine=event.dialect.engine)
         tx.note(lifted=event.dialect.engine)
 
@@ -361,16 +361,16 @@ def _lift_hold(tx: Tx, event: HookEvent, report: HookReport) -> None:
 def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
     """Record a hook report only if it changes what is known of the agent."""
     if agent_after_report(known.agent, report) is not None:
-        _record(event, lambda _tx, _agent: (report, []))
+        _record_event(event, lambda _tx, _agent: (report, []))
 
 
 def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
     """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message."""
-    lifts = report.turn == "good" and engine_holds.is_over(known.hold, report.at)
+    lifts = report.turn == "good" and engine_limits.is_hold_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()
     return _context_reply(
-        event, _record(event, lambda tx, _agent: (report, messages.hand_out(tx, event.dispatch, how)))
+        event, _record_event(event, lambda tx, _agent: (report, messages.hand_out(tx, event.dispatch, how)))
     )
 
 
@@ -387,7 +387,7 @@ def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
 
 
 # reading --------------------------------------------------------------------------------------------------------------
-def _question(event: HookEvent) -> asking.Asked:
+def _asked_question(event: HookEvent) -> asking.Asked:
     tool, given = event.text("tool"), event.dialect.field(event.payload, "input")
     return asking.question(tool, given, event.dialect.asking, event.dialect.shell)
 

@@ -144,7 +144,7 @@ def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:
     """Whether a spent budget keeps the agent stopped, with its messages."""
     if agent.state != "over_budget":
         return False
-    from fleet.verbs.agents.cost.parked import why_parked  # noqa: PLC0415 - only a spent budget needs the settings
+    from fleet.verbs.agents.cost.budgets import why_parked  # noqa: PLC0415 - only a spent budget needs the settings
 
     return why_parked(event.by, event.home, agent) != ""
 

@@ -106,7 +106,7 @@ def _foreign_owner(context: Context, row: Dispatch) -> str:
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
     """Return the state of a dispatch that was not launched: starting, or exited when its starter is proven dead."""
-    from fleet.verbs.dispatch.looking import why_alive  # noqa: PLC0415 - much, and only for an agent that is starting
+    from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - much, and only for an agent that is starting
 
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)

@@ -18,7 +18,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.row_claims import AGENT_RECORD, look_at_record, look_at_seat
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
 from fleet.model.dispatch.steps import is_unfinished, owner
-from fleet.model.results.dispatches import Disowned, PromptOutcome
+from fleet.model.results.dispatches import PromptOutcome
 from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text import jsontext
@@ -28,7 +28,7 @@ from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import acquire, intent, is_free, release
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.homes.ownership import host_named, is_own, note_home, refuse_foreign, this_home
 from fleet.world.home import paths
 
@@ -193,7 +193,7 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
     """Raise for a row that somebody holds: an agent's record goes with its dispatch, a seat with `coord stop`."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
+    row = dispatch_or_none(context, ident)
     if row is None:
         return
     if kind == AGENT_RECORD:
@@ -324,46 +324,6 @@ def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, "live", claim.data)
-
-
-def disown(context: Context, ident: str, kind: str, reason: str) -> Disowned:
-    """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
-    held = [
-        *_claims_of_dispatch(context, names.DispatchId(ident)),
-        *_claims_of_bundle(context, ident),
-        *_claims_of_job(context, ident),
-    ]
-    claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
-    if not claims:
-        raise errors.Absent(what=f"{kind} of {ident}")
-    here = [claim for claim in claims if is_own(context, claim)]
-    if here:
-        word = "job cancel" if here[0].job else "kill"
-        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` release it")
-
-    def work(tx: Tx) -> Disowned:
-        tx.dispatch = None if claims[0].job else ident
-        count = sum(
-            q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at) for claim in claims
-        )
-        tx.note(disowned=[str(claim) for claim in claims], reason=reason)
-        return Disowned(outcome="disowned", dispatch_id=ident, kind=kind, path=None, count=count)
-
-    return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
-
-
-def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
-    """Return the claims of the bundle of a dispatch's task."""
-    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
-    if row is None:
-        return []
-    held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))
-    return [Claim.of(claim) for claim in held]
-
-
-def _claims_of_job(context: Context, ident: str) -> list[Claim]:
-    """Return the open claims that the runners of a job hold."""
-    return [Claim.of(claim) for claim in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
 
 def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:

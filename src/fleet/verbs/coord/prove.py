@@ -27,7 +27,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
     def work(tx: Tx) -> bool:
         tx.about(project)
         tx.dispatch = ident
-        seated = seats.prove(tx, project, ident, one_time_proof.hash_nonce(nonce))
+        seated = seats.prove_candidate(tx, project, ident, one_time_proof.hash_nonce(nonce))
         if seated:
             q.add_message(tx, id=message, dispatch=ident, kind="resume", sender="fleet", text=resume, at=tx.at)
         return seated

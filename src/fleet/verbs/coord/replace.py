@@ -20,10 +20,10 @@ from fleet.model.settings.engine_choices import engine_choices
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.verbs.coord.hold import start_coordinator
+from fleet.verbs.coord.daemon_duty import start_coordinator
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.end import end
-from fleet.verbs.dispatch.looking import look, look_at_candidate
+from fleet.verbs.dispatch.facts import facts_about_candidate, gather_facts
 from fleet.verbs.projects import remote_control
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
 
 def _why_hopeless(context: Context, seat: Seat) -> str:
     """Return why the seat's candidate has to be withdrawn; empty when it may still prove itself."""
-    remedy = remedy_for("replace", look_at_candidate(context, seat))
+    remedy = remedy_for("replace", facts_about_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
 
@@ -136,7 +136,7 @@ def retire_unseated(context: Context, project: str) -> list[str]:
 
 def _retire_coordinator(context: Context, row: Dispatch) -> str:
     """Apply the next remedy to a coordinator that has lost the seat. Return what was done."""
-    remedy = remedy_for("replace", look(context, row, "replace"))
+    remedy = remedy_for("replace", gather_facts(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"
     applied = apply(context, row, remedy)

@@ -14,7 +14,7 @@ from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch.find import archived
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import is_own
 
@@ -68,8 +68,8 @@ def _restart(context: Context, seat: Seat) -> bool:
 
 
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
-    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if need be."""
-    row = _journal(context, seat.holder)
+    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if that was not done."""
+    row = dispatch_or_none(context, seat.holder or "")
     if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
         return None  # a duty of this daemon takes its seat anew
     if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
@@ -78,11 +78,7 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
         return row
     if context.world.processes.life(Identity.parse(row.process or "")) != "dead" or not settle(context, row.id).settled:
         return None
-    return _journal(context, seat.holder)
-
-
-def _journal(context: Context, ident: str | None) -> Dispatch | None:
-    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or "")) or archived(context, ident or "")
+    return dispatch_or_none(context, seat.holder or "")
 
 
 def _count_restart(project: str, ident: str, last: Restarts | None, tries: int) -> Change[bool]:

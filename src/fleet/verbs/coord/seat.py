@@ -14,12 +14,12 @@ from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
-from fleet.verbs.coord.hold import start_coordinator
+from fleet.verbs.coord.daemon_duty import start_coordinator
 from fleet.verbs.coord.replace import end_withdrawn, replace, withdraw_hopeless
 from fleet.verbs.coord.restart import SPAWN_GATE, forget_restarts
 from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.end import end
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
 
@@ -83,7 +83,7 @@ def _settle_dead_holder(context: Context, project: str) -> bool:
     holder = holder_of(context, project)
     if holder is None:
         return seat.holder is not None
-    remedy = remedy_for("dispatch", look(context, holder, "dispatch"))
+    remedy = remedy_for("dispatch", gather_facts(context, holder, "dispatch"))
     if isinstance(remedy, Leave) and remedy.cause != "ended":
         raise _holder_lives_error(context, project, holder, remedy)
     apply(context, holder, remedy)
@@ -174,7 +174,7 @@ def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str
 
     def work(tx: Tx) -> tuple[bool, str | None]:
         tx.about(project)
-        is_empty, withdrawn = seats.empty(tx, project, ident)
+        is_empty, withdrawn = seats.empty_seat(tx, project, ident)
         tx.note(seat="empty" if is_empty else "taken", was=ident, withdrawn=withdrawn, reason=reason)
         return is_empty, withdrawn
 

@@ -78,7 +78,7 @@ def _holder_state(context: Context, ident: str | None) -> str:
     if row is None or not is_unfinished(row):
         return "ended"
     if is_pending(row):
-        from fleet.verbs.dispatch.looking import why_alive
+        from fleet.verbs.dispatch.facts import why_alive
 
         return "starting" if why_alive(context, row, context.world.tmux.listing()) else "dead before it started"
     return context.world.processes.life(Identity.parse(row.process or ""))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.dispatch.remedies import remedy_for
 from fleet.store import queries as q
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.dispatch.apply_remedy import apply
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.merge.merge import finish_dead_merge
 
@@ -50,9 +50,9 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 
 def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
     """Apply the remedy that a tick may apply to one dispatch. Return what was done; empty for nothing notable."""
-    seen = look(context, row, "tick", listing=listing, census=census)
+    seen = gather_facts(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
-        remaining.record_descendants(context, row, census, lasting=_RECORD_AFTER)
+        leftover_processes.record_descendants(context, row, census, lasting=_RECORD_AFTER)
     applied = apply(context, row, remedy_for("tick", seen))
     if applied.strangers:
         raise errors.WorktreeBusy(project=row.project, slug=row.slug, who=applied.strangers, way=applied.way)

@@ -16,7 +16,7 @@ from fleet.model.results.coord import Ticked
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.verbs.agents import failed_turns, screens
-from fleet.verbs.agents.cost.allow import continue_allowed
+from fleet.verbs.agents.cost.allow_more import continue_allowed
 from fleet.verbs.agents.cost.count_tokens import count_project
 from fleet.verbs.coord import replace, wake
 from fleet.verbs.coord.briefing import briefing, hand_out_messages
@@ -123,7 +123,7 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
         lambda: replace.withdraw_hopeless(context, project) + replace.retire_unseated(context, project),
     )
     steps.run("screens", lambda: screens.watch(context, project))
-    steps.run("failed turns and messages", lambda: failed_turns.tend(context, project))
+    steps.run("failed turns and messages", lambda: failed_turns.continue_agents(context, project))
     steps.run("tokens", lambda: count_project(context, project))
     steps.run("budgets", lambda: _continue_allowed(context, project))
     steps.run("context", lambda: guard_contexts(context, project, steps.troubles))

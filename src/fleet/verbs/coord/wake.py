@@ -123,7 +123,7 @@ def watch(context: Context, project: str) -> list[str] | None:
     except errors.GateHeld:
         return []
     try:
-        lines = [*screens.watch(context, project), *failed_turns.tend(context, project)]
+        lines = [*screens.watch(context, project), *failed_turns.continue_agents(context, project)]
         return [*lines, *_wake_holder(context, project)]
     finally:
         gate.give()
@@ -147,7 +147,7 @@ def look_after(context: Context, project: str) -> list[str]:
     except errors.GateHeld:
         return []
     try:
-        return [*screens.watch(context, project), *failed_turns.tend(context, project)]
+        return [*screens.watch(context, project), *failed_turns.continue_agents(context, project)]
     finally:
         gate.give()
 
@@ -156,11 +156,11 @@ def _wake_holder(context: Context, project: str) -> list[str]:
     """Send the coordinator a message when there is news and no turn of it runs. Return one line; none when not woken."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
-    if known is None or known.asked_for or known.report or not _rests(context, known):
+    if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
         return []
     if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
         return []  # whatever waits for it wakes it, and its tick tells it the rest
-    before = context.store.read(lambda rows: _told(rows, known))
+    before = context.store.read(lambda rows: _last_told(rows, known))
     found = _situation(context, project, before.at)
     sentences = news(found, json.loads(before.told))
     if not sentences:
@@ -170,7 +170,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
     return [f"woke {known.dispatch}: {'; '.join(sentences)}"]
 
 
-def _rests(context: Context, known: LivingAgent) -> bool:
+def _is_at_rest(context: Context, known: LivingAgent) -> bool:
     """Whether no turn of the agent runs: its hooks say so, or its screen where it has no hooks."""
     engine = read_engine(context.world.home, known.engine)
     if engine.hooks is not None and known.heartbeat_at is not None:
@@ -180,7 +180,7 @@ def _rests(context: Context, known: LivingAgent) -> bool:
     return has_box(engine, screen) and state_of(engine, screen)[0] in RESTS
 
 
-def _told(rows: Rows, known: LivingAgent) -> Wake:
+def _last_told(rows: Rows, known: LivingAgent) -> Wake:
     """Return what the coordinator was told last; nothing, since its launch, when it has neither ticked nor been woken."""
     wake = q.wake_of(rows, project=known.project)
     if wake is not None and wake.dispatch == known.dispatch:

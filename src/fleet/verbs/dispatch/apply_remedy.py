@@ -12,7 +12,7 @@ from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.dispatch.end import dismiss, end, kill_processes, press
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.settle import settle
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _applied_from(ended: Ended) -> Applied:
 
 def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
     """Gather the facts about a dispatch (unless given), decide on a remedy, and apply it if this caller may."""
-    return apply(context, row, remedy_for(asker, seen or look(context, row, asker)))
+    return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)))
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
@@ -92,7 +92,7 @@ def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
 
     def work(tx: Tx) -> bool:
         tx.about(project)
-        gone = seats.withdraw(tx, project, ident)
+        gone = seats.withdraw_candidate(tx, project, ident)
         tx.note(withdrawn=ident if gone else None, why=why)
         return gone
 

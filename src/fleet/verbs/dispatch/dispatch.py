@@ -31,12 +31,11 @@ from fleet.store.bundles import Seen
 from fleet.store.transaction import Change
 from fleet.verbs.agents import prompts
 from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
-from fleet.verbs.agents.failed_turns import refuse_held
+from fleet.verbs.agents.cost.engine_holds import refuse_held
 from fleet.verbs.dispatch.acquire import acquire, create_resources, intent, is_free, step_claims
 from fleet.verbs.dispatch.plan import plan_dispatch
 from fleet.verbs.dispatch.reclaim import undo_unmade
 from fleet.verbs.dispatch.settle import settle
-from fleet.verbs.dispatch.tmux_server import note_server
 from fleet.verbs.homes.ownership import note_home, note_machine, refuse_foreign_bundle
 from fleet.verbs.resume import work_lock
 from fleet.verbs.sweep import trash
@@ -110,7 +109,7 @@ def _create_agent_resources(context: Context, claims: list[Claim], order: Order)
         raise
     acquire(context, [session], order, made)
     if session.data["server"] != order.server:
-        note_server(context, session)
+        _record_tmux_server(context, session)
 
 
 def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
@@ -162,7 +161,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
             _claim_task(tx, order, order.slug, limits, wanted)
         _write_journal(tx, context, order, wanted)
         if order.slug is None:
-            seats.take(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
+            seats.take_seat(tx, order.project, order.dispatch, wanted.predecessor, wanted.proof)
         else:
             to_acquire.extend(_adopt_bundle(tx, context, order, fresh, before))
             bundles.give_ports(tx, project=order.project, slug=order.slug, first=ports[0], size=ports[1])
@@ -185,7 +184,7 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
     refuse_foreign_bundle(context, order.project, order.slug)
     undo_unmade(context, order.project, order.slug)  # left by a dispatcher that died
     slug = order.slug
-    claims = context.store.read(lambda rows: bundles.current(rows, order.project, slug))
+    claims = context.store.read(lambda rows: bundles.claims_of_bundle(rows, order.project, slug))
     return {claim.kind: (claim, _look_at_claim(context, claim)) for claim in claims}
 
 
@@ -309,8 +308,8 @@ def _adopt_bundle(
 ) -> list[Claim]:
     """Give the task's bundle to the dispatch, and return the claims to acquire. Contested when the bundle changed."""
     host, slug = context.world.host.id, order.slug or ""
-    bundles.own(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
-    now = {claim.kind: claim for claim in bundles.current(tx, order.project, slug)}
+    bundles.own_bundle(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
+    now = {claim.kind: claim for claim in bundles.claims_of_bundle(tx, order.project, slug)}
     if {kind: claim.state for kind, claim in now.items()} != {kind: claim.state for kind, (claim, _) in before.items()}:
         raise errors.Contested(what=f"the bundle of {order.project}/{slug} changed meanwhile; try again")
     to_acquire = []
@@ -319,3 +318,17 @@ def _adopt_bundle(
         if claim_to_acquire is not None:
             to_acquire.append(claim_to_acquire)
     return to_acquire
+
+
+def _record_tmux_server(context: Context, claim: Claim) -> None:
+    """Record the server on which a session was really created, when the planned server had exited before."""
+
+    def work(tx: Tx) -> int:
+        tx.dispatch = claim.dispatch
+        row = q.claim_by_id(tx, id=claim.id)
+        old_data = json.loads(row.data) if row else {}
+        data = json.dumps({**old_data, "server": claim.data["server"]})
+        q.move_to_server(tx, id=claim.dispatch or "", server=claim.data["server"], at=tx.at)
+        return q.set_claim_data(tx, id=claim.id, data=data, at=tx.at)
+
+    context.commit(Change(f"{claim}: made on another server than planned", work))

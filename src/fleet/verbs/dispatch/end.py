@@ -16,8 +16,8 @@ from fleet.model.states import assert_never
 from fleet.model.text.times import SECOND, duration
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch import remaining
-from fleet.verbs.dispatch.find import journal
+from fleet.verbs.dispatch import leftover_processes
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import refuse_foreign
 
@@ -40,12 +40,12 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
     The request is recorded first, so that an exit after it does not count as the agent's own.
     """
-    row = journal(context, ident)
+    row = recorded_dispatch(context, ident)
     if not is_unfinished(row):
         raise errors.Refused(what=f"{ident} has ended already: {row.exec_state}")
     refuse_foreign(context, f"dispatch {ident}", row)
     ask(context, row, asked_for=asked_for, reason=reason)
-    row = journal(context, ident)  # the dispatch may have been launched meanwhile
+    row = recorded_dispatch(context, ident)  # the dispatch may have been launched meanwhile
     if is_held_by_daemon(row):
         return settle(context, ident, why=reason, dismiss=True)
     _end_processes(context, row)
@@ -61,7 +61,7 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
     """Do one stage of ending an agent (ask, wait or kill), and return what happened. Never waits for the agent."""
-    remaining.record_descendants(context, row)
+    leftover_processes.record_descendants(context, row)
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
@@ -101,7 +101,7 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 def _end_processes(context: Context, row: Dispatch) -> None:
     """Send the exit signal to a living agent, wait for its exit grace, then kill the processes that are left."""
     process, processes = _signallable(context, row), context.world.processes
-    remaining.record_descendants(context, row)
+    leftover_processes.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
         grace = duration(context.setting("exit_grace")) / SECOND
@@ -121,7 +121,7 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
     row = _with_descendants_recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # again, for processes that were forked meanwhile
-        alive = remaining.find_remains(context, row).ours
+        alive = leftover_processes.find_remains(context, row).ours
         if not alive:
             break
         processes.kill_all(alive)
@@ -132,7 +132,7 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
 
 def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
     """Record the descendants of a living agent, which lose their parent with its death. Returns the new row."""
-    remaining.record_descendants(context, row)
+    leftover_processes.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 

@@ -97,7 +97,7 @@ def launch(context: Context, ident: str) -> Launched:
     joined = _join_cgroup(context, row, me)
     # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
     if row.engine is not None:
-        environment.take_over(context, row.id, row.engine)
+        environment.take_over_environment(context, row.id, row.engine)
     launched = context.commit(_record_launch(row, me, (hash_nonce(nonce), hash_token(token)), joined))
     if launched == "too late":
         now = context.dispatch(ident).exec_state
@@ -205,8 +205,8 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
     with open(prompt_file, encoding="utf-8") as file:
         text = file.read()
     hooks, hook_variables = inject_hooks.inject(context, engine, row.autonomy)
-    role, door = role_of(row.kind, row.engine), sandbox.door(context, engine, row.sandbox)
-    allowed = allow.of_agent(context, row.project, role)
+    role, door = role_of(row.kind, row.engine), sandbox.socket_variable(context, engine, row.sandbox)
+    allowed = allow.allowed_for_agent(context, row.project, role)
     filling = command.Filling(
         program=program,
         prompt=text,

@@ -6,6 +6,7 @@ order for the kinds of resources, and the request with its open values filled in
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,7 @@ from fleet.model import names
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.steps import KINDS as DISPATCH_KINDS
+from fleet.model.identity import Identity
 from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
@@ -26,8 +28,7 @@ from fleet.resources.kind import Order
 from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_of_project
 from fleet.store import bundles
 from fleet.store import queries as q
-from fleet.verbs.agents import failed_turns
-from fleet.verbs.dispatch.tmux_server import choose_server
+from fleet.verbs.agents.cost import engine_holds
 from fleet.verbs.homes import environment, sandbox
 from fleet.verbs.merge import branches
 from fleet.world.home import paths
@@ -79,16 +80,16 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
         raise errors.BadInput(
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
         )
-    task = _task(context, wanted)
+    task = _task_to_work_on(context, wanted)
     project, choice, autonomy, passed = _check_start(context, wanted, task)
     engine = choice.engine
     if task is None and wanted.slug is not None:
         raise errors.NoSuchTask(project=wanted.project, slug=wanted.slug)
     wanted = _with_kind_of_stage(wanted, task)
-    integration, base, there = _branches(context, wanted, project.path)
+    integration, base, there = _start_branches(context, wanted, project.path)
     if there and wanted.slug is not None:
         refuse_foreign_branch(context, project, wanted.slug)
-    order = _order(context, wanted, project, integration=integration, base=base, task=task)
+    order = _order_of_resources(context, wanted, project, integration=integration, base=base, task=task)
     conversation = wanted.conversation or (context.world.ids.conversation() if engine.session else None)
     wanted = replace(
         wanted,
@@ -121,7 +122,7 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
     Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
     With `ticks`, a tick is to start the agent, whoever asks: with the environment that ticks pass on.
     """
-    project, choice, autonomy, _passed = _check_start(context, wanted, _task(context, wanted), ticks=ticks)
+    project, choice, autonomy, _passed = _check_start(context, wanted, _task_to_work_on(context, wanted), ticks=ticks)
     return project, choice.engine, autonomy
 
 
@@ -138,14 +139,14 @@ def _check_start(
     _refuse_untrusted(settings, wanted)
     choice = _choose_engine(context, wanted, task)
     engine = choice.engine
-    passed = environment.of_agent(context, engine, ticks=ticks)
+    passed = environment.environment_of_agent(context, engine, ticks=ticks)
     if lacking := inheritance.lacking(passed, engine.require):
         raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
     readiness.program_of(engine, wanted.command, passed)
     autonomy = wanted.autonomy or settings["autonomy"].value
     if engine.autonomy and autonomy is None and settings["autonomy"].untrusted:
         raise errors.NotTrusted(project=wanted.project, settings="autonomy")
-    enclosed = sandbox.plan(context, engine)
+    enclosed = sandbox.plan_sandbox(context, engine)
     readiness.check(engine, autonomy=autonomy, repository=project.path, env=passed, sandboxed=enclosed is not None)
     return project, choice._replace(sandbox=enclosed), autonomy, passed
 
@@ -162,7 +163,7 @@ class Choice(NamedTuple):
 
     engine: Engine
     model: str | None
-    held: failed_turns.Held | None
+    held: engine_holds.Held | None
     sandbox: str | None = None
 
 
@@ -173,7 +174,7 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.setting("limits.quota_percent"), context.world.clock.now()
-    name, held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now, quota_percent=quota))
+    name, held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now, quota_percent=quota))
     first, *_others = choices
     own = task.model if task and _usual_engine(context, wanted.project, task) in {None, first} else None
     model = model_for(name, first, wanted.model or own)
@@ -202,13 +203,13 @@ def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) ->
     return choices
 
 
-def _task(context: Context, wanted: Wanted) -> WholeTask | None:
+def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
     """Return the task to work on; None for a coordinator, and when the task does not exist."""
     slug = wanted.slug
     return context.store.read(lambda rows: q.task_whole(rows, project=wanted.project, slug=slug)) if slug else None
 
 
-def _branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
+def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
     """Return the integration branch, the commit to start at, and whether the task's branch exists."""
     if wanted.slug is None:
         return "", None, False
@@ -225,7 +226,7 @@ def _known_tip(context: Context, project: Project, slug: str) -> str:
 def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
     """Raise ForeignBranch when the task's branch exists, and no mark, claim or known commit proves that it is the task's."""
     world, branch = context.world, task_branch(slug)
-    claims = context.store.read(lambda rows: bundles.current(rows, project.name, slug))
+    claims = context.store.read(lambda rows: bundles.claims_of_bundle(rows, project.name, slug))
     mark, known = mark_of(world.tmux.home_id, project, branch), _known_tip(context, project, slug)
     is_claimed = any(claim.kind == "worktree" for claim in claims)
     if is_claimed or is_branch_of_project(project.path, branch, mark, world, known=known):
@@ -233,7 +234,7 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
     raise foreign_branch(f"{world.home}/{paths.worktree(project.name, slug)}", branch, project.path)
 
 
-def _order(
+def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
     """Return the order for the kinds of resources, with a new dispatch id and the prompt."""
@@ -251,12 +252,12 @@ def _order(
         branch_mark=mark_of(world.tmux.home_id, project, branch),
         integration=integration,
         words=("/usr/bin/env", *_marking_variables(wanted, ident), world.fleet_program, "launch", ident),
-        server=str(choose_server(context)),
+        server=str(_choose_tmux_server(context)),
         git_limit=duration(context.setting("git_limit")) / SECOND,
         env={"FLEET_HOME": world.home},
     )
     cwd = KINDS["worktree"].name_for(order, world) if wanted.slug else project.path
-    return replace(order, cwd=cwd, prompt=_prompt(context, order, task, wanted.handoff))
+    return replace(order, cwd=cwd, prompt=_prompt_of_agent(context, order, task, wanted.handoff))
 
 
 def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
@@ -268,8 +269,8 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
     return [f"FLEET_DISPATCH_ID={ident}", f"FLEET_PROJECT={wanted.project}", *task]
 
 
-def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
-    comments, history = _said_before(context, task) if task else ("", "")
+def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
+    comments, history = _earlier_comments(context, task) if task else ("", "")
     facts = {
         "title": task.title if task else f"Coordinate {order.project}",
         "description": task.description if task else "",
@@ -286,10 +287,32 @@ def _prompt(context: Context, order: Order, task: WholeTask | None, handoff: str
     return f"{text}\n{handoff}" if handoff else text
 
 
-def _said_before(context: Context, task: WholeTask) -> tuple[str, str]:
+def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
     """Return why the work is not good yet, with what other reviewers said of it, and the last entries of the task's log."""
     place = {"project": task.project, "slug": task.slug}
     verdicts, log = context.store.read(lambda rows: (q.verdicts_of(rows, **place), q.task_log(rows, **place)))
     lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
     history = f"\nWhat was logged about this task before:\n{lines}" if lines else ""
     return f"{task.reason or ''}{describe_beside(verdicts)}".strip(), history
+
+
+def _choose_tmux_server(context: Context) -> Identity:
+    """Return the tmux server for a new session: that of the last dispatch while it lives, else a running or new one.
+
+    Whether the server still answers shows when the session is created.
+    """
+    last = context.store.read(
+        lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)
+    )
+    known = Identity.parse(last.server) if last else None
+    life = context.world.processes.life(known)
+    if known is not None and life == "alive" and os.path.exists(context.world.tmux.socket):
+        return known
+    gate = context.world.gate("tmux")
+    gate.take(wait=60)
+    try:
+        if known is not None and life == "alive":
+            return context.world.tmux.recalled(known)
+        return context.world.tmux.ensure_server()
+    finally:
+        gate.give()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,24 +9,19 @@ from typing import TYPE_CHECKING, Any
 from fleet import errors
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.claim import Claim
-from fleet.model.dispatch.row_claims import AGENT_RECORD, look_at_record
 from fleet.model.dispatch.steps import HANDED_OFF, RECL_STEPS, is_unfinished
 from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
-from fleet.model.results.dispatches import AdoptionView, Journal, JournalClaim
-from fleet.model.results.value import Value
 from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
-from fleet.model.text.times import iso, iso_or_none
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.verdict import may_go
 from fleet.store import bundles
 from fleet.store import queries as q
 from fleet.store.transaction import Change
-from fleet.verbs.agents.cost.count_tokens import look_for
 from fleet.verbs.dispatch.acquire import release
-from fleet.verbs.dispatch.find import shown_times
+from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.homes.ownership import why_foreign
 from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep import trash
@@ -36,8 +30,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.worktree_verdict import Verdict
     from fleet.model.states import ClaimState, ReclState
-    from fleet.store.queries import Agent, Dispatch
-    from fleet.store.queries import Claim as ClaimRow
+    from fleet.store.queries import Dispatch
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
 
@@ -121,7 +114,7 @@ def _with_project_facts(context: Context, claim: Claim) -> Claim:
     """
     if claim.kind != "worktree":
         return claim
-    facts: dict[str, Any] = {"disposable": _disposable(context, claim)}
+    facts: dict[str, Any] = {"disposable": _disposable_patterns(context, claim)}
     if "branch_mark" not in claim.data and claim.project:
         facts["owner_mark"] = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
     return replace(claim, data={**claim.data, **facts})
@@ -185,7 +178,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     """Return whether a worktree may be removed, by its project's settings and the free space in the trash."""
     if claim.kind != "worktree":
         return Go()
-    answer = may_go(claim, context.world, disposable=_disposable(context, claim))
+    answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
     limit = context.setting("trash.limit")
     if isinstance(answer, Aside) and not trash.has_room(context, answer.size, size(limit) or 0):
         what = f"{claim.name} has {answer.files} ignored files ({shown_size(answer.size)}) that may not be reproducible"
@@ -194,7 +187,7 @@ def verdict(context: Context, claim: Claim) -> Verdict:
     return answer
 
 
-def _disposable(context: Context, claim: Claim) -> list[str]:
+def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
     return list(context.setting("worktree.disposable", claim.project))
 
 
@@ -203,7 +196,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
 
     A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
-    command = _teardown(context, claim.project)
+    command = _teardown_command(context, claim.project)
     if command and claim.state == "live" and os.path.isdir(claim.name):
         context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
         words = ["/bin/sh", "-c", command]
@@ -213,7 +206,7 @@ def _tear_down(context: Context, claim: Claim) -> None:
         )
 
 
-def _teardown(context: Context, project: str | None) -> str | None:
+def _teardown_command(context: Context, project: str | None) -> str | None:
     """Return the project's teardown command; None when none is set, or when nobody has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
@@ -290,87 +283,3 @@ def _owns_held_bundle(tx: Tx, row: Dispatch) -> bool:
     bundle = q.bundle_of(tx, project=row.project, slug=row.slug)
     held = q.claims_on_task(tx, project=row.project, slug=row.slug).n
     return bundle is not None and bundle.owner == row.id and held > 0
-
-
-def archive(context: Context, ident: str) -> str:
-    """Move a fully reclaimed dispatch out of the tables: write the journal file durably, then delete the rows.
-
-    Returns the file's name; empty when the dispatch is not in the tables. The name contains the time of the last
-    change, so that a repeated call writes the same file.
-    """
-    row, view = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal_view(rows, ident)))
-    if row is None:
-        return ""
-    name = f"{paths.JOURNALS}/{ident}-{row.updated_at}.json"
-    document = json.dumps(view, indent=2, ensure_ascii=False, default=Value.as_json)
-    context.world.files.publish(name, document.encode())
-    context.commit(_delete_rows(ident))
-    return name
-
-
-def journal_view(rows: Rows, ident: str) -> Journal | None:
-    """Return a dispatch with its claims and adoptions as JSON shows it; None when it is not in the tables."""
-    row = q.dispatch_by_id(rows, id=ident)
-    if row is None:
-        return None
-    claims = [claim_view(claim) for claim in q.claims_of_dispatch(rows, dispatch=ident)]
-    agent, handoff = q.agent_by_id(rows, id=ident), q.handed_to(rows, dispatch=ident)
-    if agent:
-        claims.append(record_view(agent))
-    return Journal.made_of(
-        row,
-        **shown_times(row),
-        host_id=row.host,
-        claims=claims,
-        adoptions=_adoptions(rows, row),
-        successor=handoff.successor if handoff else None,
-    )
-
-
-def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
-    """Return which dispatches owned the task's bundle, oldest first."""
-    return [
-        AdoptionView.made_of(
-            adoption, adopted_at=iso(adoption.adopted_at), released_at=iso_or_none(adoption.released_at)
-        )
-        for adoption in q.adoptions_of(rows, project=row.project, slug=row.slug or "")
-    ]
-
-
-def claim_view(row: ClaimRow) -> JournalClaim:
-    """Return a claim as journals show it."""
-    data = {**json.loads(row.data), "name": row.name, "actor": row.actor, "failures": row.failures}
-    return JournalClaim(
-        class_=class_of(row.kind), kind=row.kind, state=row.state, data=data, created_at=iso(row.created_at)
-    )
-
-
-def record_view(agent: Agent | None) -> JournalClaim:
-    """Return an agent's record as journals show it among the claims. Without a record its state is `missing`."""
-    return JournalClaim(
-        class_=class_of(AGENT_RECORD),
-        kind=AGENT_RECORD,
-        state=look_at_record(agent),
-        data={"session": agent.session, "conversation": agent.conversation} if agent is not None else {},
-        created_at=iso(agent.started_at) if agent is not None else None,
-    )
-
-
-def _delete_rows(ident: str) -> Change[bool]:
-    """Return the change that archives a dispatch: its rows are deleted. Committing it returns False when that was done before."""
-
-    def work(tx: Tx) -> bool:
-        tx.dispatch = ident
-        row, agent = q.dispatch_by_id(tx, id=ident), q.agent_by_id(tx, id=ident)
-        if row is not None:
-            tx.about(row.project, row.slug)
-        q.forget_claims(tx, id=ident)
-        q.forget_agent(tx, id=ident)
-        q.forget_usage_file(tx, path=look_for(ident))
-        gone = q.forget_dispatch(tx, id=ident)
-        tx.note(archived=gone == 1)
-        if agent is not None and gone:
-            tx.note(tokens=agent.tokens, cost=agent.cost)  # `fleet recap` adds these up
-        return gone == 1
-
-    return Change(f"archive {ident}", work)

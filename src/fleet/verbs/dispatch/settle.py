@@ -21,8 +21,8 @@ from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
 from fleet.verbs.agents.cost.count_tokens import count_ended
-from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.looking import look_at_end
+from fleet.verbs.dispatch.facts import facts_about_end
+from fleet.verbs.dispatch.journal import archived_dispatch
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.world.home import paths
 from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
@@ -63,7 +63,7 @@ def settle(
             row = context.dispatch(ident)
         except errors.NoSuchDispatch:
             return _ended_before(context, ident)
-        seen = None if undo and is_pending(row) else look_at_end(context, row, listing)
+        seen = None if undo and is_pending(row) else facts_about_end(context, row, listing)
         is_dismissed = dismiss and seen is not None and seen.held and seen.condition == "alive"
         if seen is not None and seen.condition != "ended" and not is_dismissed and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
@@ -76,7 +76,7 @@ def settle(
 
 def _ended_before(context: Context, ident: str) -> Ended:
     """Return the end of a dispatch that another process has settled and archived; else NoSuchDispatch."""
-    journal = archived(context, ident)
+    journal = archived_dispatch(context, ident)
     if journal is None:
         raise errors.NoSuchDispatch(dispatch=ident)
     return Ended(id=ident, settled=True, exec_state=journal.exec_state, left=[])
@@ -90,7 +90,7 @@ def _end_dead(context: Context, row: Dispatch, why: str) -> ExecState | None:
     _save_output(context, row, pane)
     count_ended(context, row)
     work = _branch_commit(context, row)
-    end = outcome(_evidence(context, row, pane, why, work))
+    end = outcome(_evidence_of_end(context, row, pane, why, work))
     forgotten = _forgotten_work(context, row, end, work)
     return end.exec_state if context.commit(_record_end(row, end, pane, context, work, forgotten=forgotten)) else None
 
@@ -100,7 +100,7 @@ def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | Non
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_in_flight(row) or row.slug is None:
         return None
-    seen = look_at_end(context, row)
+    seen = facts_about_end(context, row)
     if not seen.strangers:
         return None
     return errors.WorktreeBusy(project=row.project, slug=row.slug, who=seen.strangers, way=seen.way)
@@ -122,7 +122,7 @@ def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
     return pane
 
 
-def _evidence(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
+def _evidence_of_end(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
     """Return everything that decides how the dispatch ends."""
     process = Identity.parse(row.process or "")
     return Evidence(
@@ -162,7 +162,7 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
 
 
 def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | None) -> str:
-    """Say that an agent whose task is done has changed files and committed nothing; empty when that is not so.
+    """Say that an agent whose task is done has changed files and committed nothing; empty for any other agent.
 
     Empty also when the agent said why it leaves them, and when git does not say.
     """
@@ -263,7 +263,7 @@ def settle_task(
         ended_at=tx.at if status == "failed" else None,
         at=tx.at,
     )
-    return tasks.tell_dependents(tx, project, slug, **stepped) if moved else []
+    return tasks.update_dependents(tx, project, slug, **stepped) if moved else []
 
 
 def _task_after_attempt(

@@ -10,17 +10,19 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import names
 from fleet.model.dispatch import claim_steps as life
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.settling import Outcome
 from fleet.model.dispatch.steps import EXEC_STEPS, INTERRUPTED, is_pending, is_unfinished
 from fleet.model.identity import Identity
-from fleet.model.results.dispatches import DisownedDispatch
+from fleet.model.results.dispatches import Disowned, DisownedDispatch
 from fleet.model.tables import change
 from fleet.model.text.times import duration
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store.transaction import Change
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.settle import settle_task
 from fleet.verbs.homes.ownership import is_own, note_home, owner_of
 from fleet.world.home import home_record
@@ -182,3 +184,47 @@ def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDi
         return DisownedDispatch(id=job.id, exec_state=job.state, was=was, claims=given_up, left=[])
 
     return Change(f"disown job {job.id}: {reason}", work, returns=DisownedDispatch)
+
+
+def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disowned:
+    """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
+    held = [
+        *_claims_of_dispatch(context, names.DispatchId(ident)),
+        *_claims_of_bundle(context, ident),
+        *_claims_of_job(context, ident),
+    ]
+    claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
+    if not claims:
+        raise errors.Absent(what=f"{kind} of {ident}")
+    here = [claim for claim in claims if is_own(context, claim)]
+    if here:
+        word = "job cancel" if here[0].job else "kill"
+        raise errors.Refused(what=f"{here[0]} is of this home; `fleet {word} {ident}` and `fleet clean` release it")
+
+    def work(tx: Tx) -> Disowned:
+        tx.dispatch = None if claims[0].job else ident
+        count = sum(
+            q.step_claim(tx, id=claim.id, **change(life.STEPS, claim.state, "given_up"), at=tx.at) for claim in claims
+        )
+        tx.note(disowned=[str(claim) for claim in claims], reason=reason)
+        return Disowned(outcome="disowned", dispatch_id=ident, kind=kind, path=None, count=count)
+
+    return context.commit(Change(f"disown {kind} of {ident}: {reason}", work, returns=Disowned))
+
+
+def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
+    """Return the claims of the bundle of a dispatch's task."""
+    row = dispatch_or_none(context, ident)
+    if row is None:
+        return []
+    held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=row.project, slug=row.slug or ""))
+    return [Claim.of(claim) for claim in held]
+
+
+def _claims_of_job(context: Context, ident: str) -> list[Claim]:
+    """Return the open claims that the runners of a job hold."""
+    return [Claim.of(claim) for claim in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
+
+
+def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
+    return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]

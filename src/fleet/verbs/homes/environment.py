@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
+def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
     """Return the variables that an agent of the engine gets if it is dispatched now.
 
     With `ticks`, return those that it would get from a tick, whoever asks.
@@ -36,7 +36,7 @@ def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
         return {**in_file, **surroundings.environ()}
-    held = environment.kept(context.world.files)
+    held = environment.kept_environment(context.world.files)
     if held is None:
         return {**surroundings.environ(), **in_file}
     return {**inheritance.unattended(held, surroundings.environ(), _all_names(context)), **in_file}
@@ -47,25 +47,25 @@ def is_asked_by_person(context: Context) -> bool:
     return context.by.dispatch is None and UNATTENDED not in surroundings.environ()
 
 
-def keep(context: Context) -> None:
+def keep_environment(context: Context) -> None:
     """Keep what engines name of the person's environment, for the dispatches of ticks. `fleet up` calls this."""
     held = inheritance.inherited(surroundings.environ(), _all_names(context))
-    environment.write(context.world.files, paths.KEPT_ENVIRONMENT, held)
+    environment.write_variables(context.world.files, paths.KEPT_ENVIRONMENT, held)
 
 
-def missing(context: Context, engine: Engine) -> list[str]:
+def missing_variables(context: Context, engine: Engine) -> list[str]:
     """Return the names of variables that the engine requires or the person wants passed on, and a tick would not pass on."""
     names = (*engine.require, *_own_names(context))
-    return inheritance.lacking(of_agent(context, engine, ticks=True), names) if names else []
+    return inheritance.lacking(environment_of_agent(context, engine, ticks=True), names) if names else []
 
 
-def take_over(context: Context, ident: str, engine: str) -> None:
+def take_over_environment(context: Context, ident: str, engine: str) -> None:
     """Make the environment that waits for a dispatch that of this process, which becomes the agent; delete the file.
 
     An older fleet left no file: then the variables of the pane count, as far as the engine names them.
     """
     name = paths.agent_environment(ident)
-    passed = environment.read(context.world.files, name)
+    passed = environment.read_variables(context.world.files, name)
     if passed is None:
         named = inheritance.patterns(reader.engine(context.world.home, engine), _own_names(context))
         passed = inheritance.inherited(surroundings.environ(), named)
@@ -82,7 +82,7 @@ def _own_names(context: Context) -> list[str]:
 
 def _person_file(context: Context) -> dict[str, str]:
     path = context.setting("environment.file")
-    return environment.person_file(path) if path else {}
+    return environment.variables_in_person_file(path) if path else {}
 
 
 def _all_names(context: Context) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from fleet import errors
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.dispatches import Excused
 from fleet.store.transaction import Change
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.homes.ownership import refuse_foreign
 from fleet.world.process import ps
 
@@ -29,8 +29,8 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()
-    excused = remaining.excused_pids(context, row, census)
-    remains = remaining.find_remains(context, row, census)
+    excused = leftover_processes.excused_pids(context, row, census)
+    remains = leftover_processes.find_remains(context, row, census)
     new = [pid for pid in dict.fromkeys(pids) if pid not in excused]
     for pid in new:
         why = _why_not_excusable(row, pid, remains, census)
@@ -40,7 +40,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
     return context.commit(_record_excuse(row, whom)) if whom else Excused(id=ident, not_ours=[])
 
 
-def _why_not_excusable(row: Dispatch, pid: int, remains: remaining.Remains, census: Census) -> str:
+def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Remains, census: Census) -> str:
     """Return why a process cannot be excused; empty when it can."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
@@ -58,4 +58,4 @@ def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
         tx.note(not_ours=list(whom), commands=list(whom.values()))
         return Excused(id=row.id, not_ours=list(whom))
 
-    return Change(remaining.excuse_reason(row.id), work, *whom, returns=Excused)
+    return Change(leftover_processes.excuse_reason(row.id), work, *whom, returns=Excused)

@@ -39,14 +39,14 @@ def snapshot(context: Context) -> Metrics:
     """Return the figures of the home as they are now. Agents are looked at as `fleet ps` does."""
     agents, now = agents_at_work(context), context.world.clock.now()
     limits = {name: context.setting(name) for name in ("limits.agents", "limits.project_agents", *SETTING_OF.values())}
-    return context.store.read(lambda rows: _metrics(rows, agents, limits, now))
+    return context.store.read(lambda rows: _read_metrics(rows, agents, limits, now))
 
 
-def _metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
+def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
     asked = q.waiting_questions(rows)
     questions = {name: sum(each.project == name for each in asked) for name in {each.project for each in asked}}
     return Metrics(
-        projects=[_project(view, questions.get(view.name, 0)) for view in overview(rows, now).projects],
+        projects=[_project_metrics(view, questions.get(view.name, 0)) for view in overview(rows, now).projects],
         agents=_agent_counts(agents),
         operations=q.last_operation(rows).seq,
         held=[each.engine for each in q.all_holds(rows)],
@@ -55,7 +55,7 @@ def _metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None
     )
 
 
-def _project(view: ProjectView, questions: int) -> ProjectMetrics:
+def _project_metrics(view: ProjectView, questions: int) -> ProjectMetrics:
     return ProjectMetrics(
         project=view.name,
         tasks={status: getattr(view.tasks, status) for status in STATUSES},

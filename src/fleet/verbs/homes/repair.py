@@ -89,7 +89,7 @@ def _what_may_live(context: Context) -> list[str]:
     listing = world.tmux.listing()
     running += [f"tmux session {pane.session}" for pane in listing.panes if not pane.dead]
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
-    running += [why for row in rows if _was_own(context, row) and (why := _why_alive(context, row))]
+    running += [why for row in rows if _was_own(context, row) and (why := _why_alive_at_old_path(context, row))]
     jobs = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=None, most=_MOST_JOBS))
     own = [row for row in jobs if row.home in {None, world.record.id} and row.state == "running"]
     running += [f"the runner of job {row.id}" for row in own if has_runner(context, row.id)]
@@ -106,7 +106,7 @@ def _was_own(context: Context, row: Dispatch) -> bool:
     return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
 
 
-def _why_alive(context: Context, row: Dispatch) -> str:
+def _why_alive_at_old_path(context: Context, row: Dispatch) -> str:
     """Return why an unfinished dispatch may be alive; empty when it has ended or is proven dead."""
     who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"

@@ -55,50 +55,50 @@ class Enclosed:
     handles: tuple[int, ...]
 
 
-def plan(context: Context, engine: Engine) -> str | None:
-    """Return what an agent of the engine is to be started in; None for nothing. Refuses what cannot be had here."""
-    if not is_of_fleet(engine):
-        check(context)
-    return wanted(context, engine)
+def plan_sandbox(context: Context, engine: Engine) -> str | None:
+    """Return the sandbox in which an agent of the engine is started; None for none. Refuse a sandbox that cannot be made here."""
+    if not is_part_of_fleet(engine):
+        check_sandbox(context)
+    return wanted_sandbox(context, engine)
 
 
-def check(context: Context) -> str:
-    """Return what the settings want agents to be started in, and by which door they reach fleet; refuse what cannot be had."""
+def check_sandbox(context: Context) -> str:
+    """Return, in words, the sandbox of agents and how they reach fleet, as the settings say; refuse what cannot be made here."""
     named: str = context.setting("agents.sandbox")
     if named != "none":
         _refuse_unusable(context)
         _refuse_shown_home(context)
     is_home = named == "none" and context.setting("agents.door") == "home"
-    if not is_home and listener(_socket(context)) is None:
-        raise errors.NoAgentsDoor(path=_socket(context))
+    if not is_home and listener(_agents_socket(context)) is None:
+        raise errors.NoAgentsDoor(path=_agents_socket(context))
     return f"{'no sandbox' if named == 'none' else named}, by {'the home' if is_home else 'the socket of the daemon'}"
 
 
-def wanted(context: Context, engine: Engine) -> str | None:
+def wanted_sandbox(context: Context, engine: Engine) -> str | None:
     """Return the sandbox that the settings want for agents of an engine; None for none."""
     named: str = context.setting("agents.sandbox")
-    return None if is_of_fleet(engine) or named == "none" else named
+    return None if is_part_of_fleet(engine) or named == "none" else named
 
 
-def is_of_fleet(engine: Engine) -> bool:
+def is_part_of_fleet(engine: Engine) -> bool:
     """Whether an engine is a part of fleet (its own coordinator, the runner of a job's steps) and no agent."""
     return engine.program == "{fleet}"
 
 
-def door(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
+def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
     """Return the variable that names the daemon's socket for agents; none when an agent reaches fleet by its home.
 
     The setting says so, or the agent is in a sandbox, which has no home.
     """
     is_given = enclosed is not None or context.setting("agents.door") == "socket"
-    return {DOOR: _socket(context)} if is_given and not is_of_fleet(engine) else {}
+    return {DOOR: _agents_socket(context)} if is_given and not is_part_of_fleet(engine) else {}
 
 
-def _socket(context: Context) -> str:
+def _agents_socket(context: Context) -> str:
     return f"{context.world.home}/{paths.AGENTS_SOCKET}"
 
 
-def _program() -> str:
+def _bubblewrap() -> str:
     """Return the path of bubblewrap; SandboxRefused when it is not installed."""
     found = shutil.which(_PROGRAM)
     if found is None:
@@ -108,7 +108,7 @@ def _program() -> str:
 
 def _refuse_unusable(context: Context) -> None:
     """Raise SandboxRefused when bubblewrap is not installed, or cannot make a sandbox here."""
-    words = sandbox.words(_program(), sandbox.Inside(), ["true"], cwd="/", copies={})
+    words = sandbox.words(_bubblewrap(), sandbox.Inside(), ["true"], cwd="/", copies={})
     done = context.world.programs.run("try the sandbox", words, limit=_LIMIT)
     if not done.ok:
         why = (done.err.strip().splitlines() or [f"it exited with {done.status}"])[-1]
@@ -133,24 +133,24 @@ def enclose(
     person = expand_path("~", env)
     hidden = (person, home)
     _make_folders(context, engine, env)
-    copies = _copies(engine, env)
+    copies = _copied_files(engine, env)
     read, write, kept = _places_of_git(context, work)
     inside = sandbox.Inside(
         empty=tuple(place for place in hidden if place != "/"),
         read=(
-            *_expanded(_GIT_SETTINGS, env),
+            *_expanded_paths(_GIT_SETTINGS, env),
             *_places_of_programs(context, engine, words[0], env, hidden),
-            *_expanded(engine.sandboxed.read, env),
-            *_expanded(context.setting("agents.sandbox_read"), env),
+            *_expanded_paths(engine.sandboxed.read, env),
+            *_expanded_paths(context.setting("agents.sandbox_read"), env),
             *(f"{home}/{name}" for name in (os.path.dirname(paths.FLEET_LINK), os.path.dirname(paths.AGENTS_SOCKET))),
             *work.files,
             *read,
         ),
-        write=(*_expanded((*engine.sandboxed.write, *context.setting("agents.sandbox_write")), env), *write),
+        write=(*_expanded_paths((*engine.sandboxed.write, *context.setting("agents.sandbox_write")), env), *write),
         kept=kept,
     )
     held = [lease] if lease >= 0 else []
-    wrapped = sandbox.words(_program(), inside, words, cwd=work.cwd, copies=copies)
+    wrapped = sandbox.words(_bubblewrap(), inside, words, cwd=work.cwd, copies=copies)
     wrapped[1:1] = ["--sync-fd", str(lease)] if held else []
     declared = {engine.root_sandbox: "1"} if engine.root_sandbox else {}
     return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *held))
@@ -188,19 +188,19 @@ def _places_of_programs(
     yield from sandbox.places_of_fleet(context.world.fleet_program, hidden=hidden)
 
 
-def _expanded(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
+def _expanded_paths(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
     """Return paths with ~ and variables filled in, without those whose variable is not set."""
     return tuple(path for path in (expand_path(each, env).rstrip("/") for each in given) if path.startswith("/"))
 
 
 def _make_folders(context: Context, engine: Engine, env: Mapping[str, str]) -> None:
     """Make the folders that the engine keeps its data in, as it would itself: what is written elsewhere goes with the sandbox."""
-    for path in _expanded((each for each in engine.sandboxed.write if each.endswith("/")), env):
+    for path in _expanded_paths((each for each in engine.sandboxed.write if each.endswith("/")), env):
         if not os.path.isdir(path):
             context.world.machine.make_folder(path)
 
 
-def _copies(engine: Engine, env: Mapping[str, str]) -> dict[str, int]:
+def _copied_files(engine: Engine, env: Mapping[str, str]) -> dict[str, int]:
     """Return the files of which the agent gets a copy, each with a descriptor of its content."""
-    there = [path for path in _expanded(engine.sandboxed.copy, env) if os.path.isfile(path)]
+    there = [path for path in _expanded_paths(engine.sandboxed.copy, env) if os.path.isfile(path)]
     return {path: os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in there}

@@ -79,20 +79,20 @@ class Leftovers:
 
 def claimed_leftovers(context: Context) -> list[Leftovers]:
     """Return the leftovers of every job that has an open claim and no living runner."""
-    leftovers = (_leftovers_of_claim(context, claim) for claim in _claims(context))
+    leftovers = (_leftovers_of_claim(context, claim) for claim in _job_process_claims(context))
     return [each for each in leftovers if each is not None]
 
 
 def unclaimed_leftovers(context: Context) -> list[Leftovers]:
     """Return the leftovers of every job whose mark is on running processes without a claim."""
-    claimed = {claim.job for claim in _claims(context)}
+    claimed = {claim.job for claim in _job_process_claims(context)}
     leftovers = (
         _leftovers_without_claim(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed)
     )
     return [each for each in leftovers if each is not None]
 
 
-def _claims(context: Context) -> list[Claim]:
+def _job_process_claims(context: Context) -> list[Claim]:
     return [Claim.of(row) for row in context.store.read(q.open_claims_of_jobs)]
 
 

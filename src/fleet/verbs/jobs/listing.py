@@ -71,22 +71,22 @@ def find_item(context: Context, job: str, given: str) -> Item:
 def jobs(context: Context, project: str | None) -> list[JobView]:
     """Return the jobs of a project, or of all projects, newest first."""
     rows = context.store.read(lambda snapshot: q.listed_jobs(snapshot, project=project, most=_MOST))
-    return [_view(context, row) for row in rows]
+    return [_job_view(context, row) for row in rows]
 
 
 def unfinished_jobs(context: Context) -> list[JobView]:
     """Return the jobs that are running, paused or failed, newest first."""
-    return [_view(context, row) for row in context.store.read(lambda rows: q.unfinished_jobs(rows, most=_MOST))]
+    return [_job_view(context, row) for row in context.store.read(lambda rows: q.unfinished_jobs(rows, most=_MOST))]
 
 
 def job(context: Context, ident: str) -> JobDetails:
     """Return one job with its parameters, its reports and its running processes."""
     row = context.store.read(lambda rows: records.job_of(rows, ident))
     return JobDetails.made_of(
-        _view(context, row),
+        _job_view(context, row),
         parameters=shown_parameters(row.source, json.loads(row.parameters)),
         report=JobReport(html=_report_path(context, ident, "html"), md=_report_path(context, ident, "md")),
-        processes=_processes(context, ident),
+        processes=_job_processes(context, ident),
     )
 
 
@@ -96,7 +96,7 @@ def _report_path(context: Context, ident: str, kind: str) -> str | None:
     return path if os.path.exists(path) else None
 
 
-def _processes(context: Context, ident: str) -> list[JobProcess]:
+def _job_processes(context: Context, ident: str) -> list[JobProcess]:
     """Return the running processes that runners of the job started themselves, dead runners included."""
     world, running = context.world, []
     for claim in open_claims(context, ident):
@@ -108,7 +108,7 @@ def _processes(context: Context, ident: str) -> list[JobProcess]:
     return running
 
 
-def _view(context: Context, row: Job) -> JobView:
+def _job_view(context: Context, row: Job) -> JobView:
     return JobView.made_of(
         row,
         items=results.count(context, row.id),
@@ -131,18 +131,18 @@ def item(context: Context, ident: str, given: str) -> ItemDetails:
     row = find_item(context, ident, given)
     steps = context.store.read(lambda rows: q.steps_of_item(rows, job=ident, item=row.id))
     return ItemDetails.made_of(
-        results.item_view(row), job=ident, history=_failures(row), steps=[_step(each) for each in steps]
+        results.item_view(row), job=ident, history=_item_failures(row), steps=[_step_view(each) for each in steps]
     )
 
 
-def _failures(row: Item) -> list[ItemFailure]:
+def _item_failures(row: Item) -> list[ItemFailure]:
     """Return the failed attempts of an item, with their times as text."""
     times = ("started_at", "ended_at")
     failures = json.loads(row.history)
     return [ItemFailure.from_json(each | {name: iso_or_none(each[name]) for name in times}) for each in failures]
 
 
-def _step(row: JobStep) -> StepDone:
+def _step_view(row: JobStep) -> StepDone:
     times = {"started_at": iso(row.started_at), "ended_at": iso(row.ended_at)}
     return StepDone.made_of(row, **times, commits=json.loads(row.commits))
 

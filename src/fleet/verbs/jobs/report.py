@@ -36,7 +36,7 @@ def write_report(context: Context, job: Job) -> None:
     counts = results.count(context, job.id)
     reports = {
         "html": escapes.text("".join(_html_page(context, job, counts))).encode(),
-        "md": escapes.text("".join(_markdown(context, job, counts))).encode(),
+        "md": escapes.text("".join(_markdown_page(context, job, counts))).encode(),
     }
     for kind, text in reports.items():
         context.world.files.publish(paths.job(job.id, f"report.{kind}"), text)
@@ -109,7 +109,7 @@ def _chart_point(at: int, count: int, total: int, span: tuple[int, int], tall: i
     return _EDGE + wide * (at - span[0]) / (span[1] - span[0]), _HEIGHT - _EDGE - tall * count / total
 
 
-def _markdown(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
+def _markdown_page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
     yield f"# {job.name} ({job.id})\n\n{_summary(job, counts)}\n\n"
     if job.reason:
         yield "".join(f"    {line}\n" for line in job.reason.splitlines()) + "\n"

@@ -43,13 +43,13 @@ class Entry:
 
     @property
     def slug(self) -> str:
-        """The task."""
+        """The slug of the task."""
         return self.order.slug or ""
 
 
 @dataclass(slots=True)
 class Results:
-    """What became of each task."""
+    """The outcome of each task: its merge, or the error that refused it."""
 
     merged: dict[str, Merged] = field(default_factory=dict)
     refused: dict[str, Exception] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
 
 def _merge_group(context: Context, group: list[Entry], results: Results) -> None:
     """Begin a finisher for each task of a group, and try the group until each task is merged or refused."""
-    waiting = [[entry for entry in group if _is_begun(context, entry, results)]]
+    waiting = [[entry for entry in group if _begin_finisher(context, entry, results)]]
     while waiting := [each for each in waiting if each]:
         try:
             waiting = [*_try_group(context, waiting[0], results), *waiting[1:]]
@@ -99,7 +99,7 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
         end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
 
 
-def _is_begun(context: Context, entry: Entry, results: Results) -> bool:
+def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
     """Record the finisher of a task. False when that is refused, for example because an agent works on the task."""
     try:
         begin_finisher(context, entry.order)
@@ -114,16 +114,16 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])
-        _publish(context, group, made)
+        _publish_group(context, group, made)
     except (errors.FleetError, OSError) as error:
         if len(group) > 1:
-            return _split(context, group, error)
-        _refuse(context, group[0], error, results)
+            return _split_group(context, group, error)
+        _refuse_entry(context, group[0], error, results)
         return []
-    pairs = _pairs(group, made)
+    pairs = _entries_with_merges(group, made)
     for entry, each in pairs:
         _point_to_output(context, group[0], entry)
-        _record(context, entry, each)
+        _record_merge(context, entry, each)
     for entry, each in pairs:
         place = {"project": entry.order.project, "slug": entry.slug}
         results.merged[entry.slug] = release_merged(context, **place, commit=each.commit, finisher=entry.order)
@@ -138,15 +138,15 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
         context.world.files.publish(paths.log(entry.order.dispatch, "verify"), text.encode())
 
 
-def _split(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
+def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
     """Return the parts of a group that could not be merged together: the first task if it is to blame, else halves."""
-    _withdraw(context, group)
+    _withdraw_announcement(context, group)
     is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
     middle = 1 if is_of_first else (len(group) + 1) // 2
     return [group[:middle], group[middle:]]
 
 
-def _pairs(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
+def _entries_with_merges(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
     by_dispatch = {entry.order.dispatch: entry for entry in group}
     return [(by_dispatch[each.order.dispatch], each) for each in made]
 
@@ -158,20 +158,20 @@ def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
     return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
 
 
-def _publish(context: Context, group: list[Entry], made: list[Made]) -> None:
+def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
     From the announcement on nobody can change the tasks; what a person decided before it counts, and raises Refused.
     """
     order = group[0].order
-    context.commit(_announce(_pairs(group, made)))
+    context.commit(_announce_merges(_entries_with_merges(group, made)))
     if not context.world.proofs.move_and_keep(
         order.repository, order.integration, new=made[-1].commit, old=order.base or ""
     ):
         raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
 
 
-def _announce(pairs: list[tuple[Entry, Made]]) -> Change[None]:
+def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
     """Return the change that announces merge commits, unless somebody has changed one of the tasks."""
 
     def work(tx: Tx) -> None:
@@ -188,7 +188,7 @@ def _announce(pairs: list[tuple[Entry, Made]]) -> Change[None]:
     return Change(f"announce the merge of {', '.join(entry.slug for entry, _each in pairs)}", work)
 
 
-def _withdraw(context: Context, group: list[Entry]) -> None:
+def _withdraw_announcement(context: Context, group: list[Entry]) -> None:
     """Take back what was announced, so that the tasks can be changed while their merge is tried again."""
 
     def work(tx: Tx) -> None:
@@ -200,14 +200,14 @@ def _withdraw(context: Context, group: list[Entry]) -> None:
     context.commit(Change(f"try {', '.join(entry.slug for entry in group)} apart", work))
 
 
-def _record(context: Context, entry: Entry, made: Made) -> None:
+def _record_merge(context: Context, entry: Entry, made: Made) -> None:
     """End the finisher and record the merge of its task, in one transaction."""
     order = made.order
     facts = {"integration": order.integration, "made": made.commit, "work": order.work, "base": made.onto}
     commit_merge(context, order.project, entry.slug, commit=made.commit, facts=facts, finisher=order)
 
 
-def _refuse(context: Context, entry: Entry, error: Exception, results: Results) -> None:
+def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Results) -> None:
     """End the finisher of a task that could not be merged, and park the task if the error says so."""
     most = context.setting("limits.failed_spawns")
     end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))

@@ -13,7 +13,7 @@ from fleet.model.branches import head_ref, is_of_fleet, task_branch
 from fleet.model.dispatch.may_start import why_no_commit
 from fleet.model.results.projects import TargetChoice
 from fleet.verbs.merge.recorded import refuse_missing
-from fleet.world.git.branch_in_use import branch_in_hand, local_branches
+from fleet.world.git.branch_in_use import local_branches, why_branch_in_use
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
@@ -72,7 +72,7 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
     """Refuse to move a branch that is checked out in a worktree, or that a rebase or bisect uses there."""
     if context.world.git.worktrees(repository) is None:
         raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
-    why = branch_in_hand(context.world.git, repository, branch)
+    why = why_branch_in_use(context.world.git, repository, branch)
     if why:
         raise errors.BranchInUse(why=why)
 
@@ -177,7 +177,7 @@ def follow(context: Context, project: str, repository: str) -> str:
     tip = git.branches(repository, target).get(target) if target else None
     if tip is None or tip == commit or git.is_in(repository, commit, tip) is not True:
         return commit
-    free = not branch_in_hand(git, repository, name)
+    free = not why_branch_in_use(git, repository, name)
     return tip if free and git.set_branch(repository, name, new=tip, old=commit) else commit
 
 

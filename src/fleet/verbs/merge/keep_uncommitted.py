@@ -15,7 +15,7 @@ from fleet.verbs.dispatch.reclaim import is_bundle_releasable, reclaim, release_
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.trash import describe_trash
-from fleet.world.git.nested.keep import keep_dirty
+from fleet.world.git.nested.keep_uncommitted import keep_dirty
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context

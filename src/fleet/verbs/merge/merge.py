@@ -60,7 +60,7 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
         entries: list[Entry] = []
         for slug in dict.fromkeys(slugs):
             try:
-                found = _look(context, project, slug)
+                found = _task_to_merge(context, project, slug)
             except errors.FleetError as error:
                 results.refused[slug] = error
                 continue
@@ -72,8 +72,8 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
     return results
 
 
-def _look(context: Context, project: str, slug: str) -> Entry | Merged:
-    """Return the task that is to be merged; what was recorded, when git has its work already. Raise when it cannot be."""
+def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
+    """Return the task that is to be merged, or its merge when git has its work already. Raise when the task cannot be merged."""
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
     refuse_missing(context, project)

@@ -20,7 +20,7 @@ from fleet.verbs.merge.branches import integration_branch, target_branch
 from fleet.verbs.merge.finisher import is_unchanged, record_merge
 from fleet.verbs.merge.merge import is_finished, park_if_moved, work_outside_branch
 from fleet.world.forge import LIMIT, forge
-from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.branch_in_use import why_branch_in_use
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
     """Return a task's row with its pull request. Raise NoSuchTask or NoSuchProject when the task does not exist."""
     row = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     if row is None:
-        raise context.store.read(lambda rows: tasks.missing(rows, project, slug))
+        raise context.store.read(lambda rows: tasks.missing_error(rows, project, slug))
     return row
 
 
@@ -235,7 +235,7 @@ def _fast_forward_integration(context: Context, project: str, repository: str, r
     if (
         old != remote_tip
         and git.is_in(repository, old, remote_tip)
-        and not branch_in_hand(git, repository, integration)
+        and not why_branch_in_use(git, repository, integration)
     ):
         git.set_branch(repository, integration, new=remote_tip, old=old)
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 _GATE_WAIT = 10.0
 
 
-def approved(context: Context, project: str) -> Allowed:
-    """Return what a person has approved for always in a project."""
+def approved_commands(context: Context, project: str) -> Allowed:
+    """Return the commands that a person has approved for always in a project."""
     return allowed.read(context.home, project, context.project(project).added_at)
 
 
-def refuse_unreadable(context: Context, project: str) -> None:
+def refuse_unreadable_rules(context: Context, project: str) -> None:
     """Raise BadSetting when the rules of a project cannot be read: a new one could not be kept beside them."""
     allowed.read_strictly(context.home, project, context.project(project).added_at)
 
 
-def remember(context: Context, project: str, rule: Allowed) -> None:
+def remember_rule(context: Context, project: str, rule: Allowed) -> None:
     """Keep a rule for a project, beside those that are kept already. BadSetting when those cannot be read."""
     added_at = context.project(project).added_at
     gate = context.world.project_gate(project, "allow")
@@ -39,12 +39,12 @@ def remember(context: Context, project: str, rule: Allowed) -> None:
         gate.give()
 
 
-def of_project(context: Context, project: str) -> Allowed:
+def allowed_in_project(context: Context, project: str) -> Allowed:
     """Return what agents of a project may run: what its trusted setting `allow` names, and what a person approved."""
-    return Allowed(prefixes=context.setting("allow", project)).joined(approved(context, project))
+    return Allowed(prefixes=context.setting("allow", project)).joined(approved_commands(context, project))
 
 
-def of_agent(context: Context, project: str, role: str) -> Allowed:
+def allowed_for_agent(context: Context, project: str, role: str) -> Allowed:
     """Return what an agent may run without a question: fleet's commands of its role, its commits, and its project's."""
     own = (*commands_of(role), *(COMMITS if role in {WORKER, JOB_STEP} else ()))
-    return Allowed(prefixes=own).joined(of_project(context, project))
+    return Allowed(prefixes=own).joined(allowed_in_project(context, project))

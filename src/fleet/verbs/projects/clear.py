@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def in_the_way(context: Context, project: str) -> InTheWay:
     """Return what keeps a project from being removed. Changes nothing."""
     context.project(project)
-    rows = _dispatches(context, project)
+    rows = _dispatches_of_project(context, project)
     seat = context.store.read(lambda snapshot: seats.seat(snapshot, project))
     unfinished = [row for row in rows if row.slug is not None and row.ended_at is None]
     working = [row.id for row in unfinished if row.kind != "finisher"]  # a merge is no agent; its task is named
@@ -51,7 +51,7 @@ def clear(context: Context, project: str) -> Cleared:
     stopped = down(context, project)
     if stopped.left:
         return Cleared(project=project, kept=[], left=stopped.left)
-    rows = _dispatches(context, project)
+    rows = _dispatches_of_project(context, project)
     slugs = _tasks_to_end(context, project, rows)
     for slug in slugs:
         _end_task(context, project, slug)
@@ -99,7 +99,7 @@ def _remove_empty(context: Context, path: str) -> None:
         context.world.funnel.through("remove folder of project", lambda: os.rmdir(path))
 
 
-def _dispatches(context: Context, project: str) -> list[Dispatch]:
+def _dispatches_of_project(context: Context, project: str) -> list[Dispatch]:
     return context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=1))
 
 

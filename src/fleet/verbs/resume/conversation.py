@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fleet.engines.kept import conversations
 from fleet.engines.program_files import expand_path
 from fleet.store import queries as q
-from fleet.verbs.dispatch.find import archived_journal
+from fleet.verbs.dispatch.journal import archived_journal
 from fleet.world.home import paths
 
 if TYPE_CHECKING:

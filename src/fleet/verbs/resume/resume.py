@@ -27,6 +27,7 @@ from fleet.verbs.coord.seat import coord_spawn
 from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import start
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.settle import CHANGED
 from fleet.verbs.homes.ownership import disown_hint, why_foreign
@@ -46,7 +47,7 @@ _TRIES = 5
 
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
     """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock."""
-    row = find.journal(context, find_dispatch_to_resume(context, given, project))
+    row = recorded_dispatch(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
     gate = (
         work_lock.gate_of_task(context, row.project, row.slug, row.id)
@@ -122,10 +123,10 @@ def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
     """Return the newest attempt at the task; NotResumable unless it is the named dispatch or resumed that one."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
-        raise _refusal(row, resumption.why_finished(row) or "its task is archived")
+        raise _not_resumable(row, resumption.why_finished(row) or "its task is archived")
     before: Dispatch | None = last
     while before is not None and before.id != row.id:
-        before = find.journal(context, before.predecessor) if before.resumes and before.predecessor else None
+        before = recorded_dispatch(context, before.predecessor) if before.resumes and before.predecessor else None
     if before is None:
         raise errors.NotResumable(
             dispatch=row.id,
@@ -148,7 +149,7 @@ def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
             elif "fleet dispatches disown" in applied.why:
                 advice = "no second agent is started while the first may be alive"
             raise errors.NotResumable(dispatch=row.id, why=applied.why, advice=advice)
-        row = find.journal(context, row.id)
+        row = recorded_dispatch(context, row.id)
     raise errors.NotResumable(dispatch=row.id, why="it keeps changing", advice="try again")
 
 
@@ -174,10 +175,10 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: b
     taken = resumption.why_taken(row, state) or resumption.why_past(row, state)
     why = resumption.why_finished(row, parked=parked) or taken
     if why:
-        raise _refusal(row, why)
+        raise _not_resumable(row, why)
 
 
-def _refusal(row: Dispatch, why: str) -> errors.NotResumable:
+def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
     advice = f"`fleet task show {row.slug} -p {row.project}` shows its state; `fleet task retry` opens it again"
     return errors.NotResumable(
         dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`"
@@ -248,7 +249,7 @@ def _refuse_unseated(context: Context, row: Dispatch) -> None:
     """Refuse an ended coordinator that is no longer in the seat, or that ended on purpose."""
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
     if holder != row.id:
-        raise _refusal(row, f"{holder or 'nobody'} has the seat of {row.project} now")
+        raise _not_resumable(row, f"{holder or 'nobody'} has the seat of {row.project} now")
     why = resumption.why_finished(row)
     if why:
-        raise _refusal(row, why)
+        raise _not_resumable(row, why)

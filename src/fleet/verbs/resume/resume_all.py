@@ -12,8 +12,8 @@ from fleet.model.identity import Identity
 from fleet.model.results.dispatches import Resumable, ResumedMany, Unresumed
 from fleet.model.text.times import iso_or_none
 from fleet.store import queries as q
-from fleet.verbs.dispatch import find
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
+from fleet.verbs.dispatch.journal import recorded_dispatch
 from fleet.verbs.homes.environment import is_asked_by_person
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.jobs.abandoned import resumable_jobs
@@ -32,9 +32,9 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
         decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
     left = [row for row in rows if is_own(context, row) and not resumption.why_finished(row)]
-    tasks = [_resumable(row, conversation=_can_continue_conversation(context, row)) for row in left]
+    tasks = [_resumable_view(row, conversation=_can_continue_conversation(context, row)) for row in left]
     lost = _lost_coordinators(context, project)
-    coordinators = [_resumable(row, conversation=_can_coordinator_continue(context, row)) for row in lost]
+    coordinators = [_resumable_view(row, conversation=_can_coordinator_continue(context, row)) for row in lost]
     return [*tasks, *coordinators, *resumable_jobs(context, project)]
 
 
@@ -74,7 +74,7 @@ def _is_of_old_boot(context: Context, work: Resumable) -> bool:
     if work.kind == "job":
         holder = context.world.work_gate(f"job-{work.id}", work.id).holder()
         return holder is not None and holder.boot != context.world.host.boot
-    row = find.journal(context, work.id)
+    row = recorded_dispatch(context, work.id)
     process = Identity.parse(row.process or row.spawner)
     return process is not None and process.boot != context.world.host.boot
 
@@ -116,7 +116,7 @@ def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
         if not seat.holder or project not in {None, seat.project}:
             continue
         try:
-            row = find.journal(context, seat.holder)
+            row = recorded_dispatch(context, seat.holder)
         except errors.NoSuchDispatch:
             continue
         if is_own(context, row) and not is_unfinished(row) and resumption.was_interrupted(row):
@@ -124,7 +124,7 @@ def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
     return lost
 
 
-def _resumable(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
+def _resumable_view(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
     return Resumable(
         id=row.id,
         project=row.project,

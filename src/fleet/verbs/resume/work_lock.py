@@ -30,7 +30,7 @@ _LOOKS = 20
 
 def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
     """Return the gate that is the work lock of a task, not yet taken."""
-    return context.world.work_gate(paths.work_gate(project, slug), subject or f"{project}/{slug}")
+    return context.world.work_gate(paths.work_gate_name(project, slug), subject or f"{project}/{slug}")
 
 
 def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:

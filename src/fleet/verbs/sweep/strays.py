@@ -19,8 +19,8 @@ from fleet.store import queries as q
 from fleet.store import sqlite_setup
 from fleet.verbs.agents.prompts import finish_rewrite
 from fleet.verbs.dispatch.acquire import release
-from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.remaining import describe_processes
+from fleet.verbs.dispatch.journal import archived_dispatch, dispatch_or_none
+from fleet.verbs.dispatch.leftover_processes import describe_processes
 from fleet.verbs.homes.ownership import is_own
 from fleet.verbs.sweep.finding import act_on
 from fleet.world.home import paths
@@ -52,7 +52,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
             continue  # its dispatch releases it by its claim
-        if row is None and archived(context, pane.dispatch) is None:
+        if row is None and archived_dispatch(context, pane.dispatch) is None:
             yield Swept(what=what, why="it has our mark, but its dispatch is neither in the database nor archived",
                         proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
             continue
@@ -74,7 +74,7 @@ def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
 def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Kill processes whose environment has the id of an ended dispatch. Only report them when fleet never launched it."""
     for ident, marked in context.world.processes.marks().items():
-        row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)  # noqa: B023
+        row = dispatch_or_none(context, ident)
         if row is None or is_unfinished(row):
             continue
         for who in _besides_daemon(context, marked):

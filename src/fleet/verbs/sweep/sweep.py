@@ -20,12 +20,12 @@ from fleet.model.text.times import age, duration
 from fleet.resources import KINDS
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.dispatch.acquire import is_free, release
 from fleet.verbs.dispatch.apply_remedy import apply
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
+from fleet.verbs.dispatch.journal import archive
 from fleet.verbs.dispatch.reclaim import (
-    archive,
     is_bundle_releasable,
     is_handed_over,
     reclaim,
@@ -97,7 +97,7 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
     return findings
 
 
-def _dispatches(context: Context, *, ended: bool) -> list[Dispatch]:
+def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
     """Return the dispatches of all projects that have ended, or that have not."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
@@ -105,7 +105,7 @@ def _dispatches(context: Context, *, ended: bool) -> list[Dispatch]:
 
 def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
     """Settle or end unfinished dispatches whose agent is dead or should have exited."""
-    rows = _dispatches(context, ended=False)
+    rows = _dispatches_by_end(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
         finding = _sweep_unfinished_dispatch(context, row, listing, census, kill=kill)
@@ -117,9 +117,9 @@ def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
     """Return the finding about one unfinished dispatch; None when it is in order or a seat's candidate."""
-    seen = look(context, row, "sweep", listing=listing, census=census)
+    seen = gather_facts(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
-        remaining.record_descendants(context, row, census)
+        leftover_processes.record_descendants(context, row, census)
     remedy = remedy_for("sweep", seen)
     if isinstance(remedy, Leave):
         return _finding_left_alone(row, seen, remedy)
@@ -200,7 +200,7 @@ class _Snapshot:
 def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Release what ended dispatches still hold, and archive the journals of those that hold nothing."""
     snapshot = _Snapshot.of(context)
-    for row in _dispatches(context, ended=True):
+    for row in _dispatches_by_end(context, ended=True):
         if not is_own(context, row) and row.id not in snapshot.claims:
             continue  # its own home archives it
         finding = _sweep_ended_dispatch(context, row, snapshot, kill=kill)
@@ -339,7 +339,7 @@ def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 def _stop_empty_server(context: Context) -> None:
     """Stop this home's tmux server when it has no sessions, unless a dispatch is unfinished or starting."""
-    if any(is_own(context, row) for row in _dispatches(context, ended=False)):
+    if any(is_own(context, row) for row in _dispatches_by_end(context, ended=False)):
         return
     gate = context.world.gate("tmux")
     try:

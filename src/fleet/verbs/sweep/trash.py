@@ -20,7 +20,7 @@ from fleet.store.transaction import Change
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.resume.work_lock import cleanup_gate_of_task
 from fleet.verbs.sweep.finding import act_on
-from fleet.verbs.views.expiring_trash import counted, expiry, home_of
+from fleet.verbs.views.expiring_trash import describe_count, describe_expiry, own_home_id
 from fleet.world.home import paths, trash
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _WHY = "ignored files that no setting calls disposable"
 
 def has_room(context: Context, size: int, limit: int) -> bool:
     """Whether the trash may take `size` bytes more without exceeding `limit`."""
-    return context.store.read(lambda rows: q.trash_size(rows, home=home_of(context))).n + size <= limit
+    return context.store.read(lambda rows: q.trash_size(rows, home=own_home_id(context))).n + size <= limit
 
 
 def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
@@ -50,7 +50,7 @@ def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
         trash.put_aside(context.world, claim.name, row.name, aside.paths)
     except OSError as error:
         bring_back(context, claim)
-        return f"{counted(row)} of {claim.name} could not be put aside: {error.strerror}"
+        return f"{describe_count(row)} of {claim.name} could not be put aside: {error.strerror}"
     context.commit(_record_move(context, row))
     return ""
 
@@ -64,7 +64,7 @@ def _new_row(context: Context, claim: Claim, aside: Aside) -> Trash:
         project=claim.project or "",
         slug=claim.slug or "",
         claim=claim.id,
-        home=home_of(context),
+        home=own_home_id(context),
         name=f"{paths.TRASH}/{claim.project}-{claim.slug}-{stamp}-{key[:4]}",
         path=claim.name,
         why=_WHY,
@@ -85,7 +85,7 @@ def _record_intent(row: Trash) -> Change[None]:
         q.add_trash(tx, id=row.id, project=row.project, slug=row.slug, claim=row.claim, home=row.home, name=row.name,
                     path=row.path, why=row.why, files=row.files, bytes=row.bytes, at=tx.at, until=row.until)  # fmt: skip
 
-    return Change(f"put {counted(row)} of {row.project}/{row.slug} aside", work)
+    return Change(f"put {describe_count(row)} of {row.project}/{row.slug} aside", work)
 
 
 def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
@@ -101,7 +101,7 @@ def _record_count(row: AnyTrash) -> Change[None]:
         tx.note(trash=row.name, files=row.files, bytes=row.bytes)
         q.count_trash(tx, id=row.id, files=row.files, bytes=row.bytes)
 
-    return Change(f"{counted(row)} are left in {row.name}", work)
+    return Change(f"{describe_count(row)} are left in {row.name}", work)
 
 
 def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
@@ -111,7 +111,7 @@ def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         if q.note_trash_moved(tx, id=row.id, files=row.files, bytes=row.bytes, at=tx.at):
-            tasks.say(tx, row.project, row.slug, _describe_row(context, row))
+            tasks.add_log_message(tx, row.project, row.slug, _describe_row(context, row))
         tx.note(trash=row.name)
 
     return Change(f"{row.name} is put aside", work)
@@ -133,7 +133,7 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
     Return what could not be moved, and why. Needs the gate of the task's work. While git may still be removing the
     worktree, nothing is moved.
     """
-    rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=home_of(context)))
+    rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=own_home_id(context)))
     if not rows:
         return []
     current = context.store.read(lambda snapshot: q.claim_by_id(snapshot, id=claim.id))
@@ -151,19 +151,19 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
 
 def describe_trash(context: Context, project: str, slug: str) -> list[str]:
     """Return for each trash folder of a task how many files it has, where it is, and when it expires."""
-    place = {"project": project, "slug": slug, "home": home_of(context)}
+    place = {"project": project, "slug": slug, "home": own_home_id(context)}
     return [_describe_row(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
 
 def _describe_row(context: Context, row: AnyTrash) -> str:
     where = f"{context.world.home}/{row.name}"
     verb = "was" if row.files == 1 else "were"
-    return f"{counted(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
+    return f"{describe_count(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
 
 
 def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle."""
-    for row in context.store.read(lambda rows: q.kept_trash(rows, home=home_of(context))):
+    for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)
         try:
             gate.take()
@@ -177,7 +177,7 @@ def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
     """Bring a trash folder's files and its row in line: move back, record as moved or gone, delete, or keep."""
-    now, what = context.world.clock.now(), f"{row.name} ({counted(row)} of {row.project}/{row.slug})"
+    now, what = context.world.clock.now(), f"{row.name} ({describe_count(row)} of {row.project}/{row.slug})"
     if row.held:
         why = "its worktree is still there"
         return act_on(what, why, row.path, "put them back", kill, lambda: _bring_back_row(context, row))
@@ -190,7 +190,7 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
     if row.until <= now:
         proof = f"it was kept until {clock(row.until)}"
         return act_on(what, "it has expired", proof, "delete it", kill, lambda: _delete_expired(context, row))
-    soon = f", {expiry(row, now)}" if row.until - now <= DAY else ""
+    soon = f", {describe_expiry(row, now)}" if row.until - now <= DAY else ""
     proof = f"kept until {clock(row.until)}{soon}"
     return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)
 

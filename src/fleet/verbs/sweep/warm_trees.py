@@ -9,7 +9,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.verbs.dispatch.acquire import is_free
 from fleet.verbs.homes.ownership import is_own
-from fleet.verbs.merge.tree.warm import release_warm
+from fleet.verbs.merge.tree.warm import release_warm_tree
 from fleet.verbs.sweep.finding import Outcome, act_on
 
 if TYPE_CHECKING:
@@ -43,6 +43,6 @@ def release_tree(context: Context, project: str) -> Outcome:
     """Release the warm tree of a project, unless a merge uses it now."""
     try:
         with context.world.project_gate(project, "merge"):
-            return Outcome(left=release_warm(context, project))
+            return Outcome(left=release_warm_tree(context, project))
     except errors.GateHeld as held:
         return Outcome(failure=f"a merge uses it: {held}")

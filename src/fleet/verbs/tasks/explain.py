@@ -24,7 +24,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
     names.project(project)
     row = q.task_whole(rows, project=project, slug=names.slug(slug))
     if row is None:
-        raise tasks.missing(rows, project, slug)
+        raise tasks.missing_error(rows, project, slug)
     chain = _blocker_chain(rows, project, slug, now)
     clause = state_in_words(rows, project, row, now)
     return Explanation(

@@ -87,19 +87,19 @@ def _archived_slugs(tx: Tx, project: str) -> set[str]:
 def _insert_nodes(tx: Tx, project: str, reading: Reading, progress: Progress) -> None:
     """Insert the tasks in batches, then their dependencies, then count the open blockers."""
     written = 0
-    for batch in _batches(reading.nodes):
+    for batch in _batches_of_nodes(reading.nodes):
         tx.many(q.ADD_TASK, [_task_row(project, node, tx.at) for node in batch])
         tx.many(q.ADD_TAG, [{"project": project, "slug": n.slug, "tag": tag} for n in batch for tag in n.tags])
         tx.many(q.ADD_LOG, [each for node in batch for each in _log_rows(project, node, tx)])
         tx.many(q.ADD_ARTIFACT, [each for node in batch for each in _artifact_rows(project, node, tx)])
         written += len(batch)
         progress(written)
-    for batch in _batches(reading.nodes):
+    for batch in _batches_of_nodes(reading.nodes):
         tx.many(q.ADD_EDGE, [{"project": project, "slug": n.slug, "needs": each} for n in batch for each in n.after])
     q.count_all_blockers(tx, project=project)
 
 
-def _batches(nodes: list[Node]) -> Iterator[list[Node]]:
+def _batches_of_nodes(nodes: list[Node]) -> Iterator[list[Node]]:
     for start in range(0, len(nodes), BATCH):
         yield nodes[start : start + BATCH]
 

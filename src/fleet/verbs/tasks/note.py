@@ -24,7 +24,7 @@ def log(*, project: str, slug: str, message: str) -> Change[Logged]:
     def work(tx: Tx) -> Logged:
         tx.about(project, slug)
         fence.check_agent(project, slug, tasks.state(tx, project, slug), tx.caller)
-        tasks.say(tx, project, slug, text)
+        tasks.add_log_message(tx, project, slug, text)
         tx.note(message=text)
         return Logged(project=project, task=slug, logged=text)
 

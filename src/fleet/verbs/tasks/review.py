@@ -143,7 +143,7 @@ def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work
         work=work,
         counted=1,
     )
-    tasks.say(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")
+    tasks.add_log_message(tx, project, slug, f"{_LOGGED[outcome.verdict]}{f': {text}' if text else ''}")
 
 
 # comments of a verdict that does not count ------------------------------------------------------------------------------
@@ -185,8 +185,10 @@ def keep_comments(late: LateVerdict) -> Change[bool]:
             work=late.work,
             counted=0,
         )
-        tasks.say(tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}")
-        _tell_agent(tx, late)
+        tasks.add_log_message(
+            tx, late.project, late.slug, f"commented, beside the verdict ({late.verdict}): {late.comments}"
+        )
+        _send_comments(tx, late)
         tx.note(verdict=late.verdict, comments=late.comments, counted=False)
         return True
 
@@ -201,7 +203,7 @@ def _may_comment(tx: Tx, late: LateVerdict) -> bool:
     return row is not None and (row.kind, row.project, row.slug) == ("reviewer", late.project, late.slug)
 
 
-def _tell_agent(tx: Tx, late: LateVerdict) -> None:
+def _send_comments(tx: Tx, late: LateVerdict) -> None:
     """Send the comments to the agent that mends the work now, if there is one."""
     running = _agent_at_work(tx, late)
     if running is not None:

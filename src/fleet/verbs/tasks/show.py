@@ -74,7 +74,7 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
     """Return all details of one task: fields, dependencies, tags, log and artifacts."""
     row = q.task_whole(rows, project=names.project(project), slug=names.slug(slug))
     if row is None:
-        raise tasks.missing(rows, project, slug)
+        raise tasks.missing_error(rows, project, slug)
     key = {"project": project, "slug": slug}
     return TaskDetails.made_of(
         view(row, now),

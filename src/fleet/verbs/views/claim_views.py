@@ -12,12 +12,11 @@ from fleet.model import names
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.row_claims import AGENT_RECORD, COORD_SPAWN_MARKER, look_at_record, look_at_seat
 from fleet.model.results.dispatches import ClaimView, Inspected, JournalClaim
-from fleet.model.text.times import SECOND
+from fleet.model.text.times import SECOND, since_epoch_or_none
 from fleet.resources import KINDS, ROW_KINDS
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.verbs.dispatch.find import archived_journal, milliseconds
-from fleet.verbs.dispatch.reclaim import claim_view, journal_view, record_view
+from fleet.verbs.dispatch.journal import archived_journal, claim_view, journal_view, record_view
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def observed_journal(context: Context, journal: Journal) -> Journal:
 
 def age_of(context: Context, journal: Journal) -> int:
     """Return how many seconds ago a dispatch was recorded."""
-    return _age(context.world.clock.now(), milliseconds(journal.created_at) or 0)
+    return _age_in_seconds(context.world.clock.now(), since_epoch_or_none(journal.created_at) or 0)
 
 
 def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
@@ -75,17 +74,17 @@ def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
     look = None
     if claim.kind in KINDS:
         look = KINDS[claim.kind].look(claim, context.world) if is_own(context, claim) else "unknown"
-    return claim_view(row).replaced(look=look, age=_age(now, row.created_at))
+    return claim_view(row).replaced(look=look, age=_age_in_seconds(now, row.created_at))
 
 
-def _age(now: int, made: int) -> int:
+def _age_in_seconds(now: int, made: int) -> int:
     return max(now - made, 0) // SECOND
 
 
 def _record_claim(agent: Agent | None, now: int) -> JournalClaim:
     """Return an agent's record as a claim: live, archived, or missing when there is none."""
     claim = record_view(agent)
-    return claim.replaced(look=claim.state, age=_age(now, agent.started_at) if agent is not None else None)
+    return claim.replaced(look=claim.state, age=_age_in_seconds(now, agent.started_at) if agent is not None else None)
 
 
 def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:

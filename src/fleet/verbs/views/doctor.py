@@ -110,7 +110,7 @@ def _check_daemon(context: Context) -> Finding:
 
 def _check_notifications(context: Context) -> Finding:
     """Check that what the settings name for notifications can be used, and that the newest notices were taken by a channel."""
-    about, wrong = "notifications", list(channels.wrong(context))
+    about, wrong = "notifications", list(channels.channel_faults(context))
     if wrong:
         return Finding(about=about, ok=False, says="; ".join(wrong), advice="`fleet notify test` tries them")
     untold = [
@@ -119,14 +119,14 @@ def _check_notifications(context: Context) -> Finding:
     if untold:
         says = f"nobody could be told that {untold[0].title}: {untold[0].trouble}"
         return Finding(about=about, ok=False, says=says, advice="`fleet notify test` tries the channels")
-    there = channels.reach(context, context.setting("notify.channels")).there
+    there = channels.usable_channels(context, context.setting("notify.channels")).there
     return Finding(about=about, ok=True, says=f"by {' and '.join(there)}" if there else "no channel is set up")
 
 
 def _check_sandbox(context: Context) -> Finding:
     """Check that the sandbox which the settings want for agents can be made, and that their door is open."""
     try:
-        return Finding(about="agents", ok=True, says=f"are started in {sandbox.check(context)}")
+        return Finding(about="agents", ok=True, says=f"are started in {sandbox.check_sandbox(context)}")
     except errors.FleetError as error:
         return Finding(about="agents", ok=False, says=str(error), advice=error.next_step)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def home_of(context: Context) -> str:
+def own_home_id(context: Context) -> str:
     """Return the id of this fleet home. It marks the home's own trash in a database that several homes share."""
     return context.world.record.id
 
@@ -19,15 +19,17 @@ def home_of(context: Context) -> str:
 def expiring_trash_lines(context: Context) -> list[str]:
     """Return a line for each entry of the trash that will be deleted within a day."""
     now = context.world.clock.now()
-    rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=home_of(context)))
-    return [f"{counted(row)} in {row.name}: {expiry(row, now)}" for row in rows if row.until - now <= DAY]
+    rows = context.store.read(lambda snapshot: q.kept_trash(snapshot, home=own_home_id(context)))
+    return [
+        f"{describe_count(row)} in {row.name}: {describe_expiry(row, now)}" for row in rows if row.until - now <= DAY
+    ]
 
 
-def expiry(row: KeptTrash, now: int) -> str:
+def describe_expiry(row: KeptTrash, now: int) -> str:
     """Say when an entry of the trash will be deleted."""
     return f"expires in {age(row.until - now)}" if row.until > now else "expired, the next sweep deletes it"
 
 
-def counted(row: KeptTrash | Trash) -> str:
+def describe_count(row: KeptTrash | Trash) -> str:
     """Say how many ignored files an entry of the trash contains."""
     return f"{row.files} ignored file{'' if row.files == 1 else 's'}"

@@ -54,7 +54,7 @@ def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, Next
     if not found:
         return {}
     known = context.projects()
-    tips = {name: _tips(known[name], [row.slug for row in found if row.project == name]) for name in known}
+    tips = {name: _branch_tips(known[name], [row.slug for row in found if row.project == name]) for name in known}
     return {
         (row.project, row.slug): next_step(
             _with_git(context, known[row.project], tips[row.project], _stored_facts(context, row))
@@ -75,7 +75,7 @@ def _is_resumable(context: Context, row: StepFacts) -> bool:
     return is_own(context, row)
 
 
-def _tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
+def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
     """Return the commits of the tasks' branches that exist, by branch; None when only git could tell."""
     if not slugs:
         return {}
@@ -118,7 +118,7 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
         branch = "unknown"  # no agent has begun yet
     head = refs.head_of(worktree)
     # Without the branches no command can be named that would bring the worktree back.
-    tree: Tree = "unknown" if tips is None else _tree(worktree, head, name)
+    tree: Tree = "unknown" if tips is None else _worktree_place(worktree, head, name)
     is_ahead = False
     if tips and branch == "there" and tree in {"other branch", "no branch"}:
         tip = refs.head_commit(worktree)
@@ -126,7 +126,7 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
     return facts.replaced(
         repository=project.path,
         worktree=worktree,
-        integration=_integration(context, facts.project) if branch == "gone" else "",
+        integration=_integration_branch(context, facts.project) if branch == "gone" else "",
         branch=branch,
         tree=tree,
         is_ahead=is_ahead,
@@ -141,7 +141,7 @@ def _free_name(project: Project, wanted: str) -> str:
     return next((name for name in names if name not in taken), wanted)
 
 
-def _tree(worktree: str, head: str | None, branch: str) -> Tree:
+def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
     """Return where a worktree is. `head` is what its HEAD says; None when it cannot be read.
 
     In the middle of a rebase it counts as on the branch that the rebase returns to: git would refuse to check out
@@ -154,7 +154,7 @@ def _tree(worktree: str, head: str | None, branch: str) -> Tree:
     return "there" if head.removeprefix("ref:").strip() == head_ref(branch) else "other branch"
 
 
-def _integration(context: Context, project: str) -> str:
+def _integration_branch(context: Context, project: str) -> str:
     """Return the project's integration branch; "" when its settings cannot be read. An obstacle names bad settings."""
     try:
         return str(context.setting("integration", project))

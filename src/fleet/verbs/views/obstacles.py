@@ -40,22 +40,22 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
     name = project.name
-    missing = _refusal(lambda: refuse_missing(context, name))
+    missing = _refusal_of(lambda: refuse_missing(context, name))
     if missing is not None:
-        return [_obstacle(name, missing)]
+        return [_obstacle_of(name, missing)]
     seat = seat_status(context, name)
     alone = why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=project.ready > 0)
     if alone is not None:
-        return [_obstacle(name, alone)]
+        return [_obstacle_of(name, alone)]
     asleep = why_asleep(seat.holder, seat.wake_trouble)
     if asleep is not None:
-        return [_obstacle(name, asleep)]
+        return [_obstacle_of(name, asleep)]
     if not seat.epoch:
         return []
     lacking = _missing_variables(context, name)
     if not (project.ready or merges):
         return lacking
-    found = [_obstacle(name, each) for each in _in_use(context, name)]
+    found = [_obstacle_of(name, each) for each in _merge_refusals(context, name)]
     return [*found, *(_obstacles_of_ready_tasks(context, name) if project.ready else []), *lacking]
 
 
@@ -67,8 +67,8 @@ def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
     rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_TASKS))
     refusals = start_refusals(context, Wanted(project=project, slug=""))
     return [
-        *(_obstacle(project, each) for each in refusals),
-        *(_obstacle(project, each, row.slug) for row in rows for each in _own_refusals(context, row, refusals)),
+        *(_obstacle_of(project, each) for each in refusals),
+        *(_obstacle_of(project, each, row.slug) for row in rows for each in _own_refusals(context, row, refusals)),
     ]
 
 
@@ -82,7 +82,7 @@ def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
         lambda: _check_room(context, project),
         lambda: _check_budget(context, project, wanted.slug or None),
     )
-    return [refusal for check in checks if (refusal := _refusal(check)) is not None]
+    return [refusal for check in checks if (refusal := _refusal_of(check)) is not None]
 
 
 def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
@@ -90,28 +90,28 @@ def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
     from fleet.verbs.dispatch.plan import Wanted
 
     seat = seat_status(context, project)
-    checks = [_refusal(lambda: refuse_missing(context, project)), *_in_use(context, project)]
+    checks = [_refusal_of(lambda: refuse_missing(context, project)), *_merge_refusals(context, project)]
     checks += start_refusals(context, Wanted(project=project, slug=slug))
-    checks.append(_refusal(lambda: _check_task_branch(context, project, slug)))
+    checks.append(_refusal_of(lambda: _check_task_branch(context, project, slug)))
     checks.append(why_uncoordinated(seat.state, seat.holder, seat.epoch, ready=True))
     different = {each.spoken: each for each in checks if each is not None}  # bad settings fail several checks
-    return [_obstacle(project, each, slug) for each in different.values()]
+    return [_obstacle_of(project, each, slug) for each in different.values()]
 
 
 def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:
     """Return what keeps one ready task from starting besides what is known for all: its engine, branch or budget."""
     from fleet.verbs.dispatch.plan import Wanted
 
-    found = _refusal(lambda: _check_task_branch(context, row.project, row.slug))
+    found = _refusal_of(lambda: _check_task_branch(context, row.project, row.slug))
     own = None
     if row.engine:
-        own = _refusal(lambda: _check_engine(context, Wanted(project=row.project, slug="", engine=row.engine)))
-    money = _refusal(lambda: _check_budget(context, row.project, row.slug))
+        own = _refusal_of(lambda: _check_engine(context, Wanted(project=row.project, slug="", engine=row.engine)))
+    money = _refusal_of(lambda: _check_budget(context, row.project, row.slug))
     texts = {each.spoken for each in known}
     return [each for each in (found, own, money) if each is not None and each.spoken not in texts]
 
 
-def _refusal(check: Callable[[], None]) -> errors.FleetError | None:
+def _refusal_of(check: Callable[[], None]) -> errors.FleetError | None:
     """Return the error that a check raises; None when it raises none."""
     try:
         check()
@@ -122,7 +122,7 @@ def _refusal(check: Callable[[], None]) -> errors.FleetError | None:
 
 def _check_engine(context: Context, wanted: Wanted) -> None:
     """Raise why the engine could not start here: not installed, not trusted, not ready, or held back."""
-    from fleet.verbs.agents.failed_turns import why_engine_held
+    from fleet.verbs.agents.cost.engine_holds import why_engine_held
     from fleet.verbs.dispatch.plan import check_start
 
     _project, engine, _autonomy = check_start(context, wanted, ticks=True)
@@ -142,9 +142,9 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
 
 def _check_variables(context: Context, engine: Engine) -> None:
     """Raise which variables an agent that a tick starts would lack, by name only."""
-    from fleet.verbs.homes.environment import missing
+    from fleet.verbs.homes.environment import missing_variables
 
-    lacking = missing(context, engine)
+    lacking = missing_variables(context, engine)
     if lacking:
         raise errors.VariablesMissing(engine=engine.name, names=", ".join(lacking))
 
@@ -160,8 +160,8 @@ def _missing_variables(context: Context, project: str) -> list[Obstacle]:
         _project, engine, _autonomy = check_start(context, Wanted(project=project, slug=""), ticks=True)
     except errors.FleetError:
         return []
-    lacking = _refusal(lambda: _check_variables(context, engine))
-    return [] if lacking is None else [_obstacle(project, lacking)]
+    lacking = _refusal_of(lambda: _check_variables(context, engine))
+    return [] if lacking is None else [_obstacle_of(project, lacking)]
 
 
 def _check_branches(context: Context, project: str) -> None:
@@ -196,7 +196,7 @@ def _check_room(context: Context, project: str) -> None:
         raise full
 
 
-def _in_use(context: Context, project: str) -> list[errors.FleetError]:
+def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
     """Return why nothing can be merged: the integration branch is checked out, or is not known; else nothing."""
     from fleet.verbs.merge.branches import refuse_checked_out
 
@@ -205,9 +205,9 @@ def _in_use(context: Context, project: str) -> list[errors.FleetError]:
         if branch in context.world.git.branches(repository, branch):
             refuse_checked_out(context, repository, branch)
 
-    why = _refusal(check)
+    why = _refusal_of(check)
     return [] if why is None else [why]
 
 
-def _obstacle(project: str, error: errors.FleetError, slug: str | None = None) -> Obstacle:
+def _obstacle_of(project: str, error: errors.FleetError, slug: str | None = None) -> Obstacle:
     return Obstacle(project=project, slug=slug, kind=type(error).__name__, text=error.spoken)

@@ -45,11 +45,11 @@ class Which:
         self.before = before
         self.until = until
 
-    def wants(self, row: Operation) -> bool:
+    def fits_row(self, row: Operation) -> bool:
         """Whether an operation passes this filter."""
         return self._is_about(row) and self.since <= row.at <= self.before
 
-    def fits(self, operation: OperationView) -> bool:
+    def fits_view(self, operation: OperationView) -> bool:
         """Whether an operation that the daemon tells of passes this filter. Its time is a text, which sorts by time."""
         in_time = operation.at >= iso(self.since) and (self.before >= FOREVER or operation.at <= iso(self.before))
         return self._is_about(operation) and in_time
@@ -77,7 +77,7 @@ def facts_of(what: str) -> dict[str, Any]:
 
 def recent(rows: Rows, which: Which, limit: int) -> list[OperationView]:
     """Return the newest operations that pass the filter, at most `limit`, oldest first."""
-    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.wants(row)]
+    return [operation_view(row) for row in reversed(_newest_first(rows, which, limit)) if which.fits_row(row)]
 
 
 def _newest_first(rows: Rows, which: Which, limit: int) -> list[Operation]:
@@ -114,7 +114,7 @@ def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callabl
         page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023
         for row in page:
             after = row.seq
-            if which.wants(row):
+            if which.fits_row(row):
                 yield operation_view(row)
         if not page:
             clock.wait(PAUSE)

@@ -76,7 +76,7 @@ class SignsOfLife:
 
     def is_unheard(self, agent: Subject, state: str) -> bool:
         """Whether the hooks of an agent called it busy and have reported nothing for the time that makes it silent."""
-        return state in BUSY and is_older(_heard(agent.known), self._now, self._most())
+        return state in BUSY and is_older(_sign_by_hook(agent.known), self._now, self._most())
 
     def screen(self, dispatch: str) -> str:
         """Return the text on an agent's screen; empty when the screen cannot be read."""
@@ -111,30 +111,30 @@ class SignsOfLife:
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that cost no further read: its start, its last hook, its screen."""
         row, known = agent.row, agent.known
-        yield _sign("start", row.launched_at)
-        heard = _heard(known)
+        yield _sign_at("start", row.launched_at)
+        heard = _sign_by_hook(known)
         yield heard
         # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
         if heard is None or agent.engine is None or not agent.engine.interactive:
             pane = self.listing.pane_of(row.id)
-            yield _sign("screen", pane.active_at if pane else None)
+            yield _sign_at("screen", pane.active_at if pane else None)
 
     def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
         """Yield an agent's signs of life that take a read: its last command, session file, conversation and commit."""
         row, engine = agent.row, agent.engine
-        yield _sign("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
+        yield _sign_at("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
         if engine is not None and engine.status_file is not None:
             _, _, at = status_file.state_of(engine.status_file, agent.who)
-            yield _sign("session file", at)
-            yield _sign("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
+            yield _sign_at("session file", at)
+            yield _sign_at("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
         if engine is not None and agent.known is not None and agent.known.conversation:
             from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - only for who is silent
 
             for path in transcript_files(engine, agent.known.conversation):
-                yield _sign("conversation", _written_at(path))
+                yield _sign_at("conversation", _written_at(path))
         if row.slug is not None:
             tree = f"{self._context.world.home}/{paths.worktree(row.project, row.slug)}"
-            yield _sign("commit", head_moved_at(tree))
+            yield _sign_at("commit", head_moved_at(tree))
 
     def _most(self) -> int:
         return duration(self._context.setting("silent_after"))
@@ -158,14 +158,14 @@ class SignsOfLife:
         return self._census
 
 
-def _heard(known: LivingAgent | None) -> Sign | None:
+def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
     """Return when a hook of the agent was last heard of; None when none ever was."""
     if known is None or known.heartbeat_at is None:
         return None
     return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
 
 
-def _sign(source: str, at: int | None) -> Sign | None:
+def _sign_at(source: str, at: int | None) -> Sign | None:
     return Sign(source, at) if at else None
 
 

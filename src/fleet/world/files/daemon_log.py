@@ -61,7 +61,7 @@ class Log:
         return json.dumps(entry, default=str).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:
-        folders.make(os.path.dirname(self.path), below=self._home)
+        folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
             self._rotate()
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _PRIVATE)
@@ -79,11 +79,11 @@ class Log:
     def _rotate(self) -> None:
         """Rename the file and the older ones, each to the next number; the oldest is replaced."""
         for number in range(self._kept - 1, 0, -1):
-            _rename(f"{self.path}.{number}", f"{self.path}.{number + 1}")
-        _rename(self.path, f"{self.path}.1")
+            _rename_log(f"{self.path}.{number}", f"{self.path}.{number + 1}")
+        _rename_log(self.path, f"{self.path}.1")
 
 
-def _rename(old: str, new: str) -> None:
+def _rename_log(old: str, new: str) -> None:
     if os.path.lexists(old):
         os.replace(old, new)
 
@@ -92,10 +92,10 @@ def _rename(old: str, new: str) -> None:
 def newest(home: str, most: int) -> list[dict[str, object]]:
     """Return the newest entries, oldest first, from the log and the rotated files."""
     found: list[dict[str, object]] = []
-    for path in _files(home):
+    for path in _log_files(home):
         if len(found) >= most:
             break
-        found = [*_entries(_content(path))[-(most - len(found)) :], *found]
+        found = [*_log_entries(_content_of_log(path))[-(most - len(found)) :], *found]
     return found
 
 
@@ -105,7 +105,7 @@ def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterato
     After a rotation it reads the old file to its end, and goes on in the new one.
     """
     path = f"{home}/{paths.DAEMON_LOG}"
-    handle, rest = _open(path), b""
+    handle, rest = _open_log(path), b""
     older, rest = _read_lines(handle, rest)
     yield from older[-most:]
     while True:
@@ -116,7 +116,7 @@ def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterato
         if _is_replaced(handle, path):
             if handle >= 0:
                 os.close(handle)
-            handle, rest = _open(path), b""
+            handle, rest = _open_log(path), b""
             continue
         yield None
         clock.wait(every)
@@ -128,24 +128,24 @@ def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], byte
     while handle >= 0 and (chunk := os.read(handle, _CHUNK)):
         content += chunk
     lines, end, rest = content.rpartition(b"\n")
-    return _entries(lines) if end else [], rest
+    return _log_entries(lines) if end else [], rest
 
 
-def _files(home: str) -> Iterator[str]:
+def _log_files(home: str) -> Iterator[str]:
     """Yield the log's files that are there, newest first."""
     path = f"{home}/{paths.DAEMON_LOG}"
     return (each for each in (path, *(f"{path}.{number}" for number in range(1, KEPT + 1))) if os.path.exists(each))
 
 
-def _content(path: str) -> bytes:
-    handle = _open(path)
+def _content_of_log(path: str) -> bytes:
+    handle = _open_log(path)
     if handle < 0:
         return b""
     with os.fdopen(handle, "rb") as file:
         return file.read()
 
 
-def _open(path: str) -> int:
+def _open_log(path: str) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -164,7 +164,7 @@ def _is_replaced(handle: int, path: str) -> bool:
     return (mine.st_dev, mine.st_ino) != (there.st_dev, there.st_ino)
 
 
-def _entries(content: bytes) -> list[dict[str, object]]:
+def _log_entries(content: bytes) -> list[dict[str, object]]:
     """Return the entries of some lines. A line that was cut off has none."""
     found = []
     for line in content.splitlines():

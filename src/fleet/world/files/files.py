@@ -27,13 +27,13 @@ class Files:
     def publish(self, name: str, content: bytes) -> str:
         """Write a file atomically: a reader sees the old content or the new one; durable when this returns."""
         path = f"{self.root}/{name}"
-        self._funnel.through(f"publish {name}", lambda: _publish(path, content, self.root))
+        self._funnel.through(f"publish {name}", lambda: _publish_file(path, content, self.root))
         return path
 
     def append(self, name: str, content: bytes) -> None:
         """Add to a log file; create it if it is missing. Not synced: a log may lose its last lines with the machine."""
         path = f"{self.root}/{name}"
-        self._funnel.through(f"append {name}", lambda: _append(path, content, self.root))
+        self._funnel.through(f"append {name}", lambda: _append_to_file(path, content, self.root))
 
     def read(self, name: str) -> bytes:
         """Return the content of a file. OSError when the file is missing or a symlink."""
@@ -43,16 +43,18 @@ class Files:
 
     def unlink(self, name: str) -> None:
         """Remove a file; do nothing when it is missing."""
-        self._funnel.through(f"unlink {name}", lambda: _unlink(f"{self.root}/{name}"))
+        self._funnel.through(f"unlink {name}", lambda: _unlink_file(f"{self.root}/{name}"))
 
     def move(self, name: str, to: str) -> None:
         """Rename a file durably; do nothing when the file is missing, because it was moved before."""
-        self._funnel.through(f"move {name}", lambda: _move(self.root, name, to))
+        self._funnel.through(f"move {name}", lambda: _move_file(self.root, name, to))
 
     def make_folder(self, path: str) -> None:
         """Create a folder of the home and the missing folders above it, all private."""
         if not os.path.isdir(path):
-            self._funnel.through(f"mkdir {os.path.basename(path)}", lambda: folders.make(path, below=self.root))
+            self._funnel.through(
+                f"mkdir {os.path.basename(path)}", lambda: folders.make_private_folder(path, below=self.root)
+            )
 
     def link(self, name: str, *, to: str) -> None:
         """Create or replace a symbolic link. The caller holds the gate of that link."""
@@ -61,7 +63,7 @@ class Files:
 
     def refuse_blocked(self, folder: str) -> None:
         """Raise NotAFolder when a file is where a folder of the home belongs: whoever is to write there fails early."""
-        if blocked := folders.blocking(f"{self.root}/{folder}"):
+        if blocked := folders.blocking_file(f"{self.root}/{folder}"):
             raise errors.NotAFolder(path=blocked)
 
     def abandoned(self) -> list[str]:
@@ -83,7 +85,7 @@ class Files:
         except FileNotFoundError:
             return []
         except NotADirectoryError:
-            raise errors.NotAFolder(path=folders.blocking(f"{self.root}/{folder}")) from None
+            raise errors.NotAFolder(path=folders.blocking_file(f"{self.root}/{folder}")) from None
 
 
 def move_into_place(made: str, path: str) -> None:
@@ -94,45 +96,45 @@ def move_into_place(made: str, path: str) -> None:
     finally:
         os.close(handle)
     os.rename(made, path)
-    _sync(os.path.dirname(path))
+    sync_folder(os.path.dirname(path))
 
 
-def _unlink(path: str) -> None:
-    _discard(path)
+def _unlink_file(path: str) -> None:
+    _discard_file(path)
     if os.path.isdir(os.path.dirname(path)):
-        _sync(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
 
 
-def _move(root: str, name: str, to: str) -> None:
+def _move_file(root: str, name: str, to: str) -> None:
     if not os.path.lexists(f"{root}/{name}"):
         return
     folder = os.path.dirname(f"{root}/{to}")
-    folders.make(folder, below=root)
+    folders.make_private_folder(folder, below=root)
     os.rename(f"{root}/{name}", f"{root}/{to}")
-    _sync(folder)
+    sync_folder(folder)
 
 
 def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
     """Create or replace a symlink by a rename. It is made in another folder first, so that nobody sees it half made."""
-    folders.make(os.path.dirname(path), below=root)
-    _discard(new)
+    folders.make_private_folder(os.path.dirname(path), below=root)
+    _discard_file(new)
     os.symlink(to, new)
     os.replace(new, path)
 
 
-def _publish(path: str, content: bytes, root: str) -> None:
+def _publish_file(path: str, content: bytes, root: str) -> None:
     try:
-        folders.make(os.path.dirname(path), below=root)
-        _replace(path, content)
+        folders.make_private_folder(os.path.dirname(path), below=root)
+        _replace_file(path, content)
     except OSError as error:
-        if blocked := folders.blocking(os.path.dirname(path)):
+        if blocked := folders.blocking_file(os.path.dirname(path)):
             raise errors.NotAFolder(path=blocked) from error
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
-def _append(path: str, content: bytes, root: str) -> None:
+def _append_to_file(path: str, content: bytes, root: str) -> None:
     try:
-        folders.make(os.path.dirname(path), below=root)
+        folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "ab") as file:
             file.write(content)
@@ -140,7 +142,7 @@ def _append(path: str, content: bytes, root: str) -> None:
         raise errors.WriteFailed(path=path, why=str(error.strerror).lower()) from error
 
 
-def _replace(path: str, content: bytes) -> None:
+def _replace_file(path: str, content: bytes) -> None:
     """Write a temporary file beside the path and rename it; on failure remove the temporary file."""
     name, handle = unfinished.begin(path)
     try:
@@ -149,13 +151,13 @@ def _replace(path: str, content: bytes) -> None:
             file.flush()
             os.fsync(handle)
             os.rename(name, path)  # still locked, so nobody discards the file as abandoned
-        _sync(os.path.dirname(path))
+        sync_folder(os.path.dirname(path))
     except BaseException:
-        _discard(name)
+        _discard_file(name)
         raise
 
 
-def _sync(folder: str) -> None:
+def sync_folder(folder: str) -> None:
     """Sync a folder, so that a rename in it is durable."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -164,7 +166,7 @@ def _sync(folder: str) -> None:
         os.close(handle)
 
 
-def _discard(path: str) -> None:
+def _discard_file(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:

@@ -7,7 +7,7 @@ import os
 _PRIVATE = 0o700
 
 
-def make(path: str, *, below: str) -> None:
+def make_private_folder(path: str, *, below: str) -> None:
     """Create a folder and the missing folders above it, all private. Existing folders stay as they are.
 
     The folder `below`, which is the home or lies in it, is never created: a home that was moved away is not made anew by
@@ -15,7 +15,7 @@ def make(path: str, *, below: str) -> None:
     """
     if not path or path == below or os.path.isdir(path):
         return
-    make(os.path.dirname(path), below=below)
+    make_private_folder(os.path.dirname(path), below=below)
     try:
         os.mkdir(path, _PRIVATE)
     except FileExistsError:
@@ -23,7 +23,7 @@ def make(path: str, *, below: str) -> None:
             raise
 
 
-def blocking(path: str) -> str:
+def blocking_file(path: str) -> str:
     """Return the file, or whatever else, that is where this folder or one above it belongs; empty when nothing is."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)

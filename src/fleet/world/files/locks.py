@@ -92,7 +92,7 @@ class FileLock:
                 raise
         from fleet.world.files import folders  # noqa: PLC0415 - only the first lock of a folder needs it
 
-        folders.make(os.path.dirname(self.path), below=self._home)
+        folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         return os.open(self.path, self._flags, _MODE)
 
     def _try(self) -> bool:

@@ -38,13 +38,13 @@ class Listener:
         """Begin to listen. A socket file that a dead daemon left is replaced; PathTaken for any other file."""
         _refuse_foreign(self.path)
         self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))
-        self._file = _file_at(self.path)
+        self._file = _device_and_inode(self.path)
         return self.socket
 
     @property
     def is_in_place(self) -> bool:
         """Whether the path still leads to this socket."""
-        return self.socket is not None and _file_at(self.path) == self._file
+        return self.socket is not None and _device_and_inode(self.path) == self._file
 
     def close(self) -> None:
         """Stop listening, and remove the socket's file if it is still this one's."""
@@ -120,7 +120,7 @@ def address_of(path: str) -> Iterator[str]:
         os.chdir(before)
 
 
-def _file_at(path: str) -> tuple[int, int]:
+def _device_and_inode(path: str) -> tuple[int, int]:
     try:
         there = os.lstat(path)
     except OSError:

@@ -21,23 +21,23 @@ def write(funnel: Funnel, device: str, content: bytes) -> str:
 
     A terminal that takes nothing (stopped, or its window hangs) is given up after a second.
     """
-    return funnel.through("ring terminal", lambda: _write(device, content))
+    return funnel.through("ring terminal", lambda: _write_terminal(device, content))
 
 
-def _write(device: str, content: bytes) -> str:
+def _write_terminal(device: str, content: bytes) -> str:
     try:
         handle = os.open(device, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
         return str(error.strerror).lower()
     try:
-        return _refusal(handle, device) or _pour(handle, content)
+        return _why_no_terminal(handle, device) or _write_all(handle, content)
     except OSError as error:
         return str(error.strerror).lower()
     finally:
         os.close(handle)
 
 
-def _refusal(handle: int, device: str) -> str:
+def _why_no_terminal(handle: int, device: str) -> str:
     """Return why this is no terminal to write to; empty when it is one of this user's."""
     found = os.fstat(handle)
     if not (device.startswith(_DEVICES) and stat.S_ISCHR(found.st_mode) and os.isatty(handle)):
@@ -45,8 +45,8 @@ def _refusal(handle: int, device: str) -> str:
     return "" if found.st_uid == os.getuid() else "it belongs to another user"
 
 
-def _pour(handle: int, content: bytes) -> str:
-    """Write everything, within the time limit."""
+def _write_all(handle: int, content: bytes) -> str:
+    """Write all bytes into a terminal within the time limit. Returns why that did not work; empty when it did."""
     until, room = monotonic() + _LIMIT, select.poll()
     room.register(handle, select.POLLOUT)
     while content:

@@ -23,7 +23,7 @@ def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
     while True:
         temporary = f"{path}.{os.urandom(_BYTES).hex()}{_END}"
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
-        _lock(handle)
+        _lock_temporary(handle)
         if is_same_file(temporary, handle):  # else another process discarded the file before it was locked
             return temporary, handle
         os.close(handle)
@@ -50,14 +50,14 @@ def discard_abandoned(path: str) -> bool:
 
 def abandoned(paths: Iterable[str]) -> list[str]:
     """Return the paths of temporary files whose writer is dead. Changes nothing."""
-    return [path for path in paths if is_temporary(os.path.basename(path)) and _is_free(path)]
+    return [path for path in paths if is_temporary(os.path.basename(path)) and _is_unlocked(path)]
 
 
-def _is_free(path: str) -> bool:
+def _is_unlocked(path: str) -> bool:
     return FileLock(path, shared=True).is_free() and os.path.lexists(path)
 
 
-def _lock(handle: int) -> None:
+def _lock_temporary(handle: int) -> None:
     """Lock a temporary file. Where the file system has no locks, no file ever counts as abandoned."""
     try:
         lock_open_file(handle)

@@ -1,4 +1,4 @@
-"""Write a file outside the home that a person names: whole or not at all, with nothing left beside it."""
+"""Files outside the home: write one that a person names, whole or not at all; read one below a folder to show it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 _PUBLIC = 0o666
+_MOST_BYTES = 1_000_000
 
 
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
@@ -80,7 +81,7 @@ def _unwind_on_signals() -> Iterator[None]:
     numbers = [number for number in _ENDINGS if threading.current_thread() is threading.main_thread()]
     before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
     for number in before:
-        signal.signal(number, _unwind)
+        signal.signal(number, _exit_on_signal)
     try:
         yield
     finally:
@@ -88,5 +89,25 @@ def _unwind_on_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _unwind(number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def text_below(folder: str, path: str) -> str | None:
+    """Return the text of a file below a folder, to show it to a person; empty when there is no such file.
+
+    None when the path leads out of the folder, also by a link, or the file is large, not regular or cannot be read.
+    """
+    top, real = os.path.realpath(folder), os.path.realpath(os.path.join(folder, path))
+    if not real.startswith(f"{top}/"):
+        return None
+    try:
+        found = os.stat(real)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST_BYTES:
+            return None
+        with open(real, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None

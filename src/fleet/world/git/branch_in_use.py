@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.branches import HEADS, branch_in, head_ref
+from fleet.world.git.leftovers import is_same_path
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Holder:
     called_bare: bool = False
 
     def __str__(self) -> str:
-        """For people."""
+        """Return the worktree, and the operation in progress there, for people."""
         if self.operation:
             return f"{self.operation} is in progress in {self.path}"
         return f"checked out in {self.path}" + (
@@ -55,13 +56,13 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
     if trees is None:
         return None
     common, found = git_dir(repository), []
-    places = [(common, trees[0].path if trees else repository), *_linked(common)]
+    places = [(common, trees[0].path if trees else repository), *_linked_worktrees(common)]
     try:
         for place, path in places:
             operation = operation_in(place)
-            listed = any(_is_same(tree.path, path) and tree.branch == branch for tree in trees)
+            listed = any(is_same_path(tree.path, path) and tree.branch == branch for tree in trees)
             bare = place == common and _is_called_bare(git, repository, branch, bare=bool(trees) and trees[0].bare)
-            if listed or bare or _is_named_in(place, branch):
+            if listed or bare or _is_branch_named_in(place, branch):
                 found.append(Holder(path=path, operation=operation, called_bare=bare))
     except OSError:
         return None
@@ -70,7 +71,7 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
     return [*found, *(Holder(path=tree.path) for tree in rest)]
 
 
-def branch_in_hand(git: Git, repository: str, branch: str) -> str:
+def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
     """Return why a branch must not be moved or deleted; empty when no worktree uses it."""
     found = holders(git, repository, branch)
     if found is None:
@@ -85,7 +86,7 @@ def operation_in(place: str) -> str:
     return next((said for name, said in _OPERATIONS.items() if os.path.lexists(f"{place}/{name}")), "")
 
 
-def _is_named_in(place: str, branch: str) -> bool:
+def _is_branch_named_in(place: str, branch: str) -> bool:
     """Whether a rebase or bisect in progress will return to this branch."""
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
     return bool(named & {branch, head_ref(branch)})
@@ -96,7 +97,7 @@ def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bo
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
-def _linked(common: str) -> list[tuple[str, str]]:
+def _linked_worktrees(common: str) -> list[tuple[str, str]]:
     """Return git's directory and the path of every linked worktree."""
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
@@ -104,10 +105,6 @@ def _linked(common: str) -> list[tuple[str, str]]:
         return []
     places = [f"{common}/worktrees/{name}" for name in names]
     return [(place, os.path.dirname(_text(f"{place}/gitdir").strip())) for place in places if os.path.isdir(place)]
-
-
-def _is_same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _text(path: str) -> str:

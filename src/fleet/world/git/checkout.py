@@ -17,16 +17,16 @@ _LIMIT = 60.0
 
 def main_checkout(programs: Programs, path: str) -> str:
     """Return the top of the main checkout of the repository that a path lies in."""
-    found = _ask(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
+    found = _ask_git(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
         raise errors.NotARepository(path=path)
     own, common, bare = found
-    return _text(os.path.realpath(common if bare == "true" else _top(programs, path, own, common)))
+    return _text(os.path.realpath(common if bare == "true" else _top_of_main_checkout(programs, path, own, common)))
 
 
 def top_of(programs: Programs, path: str) -> str | None:
     """Return the top of the checkout or worktree that a path lies in; None when it lies in none."""
-    found = _ask(programs, path, "--show-toplevel")
+    found = _ask_git(programs, path, "--show-toplevel")
     return os.path.realpath(found[0]) if found else None
 
 
@@ -57,14 +57,14 @@ def committer(git: Git, path: str) -> dict[str, str]:
     return {f"GIT_{role}_{part.upper()}": told[f"user.{part}"] for role in roles for part in ("name", "email")}
 
 
-def _top(programs: Programs, path: str, own: str, common: str) -> str:
+def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) -> str:
     # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
-    found = _ask(programs, place, "--show-toplevel")
+    found = _ask_git(programs, place, "--show-toplevel")
     return found[0] if found else os.path.dirname(common)
 
 
-def _ask(programs: Programs, path: str, *questions: str) -> list[str] | None:
+def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None:
     asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
     done = programs.run("git rev-parse", asked, limit=_LIMIT)
     if done.status is None:

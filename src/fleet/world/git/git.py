@@ -75,12 +75,12 @@ class Git:
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
-        return [_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
+        return [_parse_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
         """Return the commit that a name stands for; None when there is none."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
-        return _answer(done, f"say what {name} of {repository} is")
+        return _git_answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
         """Return the commits of those named branches that exist, by name."""
@@ -90,7 +90,7 @@ class Git:
         asked = [head_ref(name) for name in names]
         done = self.run("for-each-ref", repository, "for-each-ref", "--format=%(refname) %(objectname)", *asked)
         if not done.ok:
-            raise errors.GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=said(done))
+            raise errors.GitRefused(what=f"say whether there is a branch {' or '.join(names)}", why=error_line(done))
         pairs = (line.split(" ") for line in done.out.splitlines())
         return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
@@ -116,7 +116,7 @@ class Git:
         The full ref is asked for: beside a tag of its name git would answer heads/main.
         """
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
-        said = _answer(done, f"say which branch of {repository} is checked out")
+        said = _git_answer(done, f"say which branch of {repository} is checked out")
         return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
@@ -135,7 +135,7 @@ class Git:
         """Move a branch by compare and set. An empty or all-zero old value means that the branch must not exist."""
         # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
-        return self._past(lambda: self.run("update-ref", repository, *words), repository).ok
+        return self._run_past_locks(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
         """Store, in a ref of fleet's own, which branch the integration branch is based on."""
@@ -152,7 +152,7 @@ class Git:
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
         """Delete a branch by compare and set. False when it has moved."""
         words = ["update-ref", "-d", head_ref(branch), old]
-        return self._past(lambda: self.run("update-ref -d", repository, *words), repository).ok
+        return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
@@ -169,7 +169,7 @@ class Git:
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):
-            raise errors.GitRefused(what=f"compare {until} with {since}", why=said(done))
+            raise errors.GitRefused(what=f"compare {until} with {since}", why=error_line(done))
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
@@ -228,17 +228,19 @@ class Git:
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
         """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
-        done = self._past(lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path)
+        done = self._run_past_locks(
+            lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
+        )
         if not done.ok:
-            raise errors.GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
-    def _past(self, run: Callable[[], Done], near: str) -> Done:
-        return locks.past(run, near, self._sees_everyone, self.funnel)
+    def _run_past_locks(self, run: Callable[[], Done], near: str) -> Done:
+        return locks.run_past_stale_locks(run, near, self._sees_everyone, self.funnel)
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
         """Remove the locks that a killed git left for a worktree of fleet's and its branch; return those that are gone."""
         place = pointers.read(pointers.tree_of(self._home, path), self._knows)
-        return locks.remove_stale(place, branch, path, self._sees_everyone, self.funnel) if place else []
+        return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
         """Return the uncommitted work of a worktree; None when git does not say."""
@@ -255,7 +257,7 @@ class Git:
         """The files of a worktree that have uncommitted work, as git's short status lists them."""
         found = self.status(path)
         lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
-        return [shown(f"{code} {name}") for code, name in lines]
+        return [printable_name(f"{code} {name}") for code, name in lines]
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
@@ -280,9 +282,9 @@ class Git:
         """
         first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
-        rules = _flags(("protocol.allow=never", *settings))
+        rules = _setting_words(("protocol.allow=never", *settings))
         asked = [*first, "git", *_QUIET, *rules, *place, effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
 
     def repair_worktree(self, repository: str, path: str) -> str:
         """Tell git the new path of a worktree that was moved. Return why that failed; empty when it worked."""
@@ -290,7 +292,7 @@ class Git:
         known = self.worktrees(repository)
         if known is not None and any(os.path.realpath(each.path) == os.path.realpath(path) for each in known):
             return ""
-        return said(done) or "git does not know it"
+        return error_line(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
         """Remove a clean worktree, never by force: git refuses while there is uncommitted work."""
@@ -298,7 +300,7 @@ class Git:
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
             self.run("worktree lock", repository, "worktree", "lock", "--reason", reason, path)
-            raise errors.GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
         """Remove a worktree in which only git and the verify command have written."""
@@ -306,7 +308,7 @@ class Git:
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
         if not done.ok:
-            raise errors.GitRefused(what=f"remove {path}", why=said(done))
+            raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
         """Remove git's entry of one worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
@@ -319,7 +321,7 @@ class Git:
         if done.ok and done.out:
             done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise errors.GitRefused(what=f"restore {path}", why=said(done))
+            raise errors.GitRefused(what=f"restore {path}", why=error_line(done))
 
     def exactly(
         self,
@@ -335,8 +337,8 @@ class Git:
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
-        asked = [*first, *_flags(settings), effect, *words]
-        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_env(path), exact=True)
+        asked = [*first, *_setting_words(settings), effect, *words]
+        return self._programs.run(f"git {effect}", asked, limit=_LONG, given=given, env=_git_env(path), exact=True)
 
     def fast_forward(self, checkout: str, commit: str) -> str:
         """Fast-forward the branch and files of a person's checkout, at that person's request.
@@ -346,7 +348,7 @@ class Git:
         """
         words = ["merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit]
         done = self.run_in("merge --ff-only", checkout, *words, limit=_LONG)
-        return "" if done.ok else said(done)
+        return "" if done.ok else error_line(done)
 
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge a commit into a worktree of fleet's.
@@ -362,7 +364,7 @@ class Git:
         )
         self.run_in("merge --abort", path, "merge", "--abort")
         if not any(files):
-            raise errors.GitRefused(what=f"merge {commit[:12]}", why=said(done))
+            raise errors.GitRefused(what=f"merge {commit[:12]}", why=error_line(done))
         return [name for name in files if name]
 
     def _must(
@@ -376,7 +378,7 @@ class Git:
     ) -> None:
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
-            raise errors.GitRefused(what=f"git {effect}", why=said(done))
+            raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def run(
         self,
@@ -391,13 +393,13 @@ class Git:
         """Run git on the repository, not in its checkout. `given` is its standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
-            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_env(), meanwhile=meanwhile, given=given
+            f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_git_env(), meanwhile=meanwhile, given=given
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
         """Change several refs in one transaction; remove locks that a killed git has left."""
         words = ["update-ref", "--stdin"]
-        return self._past(lambda: self.run("update-ref", repository, *words, given=commands), repository)
+        return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
     def run_in(
         self,
@@ -414,7 +416,7 @@ class Git:
             return Done(status=None, out="", err=pointers.REMADE)
         asked = [*first, *words]
         named = {"GIT_COMMITTER_NAME": committer, "GIT_COMMITTER_EMAIL": "fleet@localhost"} if committer else {}
-        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_env(path) | named)
+        return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_git_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
         """Whether somebody replaced the `.git` file that git made in a worktree of fleet's."""
@@ -441,12 +443,12 @@ class Git:
         return self.repositories is None or common in self._known
 
 
-def _flags(settings: Sequence[str]) -> list[str]:
+def _setting_words(settings: Sequence[str]) -> list[str]:
     """Return the words that give git settings for one call."""
     return [word for setting in settings for word in ("-c", setting)]
 
 
-def _env(tree: str = "") -> dict[str, str]:
+def _git_env(tree: str = "") -> dict[str, str]:
     """Return our environment with English messages, which some decisions depend on.
 
     Outside a repository, git must not search the parent folders.
@@ -455,24 +457,24 @@ def _env(tree: str = "") -> dict[str, str]:
     return {**os.environ, "LANGUAGE": "en", **above}
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     """Return a file's name for people, with a replacement character for each byte that is not UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _answer(done: Done, what: str) -> str | None:
+def _git_answer(done: Done, what: str) -> str | None:
     """Return git's output; None when git answered no. Raise when git could not answer at all."""
     if done.status not in {0, 1}:
-        raise errors.GitRefused(what=what, why=said(done))
+        raise errors.GitRefused(what=what, why=error_line(done))
     return done.out.strip() if done.ok else None
 
 
-def said(done: Done) -> str:
+def error_line(done: Done) -> str:
     """Return what git said on standard error, in one line."""
     return hidden(" ".join(done.err.split())) or "no answer"
 
 
-def _worktree(lines: list[str]) -> Worktree:
+def _parse_worktree(lines: list[str]) -> Worktree:
     fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
     branch = fields.get("branch")
     return Worktree(

@@ -44,31 +44,31 @@ def has_no_pointer(path: str) -> bool:
 
 def repoint(git_dir: str, path: str) -> None:
     """Write the `.git` file of a worktree again, from git's entry of that worktree."""
-    entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _names(each, path)]
+    entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _is_entry_of(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
             file.write(f"gitdir: {entries[0]}\n")
 
 
-def trees(git_dir: str) -> list[str]:
+def worktree_paths(git_dir: str) -> list[str]:
     """Return the paths of all worktrees that a repository has entries of."""
     return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in all_entries(git_dir)) if told]
 
 
-def discard(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
+def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
     """Remove the entries with our lock for a worktree at this path in which nobody has worked."""
-    entries = found(git_dir, path, ours, sees_everyone)
+    entries = entries_left(git_dir, path, ours, sees_everyone)
     pointed = entry_of(path)
-    theirs = pointed and os.path.exists(pointed) and not any(_is_same(pointed, entry) for entry in entries)
+    theirs = pointed and os.path.exists(pointed) and not any(is_same_path(pointed, entry) for entry in entries)
     if not theirs and (is_blank(path) or (os.path.isdir(path) and any(_text(f"{each}/gitdir") for each in entries))):
         shutil.rmtree(path)
     for entry in entries:
         shutil.rmtree(entry)
 
 
-def found(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
+def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
     """Return the entries with our lock that point to this path, or are named after it and point nowhere yet."""
-    return [entry for entry in all_entries(git_dir) if _is_ours(entry, path, ours, sees_everyone)]
+    return [entry for entry in all_entries(git_dir) if _is_entry_ours(entry, path, ours, sees_everyone)]
 
 
 def all_entries(git_dir: str) -> list[str]:
@@ -79,14 +79,14 @@ def all_entries(git_dir: str) -> list[str]:
         return []
 
 
-def _names(entry: str, path: str) -> bool:
-    return _is_same(_text(f"{entry}/gitdir"), f"{path}/.git")
+def _is_entry_of(entry: str, path: str) -> bool:
+    return is_same_path(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 
-def _is_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
+def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
-        return ours(lock) and _names(entry, path)
+        return ours(lock) and _is_entry_of(entry, path)
     if not re.fullmatch(re.escape(os.path.basename(path)) + r"\d*", os.path.basename(entry)):
         return False
     repository = os.path.dirname(os.path.dirname(os.path.dirname(entry)))
@@ -98,7 +98,8 @@ def entry_of(path: str) -> str:
     return _text(f"{path}/.git").removeprefix("gitdir:").strip()
 
 
-def _is_same(one: str, other: str) -> bool:
+def is_same_path(one: str, other: str) -> bool:
+    """Whether two paths lead to the same place, through whatever links."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 

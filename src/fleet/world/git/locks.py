@@ -27,7 +27,7 @@ _OF_WORKTREE = ("index.lock", "HEAD.lock")
 _MOST = 4  # index, head, branch, packed branches
 
 
-def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
+def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
     """Run a git command; repeat it after each stale lock that blocked it has been removed."""
     done = run()
     for _ in range(_MOST):
@@ -37,7 +37,9 @@ def past(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], 
     return done
 
 
-def remove_stale(place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> list[str]:
+def remove_stale_locks(
+    place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel
+) -> list[str]:
     """Remove the locks that a killed git left where a worktree and its branch are written; return those that are gone.
 
     A lock that somebody may hold stays.
@@ -55,7 +57,7 @@ def _around(lock: str, near: str) -> list[str]:
     place = os.path.dirname(lock)
     while place != "/" and not os.path.isdir(f"{place}/objects"):
         place = os.path.dirname(place)
-    return [near, place, os.path.dirname(place), *leftovers.trees(place)]
+    return [near, place, os.path.dirname(place), *leftovers.worktree_paths(place)]
 
 
 def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:

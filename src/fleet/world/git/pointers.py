@@ -43,7 +43,7 @@ def tree_of(home: str, path: str) -> str:
 
 def read(tree: str, knows: Knows) -> Place | None:
     """Return where a worktree's `.git` file points to; None when it is not as git and fleet made it."""
-    told = _line(f"{tree}/.git")
+    told = _line_of_file(f"{tree}/.git")
     if not told.startswith("gitdir:"):
         return None
     entry = os.path.realpath(os.path.join(tree, told.removeprefix("gitdir:").strip()))
@@ -56,14 +56,14 @@ def read(tree: str, knows: Knows) -> Place | None:
 
 
 def _points_back(place: Place) -> bool:
-    back, shared = _line(f"{place.entry}/gitdir"), _line(f"{place.entry}/commondir")
+    back, shared = _line_of_file(f"{place.entry}/gitdir"), _line_of_file(f"{place.entry}/commondir")
     if not back or not shared:
         return False
     mine = os.path.realpath(os.path.join(place.entry, back)) == os.path.realpath(f"{place.tree}/.git")
     return mine and os.path.realpath(os.path.join(place.entry, shared)) == place.common
 
 
-def _line(path: str) -> str:
+def _line_of_file(path: str) -> str:
     """Return what a small regular file says; empty when it is anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -46,7 +46,7 @@ class GitProofs:
     def mark_branch(self, repository: str, branch: str, mark: str) -> None:
         """Write fleet's mark into the configuration of a branch. `git branch -d` deletes the mark with the branch."""
         done = self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_MARK}", mark)
-        _must(done, f"mark the branch {branch}")
+        _refuse_failed(done, f"mark the branch {branch}")
 
     def branch_mark(self, repository: str, branch: str) -> str:
         """Return the branch's mark; empty when it has none."""
@@ -91,13 +91,13 @@ class GitProofs:
         known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")
         gone = {line.split()[0] for line in known.out.splitlines() if line.endswith(" missing")}
         done = self._git.run("rev-list", repository, "rev-list", "--ignore-missing", "--stdin", given=asked)
-        _must(done, f"say which commits {', '.join(refs)} contains")
+        _refuse_failed(done, f"say which commits {', '.join(refs)} contains")
         return (set(wanted) & set(done.out.split())) | (gone & set(wanted))
 
     def files_at(self, repository: str, commit: str) -> dict[str, str]:
         """Return the files of a commit by name, each with its mode and the hash of its content."""
         done = self._git.run("ls-tree", repository, "ls-tree", "-r", "-z", "--full-tree", commit)
-        _must(done, f"list the files of {commit[:12]}")
+        _refuse_failed(done, f"list the files of {commit[:12]}")
         entries = (entry.partition("\t") for entry in done.out.split("\0") if entry)
         return {name: what for what, _tab, name in entries}
 
@@ -105,7 +105,7 @@ class GitProofs:
     def hidden_files(self, path: str) -> set[str]:
         """Return the tracked files whose changes git is configured to ignore."""
         done = self._git.run_in("ls-files", path, "ls-files", "-v", "-z")
-        _must(done, f"list the files of {path}")
+        _refuse_failed(done, f"list the files of {path}")
         entries = (entry for entry in done.out.split("\0") if entry)
         return {entry[2:] for entry in entries if entry[0].islower() or entry[0] == _SKIPPED}
 
@@ -113,7 +113,7 @@ class GitProofs:
         """Return the tracked files that differ from HEAD."""
         words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
         done = self._git.run_in("status", path, *words)
-        _must(done, f"say what changed in {path}")
+        _refuse_failed(done, f"say what changed in {path}")
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 
     def is_detached_at(self, path: str, commit: str) -> bool:
@@ -148,14 +148,14 @@ class GitProofs:
             return Joined("", tuple(rest[: rest.index("")]) if "" in rest else tuple(rest))
         words = ["commit-tree", tree, "-p", onto, "-p", other, "-m", message]
         made = self._git.run("commit-tree", repository, *words)
-        _must(made, f"commit the merge of {other[:12]}")
+        _refuse_failed(made, f"commit the merge of {other[:12]}")
         return Joined(made.out.strip())
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
         """Return what a commit changed since it left `onto`."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
-        _must(done, f"compare {commit[:12]} with {onto}")
+        _refuse_failed(done, f"compare {commit[:12]} with {onto}")
         return done.out
 
     def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
@@ -166,7 +166,7 @@ class GitProofs:
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
         flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, *trees, "--")
-        _must(done, f"compare {old[:12]} with {new[:12]}")
+        _refuse_failed(done, f"compare {old[:12]} with {new[:12]}")
         return done.out
 
     def _tree_merged(self, repository: str, onto: str, commit: str) -> str:
@@ -175,6 +175,6 @@ class GitProofs:
         return done.out.partition("\n")[0] if done.status in {0, 1} else ""
 
 
-def _must(done: Done, what: str) -> None:
+def _refuse_failed(done: Done, what: str) -> None:
     if not done.ok:
         raise errors.GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")

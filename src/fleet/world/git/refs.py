@@ -47,7 +47,7 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
         return None  # its refs are kept in another way, or elsewhere
     try:
-        loose = {name: _text(f"{git_dir}/{head_ref(name)}") for name in names}
+        loose = {name: _text_of_file(f"{git_dir}/{head_ref(name)}") for name in names}
         packed = _packed(git_dir) if None in loose.values() else {}  # after the loose ones: packing removes those last
     except (OSError, ValueError):
         return None
@@ -59,7 +59,7 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
 def followed(git_dir: str) -> str:
     """Return the branch that the integration branch is based on; empty when none is stored."""
     try:
-        return branch_in((_text(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
+        return branch_in((_text_of_file(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
     except (OSError, ValueError):
         return ""
 
@@ -77,8 +77,8 @@ def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
 def head_of(worktree: str) -> str | None:
     """Return what a linked worktree's HEAD says: `ref: ` and a ref, or a commit; None when it cannot be read."""
     try:
-        own = _entry(worktree)
-        return None if own is None else (_text(f"{own}/HEAD") or "").strip() or None
+        own = _worktree_entry(worktree)
+        return None if own is None else (_text_of_file(f"{own}/HEAD") or "").strip() or None
     except (OSError, ValueError):
         return None
 
@@ -86,8 +86,8 @@ def head_of(worktree: str) -> str | None:
 def rebased_branch(worktree: str) -> str:
     """Return the branch that a linked worktree returns to after the rebase in progress there; empty when there is none."""
     try:
-        own = _entry(worktree)
-        told = [_text(f"{own}/{name}/head-name") for name in _REBASES] if own else []
+        own = _worktree_entry(worktree)
+        told = [_text_of_file(f"{own}/{name}/head-name") for name in _REBASES] if own else []
     except (OSError, ValueError):
         return ""
     return branch_in(next(filter(None, told), "").strip())
@@ -96,14 +96,14 @@ def rebased_branch(worktree: str) -> str:
 def head_commit(worktree: str) -> str | None:
     """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
     try:
-        own = _entry(worktree)
+        own = _worktree_entry(worktree)
         if own is None:
             return None
-        head = (_text(f"{own}/HEAD") or "").strip()
+        head = (_text_of_file(f"{own}/HEAD") or "").strip()
         if head.startswith("ref:"):
             ref = head.removeprefix("ref:").strip()
-            common = os.path.join(own, (_text(f"{own}/commondir") or ".").strip())
-            loose = _text(f"{common}/{ref}")
+            common = os.path.join(own, (_text_of_file(f"{own}/commondir") or ".").strip())
+            loose = _text_of_file(f"{common}/{ref}")
             head = (_packed(common).get(ref, "") if loose is None else loose).strip()
     except (OSError, ValueError):
         return None
@@ -113,7 +113,7 @@ def head_commit(worktree: str) -> str | None:
 def head_moved_at(worktree: str) -> int | None:
     """Return when HEAD of a linked worktree last moved, as by a commit, in milliseconds; None when that is unknown."""
     try:
-        entry = _text(f"{worktree}/.git") or ""
+        entry = _text_of_file(f"{worktree}/.git") or ""
         own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
         return (
             os.stat(os.path.join(own, "logs", "HEAD")).st_mtime_ns // 1_000_000 if entry.startswith("gitdir:") else None
@@ -122,9 +122,9 @@ def head_moved_at(worktree: str) -> int | None:
         return None
 
 
-def _entry(worktree: str) -> str | None:
+def _worktree_entry(worktree: str) -> str | None:
     """Return git's entry of a linked worktree, as its `.git` file says; None when there is no such file."""
-    told = _text(f"{worktree}/.git") or ""
+    told = _text_of_file(f"{worktree}/.git") or ""
     return os.path.join(worktree, told.removeprefix("gitdir:").strip()) if told.startswith("gitdir:") else None
 
 
@@ -133,12 +133,12 @@ def _is_commit(text: str) -> bool:
 
 
 def _packed(git_dir: str) -> dict[str, str]:
-    lines = (_text(f"{git_dir}/packed-refs") or "").splitlines()
+    lines = (_text_of_file(f"{git_dir}/packed-refs") or "").splitlines()
     pairs = (line.split(" ", 1) for line in lines if line[:1] not in {"#", "^"})
     return {name: commit for commit, name in pairs}
 
 
-def _text(path: str) -> str | None:
+def _text_of_file(path: str) -> str | None:
     """Return a file's content; None when there is no such file."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -162,11 +162,11 @@ def uncommitted(worktree: str, repository: str, funnel: Funnel) -> list[tuple[st
     if place is None:
         return None
     where = ["-C", worktree, f"--git-dir={place.entry}", f"--work-tree={worktree}"]
-    said = funnel.through("git status", lambda: _output(["git", *where, *_STATUS, *_ALL], place.common))
+    said = funnel.through("git status", lambda: _git_output(["git", *where, *_STATUS, *_ALL], place.common))
     return None if said is None else [(entry[:2], entry[3:]) for entry in said.split("\0") if entry]
 
 
-def _output(words: list[str], common: str) -> str | None:
+def _git_output(words: list[str], common: str) -> str | None:
     """Run git on the repository of this git directory; return what it prints. None when git is not installed, fails, or takes too long."""
     reader, writer = os.pipe()
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)

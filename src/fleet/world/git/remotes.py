@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import head_ref, remote_ref
-from fleet.world.git.git import said
+from fleet.world.git.git import error_line
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -34,7 +34,7 @@ class GitRemotes:
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
         done = self._git.run("push", repository, *words, limit=limit)
         if not done.ok:
-            raise errors.GitRefused(what="git push", why=said(done))
+            raise errors.GitRefused(what="git push", why=error_line(done))
 
     def fetch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
         """Fetch a branch into a ref of fleet's own and return its commit; None when the remote does not answer."""

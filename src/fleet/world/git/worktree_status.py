@@ -55,11 +55,6 @@ def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
     return Status(changed=changed, hidden=tuple(hidden), ignored=tuple(name for code, name in found if code == "!!"))
 
 
-def repositories_among(found: Status, path: str) -> list[str]:
-    """Return the changed entries of a worktree that are repositories."""
-    return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
-
-
 def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
     """Return the edited files that index flags hide (assume-unchanged, skip-worktree); None when git does not say.
 

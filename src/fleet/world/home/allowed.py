@@ -35,10 +35,10 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
         raise errors.BadSetting(file=path, line=1, why=why, advice="mend the file, or delete it") from None
     if not isinstance(kept, dict) or kept.get("added_at") != added_at:
         return NOTHING
-    return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
+    return Allowed(exact=_rule_texts(kept.get("exact")), prefixes=_rule_texts(kept.get("prefixes")))
 
 
-def given(text: str) -> Allowed:
+def rules_in_variable(text: str) -> Allowed:
     """Return the rules that an agent was started with, from its variable; none when it has none, or no such text."""
     try:
         kept: object = jsontext.loads(text.strip())
@@ -46,8 +46,8 @@ def given(text: str) -> Allowed:
         return NOTHING
     if not isinstance(kept, dict):
         return NOTHING
-    return Allowed(exact=_rules(kept.get("exact")), prefixes=_rules(kept.get("prefixes")))
+    return Allowed(exact=_rule_texts(kept.get("exact")), prefixes=_rule_texts(kept.get("prefixes")))
 
 
-def _rules(given: object) -> list[str]:
+def _rule_texts(given: object) -> list[str]:
     return [each for each in given if is_rule(each)] if isinstance(given, list) else []

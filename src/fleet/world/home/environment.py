@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _MOST = 1_000_000
 
 
-def write(files: Files, name: str, variables: Mapping[str, str]) -> None:
+def write_variables(files: Files, name: str, variables: Mapping[str, str]) -> None:
     """Write variables into a file of the home. Bytes that are no text survive."""
     files.publish(name, json.dumps(dict(variables)).encode("ascii"))
 
 
-def read(files: Files, name: str) -> dict[str, str] | None:
+def read_variables(files: Files, name: str) -> dict[str, str] | None:
     """Return the variables in a file of the home; None when there is no such file. BadSetting when it cannot be read."""
     try:
         held = json.loads(files.read(name))
@@ -39,12 +39,12 @@ def read(files: Files, name: str) -> dict[str, str] | None:
     return {str(key): str(value) for key, value in held.items()}
 
 
-def kept(files: Files) -> dict[str, str] | None:
+def kept_environment(files: Files) -> dict[str, str] | None:
     """Return what the last `fleet up` kept of its person's environment; None when there was none yet."""
-    return read(files, paths.KEPT_ENVIRONMENT)
+    return read_variables(files, paths.KEPT_ENVIRONMENT)
 
 
-def person_file(path: str) -> dict[str, str]:
+def variables_in_person_file(path: str) -> dict[str, str]:
     """Return the variables in the file that the setting `environment.file` names: one NAME=VALUE a line.
 
     BadSetting when others may read the file, when it is not the person's, or when a line is no variable. No message

@@ -50,7 +50,7 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
         new = unsaved(home)
         new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
         new.database = database
-        _create(home, paths.RECORD, new, funnel)
+        _create_record(home, paths.RECORD, new, funnel)
         found = home_record.read(home)
     if found is None:
         raise errors.HomeUnusable(path=home, why=f"{paths.RECORD} was removed meanwhile")
@@ -60,7 +60,7 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
     """Write the copy of the record if there is none. When that fails, a later command tries again."""
     with contextlib.suppress(OSError, errors.WriteFailed):
-        _create(home, paths.RECORD_COPY, record, funnel)
+        _create_record(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
@@ -69,7 +69,7 @@ def restore(home: str, funnel: Funnel) -> None:
         change(home, funnel)
 
 
-def _create(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
+def _create_record(home: str, name: str, record: HomeRecord, funnel: Funnel) -> None:
     funnel.through(f"create {name}", lambda: _link_new(home, name, record))
 
 
@@ -81,7 +81,7 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
     path = f"{home}/{name}"
     building = f"{path}.{secrets.token_hex(4)}.new"
     try:
-        folders.make(os.path.dirname(path), below=home)
+        folders.make_private_folder(os.path.dirname(path), below=home)
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(jsontext.dumps(record.as_document()) + "\n")

@@ -36,18 +36,18 @@ def read(home: str) -> HomeRecord | None:
     An unreadable file without a copy is an error: it is not taken for a new home.
     """
     try:
-        found = _read(home, paths.RECORD)
+        found = _read_record(home, paths.RECORD)
     except errors.HomeUnusable:
-        copy = _copy(home)
+        copy = _read_copy(home)
         if copy is None:
             raise
         return copy
-    return found or _copy(home)
+    return found or _read_copy(home)
 
 
-def _copy(home: str) -> HomeRecord | None:
+def _read_copy(home: str) -> HomeRecord | None:
     try:
-        found = _read(home, paths.RECORD_COPY)
+        found = _read_record(home, paths.RECORD_COPY)
     except errors.HomeUnusable:
         return None
     if found is not None:
@@ -55,7 +55,7 @@ def _copy(home: str) -> HomeRecord | None:
     return found
 
 
-def _read(home: str, name: str) -> HomeRecord | None:
+def _read_record(home: str, name: str) -> HomeRecord | None:
     path = f"{home}/{name}"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -64,14 +64,14 @@ def _read(home: str, name: str) -> HomeRecord | None:
     except OSError as error:
         raise errors.HomeUnusable(path=home, why=f"{name}: {error.strerror}".lower()) from None
     try:
-        return _understood(os.read(handle, _MOST).decode("utf-8").strip())
+        return _parse_record(os.read(handle, _MOST).decode("utf-8").strip())
     except (ValueError, TypeError, StopIteration, OSError):
         raise errors.HomeUnusable(path=home, why=f"{path} cannot be understood; put it back from a backup") from None
     finally:
         os.close(handle)
 
 
-def _understood(text: str) -> HomeRecord:
+def _parse_record(text: str) -> HomeRecord:
     found = jsontext.loads(text)
     if not isinstance(found, dict):
         raise TypeError

@@ -19,12 +19,12 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 def home_path() -> str:
     """Return $FLEET_HOME or ~/.fleet as an absolute path with links resolved, so that one home has one path."""
     told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
-    if not os.path.isabs(told) and here() is None:
+    if not os.path.isabs(told) and directory_of_asker() is None:
         raise errors.HomeUnusable(path=told, why="the current directory was removed")
     return os.path.realpath(told)
 
 
-def here() -> str | None:
+def directory_of_asker() -> str | None:
     """Return the directory of whoever asks, with links resolved; None when it was removed."""
     return surroundings.directory()
 

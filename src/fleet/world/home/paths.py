@@ -152,10 +152,10 @@ def trust(project: str) -> str:
 
 def lock_folders(project: str) -> tuple[str, ...]:
     """Return the folders of a project's gates: its own, and those of its pieces of work."""
-    return (project_folder(project, ".locks"), f"locks/{work_gate(project, '')}".rstrip("/"))
+    return (project_folder(project, ".locks"), f"locks/{work_gate_name(project, '')}".rstrip("/"))
 
 
-def work_gate(project: str, slug: str) -> str:
+def work_gate_name(project: str, slug: str) -> str:
     """Return the name of the gate of a piece of work."""
     return f"work-{project}/{slug}"
 

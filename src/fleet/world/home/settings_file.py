@@ -18,11 +18,11 @@ _MOST = 1_000_000
 
 def read_file(path: str, file: str) -> dict[str, SettingValue]:
     """Return the settings in a file. The same text is parsed only once."""
-    return _parsed(path, text_of(path), file)
+    return _parse_settings(path, text_of(path), file)
 
 
 @lru_cache(maxsize=8)
-def _parsed(path: str, text: str, file: str) -> dict[str, SettingValue]:
+def _parse_settings(path: str, text: str, file: str) -> dict[str, SettingValue]:
     return document.read(path, text, file)
 
 
@@ -32,7 +32,7 @@ def text_of(path: str) -> str:
     Only a regular file of moderate size is read, because a repository can contain anything.
     """
     try:
-        return _read(path).decode().replace("\r\n", "\n").replace("\r", "\n")
+        return _read_settings(path).decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise errors.BadSetting(file=path, line=1, why="it is not UTF-8", advice="save it as UTF-8") from None
     except OSError as error:
@@ -41,7 +41,7 @@ def text_of(path: str) -> str:
         ) from None
 
 
-def _read(path: str) -> bytes:
+def _read_settings(path: str) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

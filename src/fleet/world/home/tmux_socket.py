@@ -22,7 +22,7 @@ def socket_of(home: str, funnel: Funnel) -> str:
     if folder == home:
         return path
     if not os.path.lexists(folder):
-        funnel.through("make socket folder", lambda: folders.make(folder, below="/"))
+        funnel.through("make socket folder", lambda: folders.make_private_folder(folder, below="/"))
     status = os.lstat(folder)
     if status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise errors.TmuxRefused(what=f"use {folder} for its socket", why="it is not a private directory of this user")

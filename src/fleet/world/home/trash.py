@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.world.files import folders
+from fleet.world.files.files import sync_folder
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> Non
     """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
-    _sync(f"{world.home}/{folder}")
+    sync_folder(f"{world.home}/{folder}")
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
@@ -55,17 +56,17 @@ def delete(world: World, folder: str) -> None:
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise errors.Refused(what=f"{path} is not in the trash of this home; it is left alone")
     if os.path.isdir(path):
-        world.funnel.through("delete trash", lambda: _delete(path))
+        world.funnel.through("delete trash", lambda: _delete_folder(path))
 
 
 def _move(path: str, to: str, home: str) -> None:
     if not os.path.lexists(path):
         return
-    folders.make(os.path.dirname(to), below=home)
-    os.rename(path, _free(to))
+    folders.make_private_folder(os.path.dirname(to), below=home)
+    os.rename(path, _free_path(to))
 
 
-def _free(path: str) -> str:
+def _free_path(path: str) -> str:
     """Return the path, or a similar one that nothing occupies."""
     number, found = 2, path
     while os.path.lexists(found):
@@ -84,17 +85,9 @@ def _merge_back(path: str, tree: str) -> None:
         os.rmdir(path)
 
 
-def _delete(path: str) -> None:
+def _delete_folder(path: str) -> None:
     for here, names, _files in os.walk(path):
         for each in (here, *(f"{here}/{name}" for name in names)):
             if not os.path.islink(each):
                 os.chmod(each, stat.S_IRWXU)  # a folder that may not be written to cannot be emptied
     shutil.rmtree(path)
-
-
-def _sync(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

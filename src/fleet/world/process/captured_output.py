@@ -29,7 +29,7 @@ class Recording:
         self._first = bytearray()
         self._end = bytearray()
         self._behind = bytearray()
-        self._file = _created(path) if path else -1
+        self._file = _create_private_file(path) if path else -1
 
     def take(self, chunk: bytes) -> None:
         """Add a piece of output."""
@@ -68,7 +68,7 @@ class Recording:
                 chunk = chunk[os.write(self._file, chunk) :]
 
 
-def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
+def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
     """Record a child's output until it exits.
 
     False when it has not exited within that many seconds. Background processes that still hold its pipe are not waited
@@ -84,14 +84,14 @@ def listen(child: subprocess.Popen[bytes], recording: Recording, *, limit: float
         chunk = os.read(pipe, _CHUNK) if more else b""
         recording.take(chunk)
         if more and not chunk:
-            return _ends(child, until - monotonic())
+            return _exits_in_time(child, until - monotonic())
         if ended and (not more or monotonic() >= until):
             return True
         if not ended and monotonic() >= until:
             return False
 
 
-def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
+def _exits_in_time(child: subprocess.Popen[bytes], left: float) -> bool:
     """Whether a child that has closed its output exits in time."""
     try:
         child.wait(max(left, 0))
@@ -100,11 +100,11 @@ def _ends(child: subprocess.Popen[bytes], left: float) -> bool:
     return True
 
 
-def _created(path: str) -> int:
+def _create_private_file(path: str) -> int:
     """Create a private file and return its descriptor; -1 when the disk refuses."""
     folder = os.path.dirname(path)
     try:
-        folders.make(folder, below=os.path.dirname(folder))
+        folders.make_private_folder(folder, below=os.path.dirname(folder))
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     except OSError:
         return -1

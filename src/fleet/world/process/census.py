@@ -48,7 +48,7 @@ class Census:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
 
     def has(self, who: Identity) -> bool:
-        """Whether this exact process was alive."""
+        """Whether this exact process was alive when the census was taken."""
         return who.pid in self.entries and self.identity(who.pid) == who
 
     def age(self, pid: int) -> float:

@@ -164,7 +164,7 @@ class Cgroups:
 
     def _named(self, pid: int | str) -> str:
         """Return the kernel's name of the group that a process is in; empty when unknown."""
-        lines = _lines(f"{self._places.proc}/{pid}/cgroup")
+        lines = _lines_of_file(f"{self._places.proc}/{pid}/cgroup")
         return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
 
     def _folder(self, group: str) -> str | None:
@@ -176,7 +176,7 @@ class Cgroups:
 
     def _mount(self) -> tuple[str, str]:
         """Return which group is mounted where; empty texts when cgroup v2 is not mounted."""
-        for line in _lines(f"{self._places.proc}/self/mountinfo"):
+        for line in _lines_of_file(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):
                 words = given.split()
@@ -193,7 +193,7 @@ def _is_delegated(group: str) -> bool:
         return False
 
 
-def _lines(path: str) -> list[str]:
+def _lines_of_file(path: str) -> list[str]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().splitlines()

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet.world.files import folders
-from fleet.world.process.programs import cleaned
+from fleet.world.process.programs import clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ class Ended:
 
     @property
     def ok(self) -> bool:
-        """Whether it exited by itself with status 0."""
+        """Whether the child exited by itself with status 0."""
         return self.status == 0
 
 
@@ -69,7 +69,7 @@ class Child:
 
     def _signal_all(self, number: signal.Signals) -> None:
         """Send a signal to the child's whole session."""
-        self._funnel.through(f"{number.name} to job step", lambda: _signal_group(self._process.pid, number))
+        self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
         """Whether the child has exited; it is not reaped, where the system allows to ask so."""
@@ -109,10 +109,10 @@ class Children:
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:
-                out = files.enter_context(_appending(output, self._home))
-                err = files.enter_context(_appending(errors, self._home)) if errors else subprocess.STDOUT
+                out = files.enter_context(_open_to_append(output, self._home))
+                err = files.enter_context(_open_to_append(errors, self._home)) if errors else subprocess.STDOUT
                 try:
-                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=cleaned(env, speaks=True),
+                    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=clean_environment(env, speaks=True),
                                                cwd=cwd, pass_fds=inherited, start_new_session=True)  # fmt: skip
                 except OSError as error:
                     return Ended(status=None, why=f"{error.filename or words[0]}: {str(error.strerror).lower()}")
@@ -123,8 +123,8 @@ class Children:
 
 
 @contextlib.contextmanager
-def _appending(path: str, home: str) -> Iterator[int]:
-    folders.make(os.path.dirname(path), below=home)
+def _open_to_append(path: str, home: str) -> Iterator[int]:
+    folders.make_private_folder(os.path.dirname(path), below=home)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, _FILE)
     try:
         yield handle
@@ -132,6 +132,6 @@ def _appending(path: str, home: str) -> Iterator[int]:
         os.close(handle)
 
 
-def _signal_group(pid: int, number: int) -> None:
+def _signal_process_group(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)

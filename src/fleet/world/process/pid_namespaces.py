@@ -50,7 +50,7 @@ class PidNamespaces:
         return os.dup(self.lease) if self.lease >= 0 else -1
 
     def leave(self) -> None:
-        """Release the lock."""
+        """Release the lock that says that this namespace uses the home."""
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
@@ -79,7 +79,7 @@ class PidNamespaces:
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
-                    _forget(funnel, f"{self._folder}/{name}")
+                    _remove_namespace_record(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
         """Whether a namespace is gone. One of this boot may exist while nobody in it uses the home; one of another boot cannot."""
@@ -93,7 +93,7 @@ class PidNamespaces:
             return []
 
 
-def _forget(funnel: Funnel, path: str) -> None:
+def _remove_namespace_record(funnel: Funnel, path: str) -> None:
     def act() -> None:
         try:
             os.unlink(path)

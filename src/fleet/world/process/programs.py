@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
-from fleet.world.process.captured_output import Recording, listen
+from fleet.world.process.captured_output import Recording, record_output
 from fleet.world.process.ps import handle_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Done:
 
     @property
     def ok(self) -> bool:
-        """Whether it exited with status 0."""
+        """Whether the program exited with status 0."""
         return self.status == 0
 
 
@@ -105,7 +105,7 @@ class Programs:
 
         def act() -> Done:
             try:
-                child = _begun(words, env, cwd, self._kept(lock), stdin=stdin)
+                child = _start_program(words, env, cwd, self._kept(lock), stdin=stdin)
             except OSError as error:
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self.funnel.during(effect, child.pid)
@@ -113,7 +113,7 @@ class Programs:
                 if meanwhile is not None:
                     meanwhile()
             finally:
-                done = _finished(child, given, limit, errors="surrogateescape" if exact else "replace")
+                done = _wait_for_program(child, given, limit, errors="surrogateescape" if exact else "replace")
             return done
 
         return self.funnel.through(effect, act)
@@ -143,17 +143,17 @@ class Programs:
         def act() -> Done:
             recording = Recording(path)
             try:
-                with _input(given) as stdin:
+                with _input_file(given) as stdin:
                     kept = self._kept(None)
-                    child = _begun(words, env, cwd, kept, stdin=stdin.fileno(), stderr=subprocess.STDOUT)
+                    child = _start_program(words, env, cwd, kept, stdin=stdin.fileno(), stderr=subprocess.STDOUT)
             except OSError as error:
                 recording.close()
                 return Done(status=None, out="", err=f"{words[0]}: {error.strerror}")
             self.funnel.during(effect, child.pid)
-            in_time = listen(child, recording, limit=limit)
-            late = "" if in_time else _killed(child, limit).err
+            in_time = record_output(child, recording, limit=limit)
+            late = "" if in_time else _kill_after_limit(child, limit).err
             recording.close()
-            _close(child)
+            _close_pipes(child)
             return Done(status=child.returncode if in_time else None, out=recording.text(most), err=late)
 
         return self.funnel.through(effect, act)
@@ -165,7 +165,7 @@ class Programs:
         """
 
         def act() -> Child:
-            child = _begun(words, env, cwd, self._kept(None), stdin=subprocess.PIPE, speaks=True)
+            child = _start_program(words, env, cwd, self._kept(None), stdin=subprocess.PIPE, speaks=True)
             self.funnel.during(effect, child.pid)
             return child
 
@@ -179,7 +179,7 @@ class Programs:
             child = os.fork()
             if child == 0:
                 try:
-                    subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=cleaned(env), cwd=cwd,
+                    subprocess.Popen(words, stdin=nowhere, stdout=nowhere, stderr=nowhere, env=clean_environment(env), cwd=cwd,
                                      start_new_session=True)  # fmt: skip
                 finally:
                     os._exit(0)
@@ -190,7 +190,7 @@ class Programs:
 
 def become(funnel: Funnel, words: list[str]) -> NoReturn:
     """Replace this process by another program, which gets the terminal."""
-    funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, cleaned(None)))  # noqa: S606 - no shell is what is wanted
+    funnel.through(f"exec {words[0]}", lambda: os.execvpe(words[0], words, clean_environment(None)))  # noqa: S606 - no shell is what is wanted
 
 
 def lend_terminal(funnel: Funnel, words: list[str]) -> int:
@@ -200,12 +200,12 @@ def lend_terminal(funnel: Funnel, words: list[str]) -> int:
     """
 
     def act() -> int:
-        return subprocess.call(words, env=cleaned(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.call(words, env=clean_environment(None), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     return funnel.through(f"run {words[0]} on the terminal", act)
 
 
-def detached() -> bool:
+def detach() -> bool:
     """Fork a child without terminal and parent, and go on in it. True in the parent, which is to exit."""
     if os.fork():
         return True
@@ -213,7 +213,7 @@ def detached() -> bool:
     return False
 
 
-def _begun(
+def _start_program(
     words: Sequence[str],
     env: Mapping[str, str] | None,
     cwd: str | None,
@@ -228,14 +228,14 @@ def _begun(
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=cleaned(env, speaks=speaks),
+        env=clean_environment(env, speaks=speaks),
         cwd=cwd,
         pass_fds=kept,
         start_new_session=True,
     )
 
 
-def _input(given: str | None) -> IO[bytes]:
+def _input_file(given: str | None) -> IO[bytes]:
     """Return what a program reads: a file without a name that holds the given text, or nothing."""
     if given is None:
         return open(os.devnull, "rb")
@@ -245,7 +245,7 @@ def _input(given: str | None) -> IO[bytes]:
     return file
 
 
-def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
+def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
     """Return how a program ended. Background processes that still hold its pipes are not waited for."""
     until = monotonic() + limit
     given = None if text is None else text.encode("utf-8", errors)
@@ -256,10 +256,10 @@ def _finished(child: Child, text: str | None, limit: float, *, errors: str) -> D
             out, err = child.communicate(given, timeout=patience if given is None else limit)
         except subprocess.TimeoutExpired as late:
             if ended and (not _has_more(child) or monotonic() >= until):
-                _close(child)
+                _close_pipes(child)
                 return Done(status=child.returncode, out=_text(late.stdout, errors), err=_text(late.stderr, errors))
             if child.poll() is None and monotonic() >= until:
-                return _killed(child, limit)
+                return _kill_after_limit(child, limit)
             given = None
         else:
             return Done(status=child.returncode, out=_text(out, errors), err=_text(err, errors))
@@ -274,14 +274,14 @@ def _has_more(child: Child) -> bool:
     return bool(waiting.poll(0))
 
 
-def _killed(child: Child, limit: float) -> Done:
+def _kill_after_limit(child: Child, limit: float) -> Done:
     os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
     child.wait()
-    _close(child)
+    _close_pipes(child)
     return Done(status=None, out="", err=f"no answer within {limit:g} s")
 
 
-def _close(child: Child) -> None:
+def _close_pipes(child: Child) -> None:
     """Close the pipes without reading to their end: a background process may hold the other end."""
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
@@ -289,11 +289,11 @@ def _close(child: Child) -> None:
 
 
 def _text(said: bytes | None, errors: str) -> str:
-    """Decode output; carriage returns stay."""
+    """Return the output of a program as text; carriage returns stay. `errors` says what becomes of bytes that are not UTF-8."""
     return (said or b"").decode("utf-8", errors)
 
 
-def cleaned(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
+def clean_environment(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
     """Return an environment (ours if none is given) without the variables that identify another agent.
 
     With `speaks`, the program may speak for the agent that this process is, and keeps its secrets.

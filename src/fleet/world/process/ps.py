@@ -164,7 +164,7 @@ def environment(pid: int) -> frozenset[bytes]:
 def _is_becoming(pid: int) -> bool:
     """Whether a process is in the middle of an exec: then nothing about it can be read for a moment."""
     try:
-        fields = _fields(pid)
+        fields = _stat_fields(pid)
     except Unreadable:
         return False
     if fields is None or fields[0] in _ENDED or int(fields[6]) & _KERNEL:
@@ -208,7 +208,7 @@ def is_own(pid: int) -> bool:
 def works_in(pid: int, folder: str) -> bool | None:
     """Whether a process has its current directory below a folder, or a file open there for writing. None: not permitted to look."""
     top = f"{os.path.realpath(folder)}/"
-    place = _place(pid)
+    place = _directory_of_process(pid)
     if place is None:
         return None
     return f"{place}/".startswith(top) or any(path.startswith(top) for path in _written_files(pid))
@@ -222,12 +222,12 @@ def _written_files(pid: int) -> list[str]:
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError, ValueError, IndexError):  # it is closed
                 path = os.readlink(f"/proc/{pid}/fd/{name}")
-                if path.startswith("/") and _flags(pid, name) & os.O_ACCMODE != os.O_RDONLY:
+                if path.startswith("/") and _open_flags(pid, name) & os.O_ACCMODE != os.O_RDONLY:
                     found.append(path)
     return found
 
 
-def _flags(pid: int, name: str) -> int:
+def _open_flags(pid: int, name: str) -> int:
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
         return int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
 
@@ -285,7 +285,7 @@ def _is_called(pid: int, name: str) -> bool:
 
 
 def _is_near(pid: int, tops: list[str]) -> bool:
-    place, words = _place(pid), command(pid)
+    place, words = _directory_of_process(pid), command(pid)
     if place is None:
         return True
     if not _has_same_paths(pid):
@@ -323,7 +323,7 @@ def _has_same_paths(pid: int) -> bool:
         return False
 
 
-def _place(pid: int) -> str | None:
+def _directory_of_process(pid: int) -> str | None:
     """Return the current directory of a process; empty when the process is gone, None when not permitted to look."""
     if _library is not None:
         place: str | None = _library.place(pid)
@@ -346,7 +346,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
     return False
 
 
-def _fields(pid: int) -> list[str] | None:
+def _stat_fields(pid: int) -> list[str] | None:
     """Return the fields of /proc/PID/stat after the name, which may contain blanks and brackets."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
@@ -371,7 +371,7 @@ def _is_missing(pid: int) -> bool:
 
 
 def _status_of_linux(pid: int) -> Status | None:
-    fields = _fields(pid)
+    fields = _stat_fields(pid)
     if fields is None:
         return None
     return Status(start=fields[19], zombie=fields[0] in _ENDED)
@@ -382,7 +382,7 @@ def _parents_of_linux() -> dict[int, int]:
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
-                fields = _fields(int(name))
+                fields = _stat_fields(int(name))
             except Unreadable:
                 continue
             if fields:
@@ -394,7 +394,7 @@ def _everyone_of_linux() -> list[Entry]:
     found = []
     for name in os.listdir("/proc"):
         with contextlib.suppress(Unreadable):
-            fields = _fields(int(name)) if name.isdigit() else None
+            fields = _stat_fields(int(name)) if name.isdigit() else None
             if fields and fields[0] not in _ENDED and not int(fields[6]) & _KERNEL:
                 parent, session, terminal = int(fields[1]), int(fields[3]), fields[4] != "0"
                 found.append(Entry(int(name), parent, session, terminal, fields[19], fields[0] == _STOPPED))

@@ -83,19 +83,19 @@ def marks_above(home: str) -> list[str]:
     for _ in range(_DEEPEST):
         if pid <= 1:
             break
-        told = _environment(pid)
+        told = _environment_of_process(pid)
         for mark in _MARKS if place in told else ():
-            found += [_name(mark, entry) for entry in told if entry.startswith(mark) and len(entry) > len(mark)]
-        pid = _parent(pid)
+            found += [_name_of_mark(mark, entry) for entry in told if entry.startswith(mark) and len(entry) > len(mark)]
+        pid = _parent_of_process(pid)
     return found
 
 
-def _name(mark: bytes, entry: bytes) -> str:
+def _name_of_mark(mark: bytes, entry: bytes) -> str:
     ident = entry[len(mark) :].decode("ascii", "replace")
     return ident if mark == _MARKS[0] else f"job {ident}"
 
 
-def _environment(pid: int) -> list[bytes]:
+def _environment_of_process(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return file.read().split(b"\0")
@@ -103,7 +103,7 @@ def _environment(pid: int) -> list[bytes]:
         return []
 
 
-def _parent(pid: int) -> int:
+def _parent_of_process(pid: int) -> int:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[1])

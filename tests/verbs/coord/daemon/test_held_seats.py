@@ -16,7 +16,7 @@ from fleet.verbs.coord import tick as ticking
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.coord.replace import start_candidate
 from fleet.verbs.coord.tick import tick
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.views.operations import Which
 
@@ -121,7 +121,7 @@ def test_what_its_tick_commits_after_its_end_is_refused_and_no_further_step_begi
 
     steps: list[str] = []
     monkeypatch.setattr(ticking.screens, "watch", end_it)
-    monkeypatch.setattr(ticking.failed_turns, "tend", lambda _context, project: steps.append(project) or [])
+    monkeypatch.setattr(ticking.failed_turns, "continue_agents", lambda _context, project: steps.append(project) or [])
     with pytest.raises(Superseded):
         daemon.coord.tick_held(PROJECT, ident)
     assert (steps, scene.fleet.agents.list()) == ([], []), "the next step was not begun, the ready task was not started"
@@ -297,6 +297,6 @@ def test_no_silence_of_the_daemon_ever_proves_it_dead(scene, daemon):
     ident = daemon.coord.start(OWN_LOOP).id
     scene.clock.wait(365 * 24 * 3600.0)
     row = scene.fleet.context.dispatch(ident)
-    assert look(scene.fleet.context, row, "sweep").condition == "alive"
+    assert gather_facts(scene.fleet.context, row, "sweep").condition == "alive"
     assert acted(scene.fleet.sweep.run(kill=True)) == []
     assert holder(scene) == ident

@@ -32,7 +32,7 @@ _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversa
 
 
 def is_continued(failed_turns: int) -> bool:
-    """Whether fleet makes an agent go on after so many failed turns in a row; 0 when another try would not help."""
+    """Whether fleet makes an agent go on after so many failed turns in a row. False after none, and after too many."""
     return 0 < failed_turns <= MOST_FAILED_TURNS
 
 

@@ -32,11 +32,6 @@ class Message:
     body: str
     notices: tuple[Notice, ...]
 
-    @property
-    def is_digest(self) -> bool:
-        """Whether it tells several notices."""
-        return len(self.notices) > 1
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recent:
@@ -52,10 +47,10 @@ WINDOW = MINUTE
 def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Message]:
     """Return what to send now: single messages while they are few in a minute, else one digest a minute for the rest."""
     if recent.count + len(due) <= most:
-        return [_single(each) for each in due]
+        return [_single_message(each) for each in due]
     if recent.digests or len(due) == 1:
         return []  # they wait until the minute is over
-    return [_digest(due)]
+    return [_digest_message(due)]
 
 
 def retaken(message: Message, taken: set[str]) -> Message | None:
@@ -63,27 +58,27 @@ def retaken(message: Message, taken: set[str]) -> Message | None:
     left = [each for each in message.notices if each.id in taken]
     if len(left) == len(message.notices):
         return message
-    return None if not left else _single(left[0]) if len(left) == 1 else _digest(left)
+    return None if not left else _single_message(left[0]) if len(left) == 1 else _digest_message(left)
 
 
-def _single(notice: Notice) -> Message:
+def _single_message(notice: Notice) -> Message:
     return Message(title=notice.title, body=notice.body, notices=(notice,))
 
 
-def _digest(due: Sequence[Notice]) -> Message:
+def _digest_message(due: Sequence[Notice]) -> Message:
     """Return one message for many notices: how many of each kind, then a line for each of the first ones."""
-    lines = [_line(each) for each in due[:_MOST_LINES]]
+    lines = [_notice_line(each) for each in due[:_MOST_LINES]]
     if len(due) > _MOST_LINES:
         lines.append(f"and {len(due) - _MOST_LINES} more: `fleet status`")
-    return Message(title=f"fleet: {_counts(due)}", body="\n".join(lines), notices=tuple(due))
+    return Message(title=f"fleet: {_counts_by_kind(due)}", body="\n".join(lines), notices=tuple(due))
 
 
-def _counts(due: Sequence[Notice]) -> str:
+def _counts_by_kind(due: Sequence[Notice]) -> str:
     """Return how many notices of each kind there are: `4 need you, 1 failed`."""
     numbers = {kind: sum(each.kind == kind for each in due) for kind in _WORDS}
     return ", ".join(f"{number} {_WORDS[kind][number != 1]}" for kind, number in numbers.items() if number)
 
 
-def _line(notice: Notice) -> str:
+def _notice_line(notice: Notice) -> str:
     text = escapes.line(f"{notice.title}: {notice.body}")
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}…"

@@ -13,7 +13,7 @@ _DIGITS = 2
 def parsed(given: object) -> tuple[int, int] | None:
     """Return the first and the last minute of "22:00-07:00", counted from midnight; None for anything else."""
     first, dash, last = given.partition("-") if isinstance(given, str) else ("", "", "")
-    begin, end = _minute(first.strip()), _minute(last.strip())
+    begin, end = _minute_of_day(first.strip()), _minute_of_day(last.strip())
     if not dash or begin is None or end is None or begin == end:
         return None
     return begin, end
@@ -29,7 +29,7 @@ def is_quiet(window: str | None, at: int) -> bool:
     return begin <= now < end if begin < end else now >= begin or now < end
 
 
-def _minute(given: str) -> int | None:
+def _minute_of_day(given: str) -> int | None:
     hour, colon, minute = given.partition(":")
     if not colon or not (_is_number(hour) and _is_number(minute) and len(minute) == _DIGITS):
         return None

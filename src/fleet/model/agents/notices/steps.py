@@ -34,7 +34,7 @@ def after_lost_sender(kind: NoticeKind) -> NoticeState:
 
 
 def after_refusal(attempts: int) -> NoticeState:
-    """Return the state of a notice that no channel took, after so many attempts."""
+    """Return the state of a notice that no channel took: due again, or given up after too many attempts."""
     return tables.step(STEPS, "sending", REFUSED if attempts < MOST_ATTEMPTS else GIVE_UP)
 
 

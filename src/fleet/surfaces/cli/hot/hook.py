@@ -131,12 +131,14 @@ def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) 
     """Record a failed hook in hooks/last-error of the home, for `fleet doctor`; ignore a failure to write."""
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
-        funnel.through("write last-error", lambda: _write_file(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000]))
+        funnel.through(
+            "write last-error", lambda: _write_error_file(f"{home_path()}/{paths.LAST_HOOK_ERROR}", line[:2_000])
+        )
     except (OSError, ValueError):
         return
 
 
-def _write_file(path: str, text: str) -> None:
+def _write_error_file(path: str, text: str) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)  # a link may lead anywhere
     with open(fd, "w", encoding="utf-8") as file:
         file.write(text)

@@ -8,7 +8,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId
 from fleet.model.text import escapes
-from fleet.world.process.programs import detached
+from fleet.world.process.programs import detach
 
 
 def run(words: list[str]) -> int:
@@ -37,6 +37,6 @@ def settle_soon(given: str) -> None:
     if given == "fleet-":
         return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")
-    if not detached():
+    if not detach():
         with Fleet.open(make=False) as fleet:
             fleet.sessions.settle_soon(ident)

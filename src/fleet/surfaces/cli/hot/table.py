@@ -180,7 +180,7 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
 
 
 def _has_one_project(values: Values) -> bool:
-    """Split a task that is named as PROJECT/SLUG into both. False when click has to handle it: -p names another project."""
+    """Whether a task that is named as PROJECT/SLUG fits -p; if so, split the two in `values`. False leaves the words to click."""
     named, _, slug = values.get("slug", "").partition("/")
     if not named or not slug or "/" in slug:
         return True

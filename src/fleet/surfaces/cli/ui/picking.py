@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +37,7 @@ def pick_agent(fleet: Fleet, given: str | None, *, default: str | None = None, e
     """
     if given:
         return fleet.dispatches.find(given)
-    is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    is_interactive = terminal.is_interactive()
     agents = fleet.agents.list() if is_interactive else []
     if agents:
         return _ask_which_agent(agents, first=None if ending else "1")

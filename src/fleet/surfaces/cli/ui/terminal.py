@@ -30,6 +30,11 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def is_interactive() -> bool:
+    """Whether a person can be asked: stdin and stdout are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def room() -> int:
     """Return the number of columns to write in; practically unlimited when stdout is not a terminal."""
     return _terminal_columns() if is_terminal() else 1 << 20
@@ -193,7 +198,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
     used = sum(width + _GAP for width in widths[:-1])
     if is_terminal():
         widths[-1] = max(min(widths[-1], room() - used), _NARROWEST)
-    yield paint(_row(heads, widths).rstrip(), "bold")
+    yield paint(_table_row(heads, widths).rstrip(), "bold")
     for row in cells:
         short = [shortened(cell, width) for cell, width in zip(row, widths, strict=True)]
         padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(short, widths, strict=True)]
@@ -201,7 +206,7 @@ def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[s
         yield (" " * _GAP).join(painted).rstrip()
 
 
-def _row(cells: tuple[str, ...], widths: list[int]) -> str:
+def _table_row(cells: tuple[str, ...], widths: list[int]) -> str:
     """Return the cells of a row, padded to the widths of the columns."""
     return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
 

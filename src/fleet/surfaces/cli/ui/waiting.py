@@ -59,7 +59,7 @@ class Notice:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Start to wait."""
+        """Start the thread that writes the line after a while."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -86,12 +86,12 @@ class Duties:
             each.start()
 
     def start(self) -> None:
-        """Begin the threads."""
+        """Start a thread for each duty."""
         for rounds in self._rounds:
             rounds.start()
 
     def stop(self, seconds: float) -> None:
-        """Begin no further rounds, and wait for the running ones for at most so many seconds together."""
+        """Begin no further rounds; wait at most that many seconds in all for those that run."""
         with self._lock:
             self._is_stopping = True
             rounds = list(self._rounds)

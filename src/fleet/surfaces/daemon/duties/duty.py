@@ -79,7 +79,7 @@ class Rounds:
         self._thread = threading.Thread(target=self._repeat, name=f"duty {duty.name}", daemon=True)
 
     def start(self) -> None:
-        """Begin the thread."""
+        """Start the thread of the duty."""
         self.duty.begin(self.wake_at_once)
         self._thread.start()
 
@@ -96,13 +96,13 @@ class Rounds:
             self._news.notify()
 
     def stop(self) -> None:
-        """Begin no further round."""
+        """Let the duty begin no further round."""
         with self._news:
             self._is_stopping = True
             self._news.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the running round at most so long. Returns whether the thread has ended."""
+        """Wait a bounded time for the running round to end. Returns whether the thread has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

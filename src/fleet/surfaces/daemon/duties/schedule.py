@@ -10,7 +10,7 @@ LONGEST_WAIT = 60.0
 
 
 def wait_after_failures(failures: int) -> float:
-    """Return how many seconds a duty waits after so many failures in a row."""
+    """Return how many seconds a duty waits after this many failures in a row."""
     return min(FIRST_WAIT * 2.0 ** min(failures - 1, 30), LONGEST_WAIT)
 
 

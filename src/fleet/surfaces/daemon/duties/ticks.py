@@ -42,7 +42,7 @@ class Ticks(Duty):
         return lines
 
     def remark(self) -> str:
-        """Return who coordinates."""
+        """Return the id of the coordinator for which this duty ticks."""
         return self.holder
 
 

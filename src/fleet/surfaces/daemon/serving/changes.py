@@ -63,15 +63,15 @@ class Changes:
         self._thread = Thread(target=self._run, name="changes", daemon=True)
 
     def __len__(self) -> int:
-        """Return how many subscribe."""
+        """Return how many connections follow the changes."""
         return len(self._subscribers)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread that looks for changes."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the thread."""
         with self._changed:
             self._is_ending = True
             self._changed.notify()

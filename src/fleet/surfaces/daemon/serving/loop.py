@@ -53,7 +53,7 @@ class Loop:
         self.connections: set[Connection] = set()
 
     def open(self) -> None:
-        """Listen."""
+        """Listen at the sockets."""
         self._selector.register(self._waker, selectors.EVENT_READ, None)
         for listener in self._listeners:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
@@ -73,13 +73,13 @@ class Loop:
         self.wake()
 
     def run(self) -> None:
-        """Serve until `stop`."""
+        """Handle events of the connections until `stop` is called."""
         while not self._is_ending:
             self.run_once(self._patience)
             self._look_after()
 
     def run_once(self, seconds: float) -> None:
-        """Wait for events, so long at most, and handle them."""
+        """Wait at most this many seconds for events of the connections, and handle them."""
         for key, events in self._selector.select(seconds):
             self._handle(key.data, events)
         self._flush_ready()

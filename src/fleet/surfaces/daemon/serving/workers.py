@@ -33,7 +33,7 @@ class Workers:
         self._queue.put(act)
 
     def stop(self, seconds: float) -> None:
-        """End the threads after what waits; wait so long for each at most."""
+        """End the threads after the requests that wait; wait a bounded time for each thread."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:

@@ -116,7 +116,7 @@ class TellAnswer:
         self._board = board
 
     def __call__(self, answered: Answered) -> None:
-        """Say the answer."""
+        """Say which answer the agent was given, and whether it has taken the answer."""
         now = "" if answered.taken else "; the agent has not taken it yet"
         self._board.say(f"{answered.agent}: {' '.join(answered.text.split())} → {answered.answer}{now}")
 

@@ -18,7 +18,7 @@ class Doing(NamedTuple):
 
 
 def always(_board: Board) -> bool:
-    """Apply whatever is selected."""
+    """Return True: the act applies whatever row is selected."""
     return True
 
 
@@ -28,6 +28,6 @@ def in_project(board: Board) -> bool:
 
 
 def on_agent(board: Board) -> bool:
-    """Apply to the row of an agent or a coordinator that has not ended."""
+    """Whether the selected row is that of an agent or a coordinator that has not ended."""
     row = board.row
     return row is not None and bool(row.agent) and row.kind in {"task", "coordinator"} and row.group != "ended"

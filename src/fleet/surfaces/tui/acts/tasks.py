@@ -11,7 +11,7 @@ from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review import ReviewPage
 from fleet.verbs.dispatch.plan import Wanted
-from fleet.world.home.location import here
+from fleet.world.home.location import directory_of_asker
 
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
@@ -154,7 +154,7 @@ def _land(board: Board) -> None:
 
     def chosen(answer: str | None) -> None:
         if answer:
-            where = here()
+            where = directory_of_asker()
             board.act(
                 f"land {project}",
                 f"landing {project}",

@@ -39,7 +39,7 @@ class Repeating(threading.Thread, Generic[T]):
         self._ended.set()
 
     def run(self) -> None:
-        """Fetch until the end."""
+        """Fetch the lines of the page again and again until `stop` is called."""
         while not self._ended.is_set():
             try:
                 with Fleet.open(self._home, make=False) as fleet:

@@ -30,7 +30,7 @@ class LivePage(Page):
         self._home = home
 
     def on_mount(self) -> None:
-        """Begin to fetch."""
+        """Start the thread that fetches the lines of the page."""
         self._feed = Repeating(
             self._home,
             self.fetch,
@@ -44,7 +44,7 @@ class LivePage(Page):
         self.post_message(self.Fetched(lines))
 
     def on_unmount(self) -> None:
-        """Let the thread end."""
+        """Stop the thread that fetches the lines."""
         self._feed.stop()
 
     def fetch(self, fleet: Fleet) -> list[Text]:
@@ -52,5 +52,5 @@ class LivePage(Page):
         raise NotImplementedError
 
     def on_live_page_fetched(self, event: Fetched) -> None:
-        """Draw the lines."""
+        """Draw the lines that were fetched."""
         self.view.show(event.lines, keep=True)

@@ -38,16 +38,16 @@ class Page(Screen[None], inherit_bindings=False):
         yield Static(key_line(self.KEYS, self.look, 200), id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
-        """Draw the lines."""
+        """Draw the lines of the page when it is shown."""
         self.call_after_refresh(self.draw)
 
     def draw(self) -> None:
-        """Draw the lines again."""
+        """Draw the lines of the page again."""
         self.view.show(self.lines(), keep=True)
 
     @property
     def view(self) -> LineView:
-        """The lines."""
+        """The widget that shows the lines of the page."""
         return self.query_one(LineView)
 
     def lines(self) -> list[Text]:

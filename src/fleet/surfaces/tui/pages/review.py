@@ -68,7 +68,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         yield Static(id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
-        """Read the work."""
+        """Start to read the work that is reviewed."""
         self.view.cursor_style = self.look.style("", selected=True)
         labels = {act.name: act.label for act in ACTS}
         keys = [(self._board.key_of(name), labels[name]) for name in _SHOWN]
@@ -82,7 +82,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     @property
     def view(self) -> LineView:
-        """The diff."""
+        """The widget that shows the diff."""
         return self.query_one(LineView)
 
     # drawing ----------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ class DrawnView(ScrollView, can_focus=False):
 
     @property
     def ground(self) -> Style:
-        """The style of the ground. Textual would compute it anew for each line."""
+        """The style of the background. Textual would compute it anew for each line."""
         if self._ground is None:
             self._ground = self.rich_style
         return self._ground

@@ -1,9 +1,11 @@
-"""Hold what agents cost against the budgets of a task, a project and a day."""
+"""Compare what agents cost with the budgets of a task, a project and a day; keep an agent stopped whose budget is spent."""
 
 from __future__ import annotations
 
+from fleet import errors
 from fleet.model.agents.budgets import MILLIONTHS, SETTING_OF, Budget, day_of, first_spent
 from fleet.store import queries as q
+from fleet.world.home.settings import settings_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +13,9 @@ if TYPE_CHECKING:
 
     from fleet.model.settings.table import SettingValue
     from fleet.model.states import BudgetScope
+    from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Rows
+    from fleet.verbs.context import Committer
 
     Limits = Mapping[BudgetScope, int]
 
@@ -52,3 +56,20 @@ def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
         case _:
             used = q.used_on_day(rows, day=name)
     return Budget(scope=scope, name=name, allowed=limit + (allowance.cost if allowance else 0), spent=used.cost)
+
+
+def why_parked(by: Committer, home: str, agent: LivingAgent) -> str:
+    """Return why no message may reach an agent that a budget has stopped; "" when one may. Any message would make it go on.
+
+    The message of `fleet limits allow` is sent once no budget is spent, and so passes. While the settings cannot be
+    read, nothing is known, and the agent stays stopped.
+    """
+    if agent.state != "over_budget" or agent.report or agent.asked_for:
+        return ""
+    try:
+        limits, now = limits_in(settings_of(home, None)), by.clock.now()
+    except errors.BadSetting as error:
+        return error.spoken
+    project, slug = agent.project, agent.slug
+    spent = by.store.read(lambda rows: spent_budget(rows, limits, project=project, slug=slug, at=now))
+    return "" if spent is None else spent.refusal().spoken

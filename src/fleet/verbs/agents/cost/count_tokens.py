@@ -84,7 +84,7 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     if engine.kept is None or agent.slug is None:
         return None
     look = look_for(agent.dispatch)
-    if newest is not None and context.store.read(lambda rows: _position(rows, look))[1] > newest:
+    if newest is not None and context.store.read(lambda rows: _position_in_file(rows, look))[1] > newest:
         return None
     tree = f"{context.world.home}/{paths.worktree(agent.project, agent.slug)}"
     name = _kept_conversation(engine, tree, agent.launched_at, context.world.clock.now())
@@ -155,7 +155,7 @@ def count_conversation(
     answers = 0
     listed = prices(home)
     for path in files_of(engine.usage, conversation):
-        _before, at = by.store.read(lambda rows: _position(rows, path))  # noqa: B023 - called at once
+        _before, at = by.store.read(lambda rows: _position_in_file(rows, path))  # noqa: B023 - called at once
         if newest is not None and at > newest:
             continue
         found = _count_piece(by, engine.usage, work, path, listed)
@@ -167,15 +167,15 @@ def count_conversation(
 
 def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
     """Count the next piece of a file. Returns how many answers it has; None when nothing new is in the file."""
-    position, _at = by.store.read(lambda rows: _position(rows, path))
+    position, _at = by.store.read(lambda rows: _position_in_file(rows, path))
     spent, after = read_new(usage, path, position)
     if after == position:
         return None
-    by.commit(_add(work, path, position, after, spent=spent, listed=listed))
+    by.commit(_add_tokens(work, path, position, after, spent=spent, listed=listed))
     return len(spent)
 
 
-def _position(rows: Rows, path: str) -> tuple[Position, int]:
+def _position_in_file(rows: Rows, path: str) -> tuple[Position, int]:
     """Return how far a file was read, and when; the beginning and 0 when it was never read."""
     row = q.usage_file(rows, path=path)
     if row is None:
@@ -184,7 +184,7 @@ def _position(rows: Rows, path: str) -> tuple[Position, int]:
     return Position(row.position, row.model, row.record, counted), row.at
 
 
-def _add(
+def _add_tokens(
     work: Work, path: str, before: Position, after: Position, *, spent: list[Spent], listed: Prices
 ) -> Change[None]:
     """Return the change that adds the tokens, unless another reader has counted them meanwhile."""

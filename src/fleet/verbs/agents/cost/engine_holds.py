@@ -1,85 +1,115 @@
-"""Hold an engine back for the whole fleet: a limit until its reset, a failed login until a person logs in."""
+"""The holds of engines: refuse or replace an engine that is held back, let one dispatch try it, and lift its hold.
+
+One limit must not make a hundred agents fail: it holds its engine back for the whole fleet. After the reset one
+dispatch is let through as a trial; the others follow when its model has answered or it has run for a minute.
+"""
 
 from __future__ import annotations
 
-from fleet.model.agents.activity.limit_resets import reset_time
-from fleet.model.results.value import Value
-from fleet.model.text.times import MINUTE, SECOND
-from fleet.store import queries as q
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
+from fleet import errors
+from fleet.model.dispatch.may_start import why_held, why_used_up
+from fleet.model.dispatch.steps import is_unfinished
+from fleet.model.results.engines import HeldEngine, Limits, QuotaView
+from fleet.model.text.times import MINUTE, iso, iso_or_none
+from fleet.store import queries as q
+from fleet.store.transaction import Change
+
 if TYPE_CHECKING:
-    from fleet.model.states import HoldKind
     from fleet.store.queries import Hold
     from fleet.store.transaction import Rows, Tx
 
-# How long a limit without a reset time holds an engine back.
-DEFAULT_HOLD = 5 * MINUTE
+# How long a trial has to run to count as successful when its engine has no hooks.
+TRIAL = MINUTE
 
 
-def hold(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
-    """Hold an engine back. Returns the time when the hold ends; None for a failed login, which a person has to fix."""
-    until = _hold_end(tx, engine, reason) if kind == "limit" else None
-    q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
-    tx.note(held=engine, kind=kind, until=until)
-    return until
+def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
+    """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
+    why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
+    if why is not None:
+        raise why
+    held = q.hold_of(tx, engine=engine)
+    if held is not None:
+        _admit_trial(tx, held, dispatch)
 
 
-def _hold_end(tx: Tx, engine: str, reason: str) -> int:
-    """Return when a limit ends: the time in its reason, else a used-up window's reset, else `DEFAULT_HOLD` from now."""
-    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + DEFAULT_HOLD)
-    return next(reset for reset in resets if reset is not None)
+def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
+    """Return why no agent may start on an engine; None when one may: the engine is not held back, or a trial of it is due."""
+    held = q.hold_of(rows, engine=engine)
+    if held is None:
+        return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
+    why = why_held(engine, held.kind, held.reason, held.until, now)
+    return why or _why_on_trial(rows, held, now)
 
 
-def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """Return the earliest reset of a used-up quota window; None when no window is used up.
+def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
+    """Return the refusal while a trial of the engine has neither succeeded nor ended; None when there is no such trial."""
+    trying = q.dispatch_by_id(rows, id=held.trial or "")
+    if trying is None or not is_unfinished(trying):
+        return None
+    if trying.launched_at is not None and now - max(trying.launched_at, held.tried_at or 0) >= TRIAL:
+        return None
+    advice = f"{held.trial} tries whether it is over; the others follow when its model has answered"
+    return errors.EngineHeld(engine=held.engine, reason=held.reason, advice=advice)
 
-    Returns the current time when the reset has just passed: the report of the limit was late.
+
+class Held(NamedTuple):
+    """An engine that is held back, and why."""
+
+    engine: str
+    reason: str
+
+
+def choose_engine(
+    rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
+) -> tuple[str, Held | None]:
+    """Return the first engine that is not held back, and the first choice when another one takes its place.
+
+    When all are held back, return the first choice: starting an agent on it says until when.
     """
-    full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
-    near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
-    later = [at for at in near if at > tx.at]
-    return min(later) if later else tx.at if near else None
+    first, *_others = choices
+    for name in choices:
+        if why_engine_held(rows, name, at, quota_percent=quota_percent) is None:
+            break
+    else:
+        return first, None
+    refusal = why_engine_held(rows, first, at, quota_percent=quota_percent)
+    return name, None if refusal is None else Held(first, str(refusal))
 
 
-def is_over(held: Hold | None, at: int) -> bool:
-    """Whether a successful turn at time `at` proves that the held engine works again."""
-    if held is None or held.since >= at:
-        return False
-    return held.kind == "login" or (held.until or 0) <= at
+def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
+    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
+    engine, trial = held.engine, held.trial
+    trying = q.dispatch_by_id(tx, id=trial or "")
+    if trying is not None and is_unfinished(trying):
+        q.lift_hold(tx, engine=engine)
+        tx.note(lifted=engine)
+        return
+    q.try_engine(tx, engine=engine, dispatch=dispatch, was=trial, at=tx.at)
+    tx.note(trial_of=engine)
 
 
-class Window(Value):
-    """A quota window of an engine's account, and how many percent of the window are used."""
-
-    span: str
-    percent: int
-    resets_at: int | None
-
-
-def windows(given: object) -> list[Window]:
-    """Return the quota windows in the JSON that an engine sends. Entries that cannot be read are left out."""
-    windows_read = []
-    for name, window in given.items() if isinstance(given, dict) else ():
-        used = window.get("used_percentage") if isinstance(window, dict) else None
-        if isinstance(used, int | float):
-            reset = window.get("resets_at")
-            resets_at = int(reset) * SECOND if isinstance(reset, int | float) else None
-            windows_read.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
-    return windows_read
+def limits(rows: Rows) -> Limits:
+    """Return the engines that are held back, and how much of each quota window is used."""
+    return Limits(
+        holds=[_held_engine(row) for row in q.every_hold(rows)],
+        quotas=[
+            QuotaView.made_of(row, resets_at=iso_or_none(row.resets_at), at=iso(row.at)) for row in q.all_quotas(rows)
+        ],
+    )
 
 
-def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
-    """Return the quota windows that differ from what the store has."""
-    quotas = q.quotas_of(rows, engine=engine)
-    known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
-    return [window for window in windows if window not in known]
+def _held_engine(row: Hold) -> HeldEngine:
+    times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
+    return HeldEngine.made_of(row, **times)
 
 
-def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
-    """Record an engine's quota windows; a limit whose reason names no time now ends at a used-up window's reset."""
-    for window in windows:
-        q.set_quota(tx, engine=engine, span=window.span, percent=window.percent, resets_at=window.resets_at, at=tx.at)
-    held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
-    if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:
-        q.move_hold(tx, engine=engine, until=reset)
+def lift_hold(engine: str) -> Change[None]:
+    """Lift the hold of an engine that was seen to work again."""
+
+    def work(tx: Tx) -> None:
+        tx.note(lifted=engine)
+        q.lift_hold(tx, engine=engine)
+
+    return Change(f"lift the hold of {engine}", work)

@@ -42,7 +42,7 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
         return f"handed off: {reason}" if handoff.changed else ""
     if (forced or _is_over(context, row, "ask")) and not row.reminded:
         text = (_REMINDER_TEXT if row.kind == "reviewer" else _ASK_TEXT).format(full=full)
-        context.commit(_remind(row, context.world.ids.dispatch(), text))
+        context.commit(_remind_agent(row, context.world.ids.dispatch(), text))
         return f"reminded: context {full}"
     return ""
 
@@ -59,7 +59,7 @@ def _fill_level(row: AgentContext) -> str:
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 
 
-def _remind(row: AgentContext, message: str, text: str) -> Change[None]:
+def _remind_agent(row: AgentContext, message: str, text: str) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id

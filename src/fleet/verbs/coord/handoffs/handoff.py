@@ -25,8 +25,8 @@ from fleet.verbs.coord.seat import take_spawn_gate
 from fleet.verbs.dispatch.apply_remedy import apply, decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import ask
-from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.looking import look
+from fleet.verbs.dispatch.facts import gather_facts
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.verbs.homes.ownership import disown_hint, is_own, refuse_foreign, why_foreign
@@ -96,7 +96,7 @@ def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> 
 def drain(context: Context, project: str | None = None) -> list[HandoffView]:
     """Advance each queued handoff entry, of one project or of all, as far as possible now. Never waits for an agent."""
     queued = context.store.read(lambda rows: q.queued_handoffs(rows, project=project))
-    return [_advance(context, entry) for entry in queued]
+    return [_advance_entry(context, entry) for entry in queued]
 
 
 def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
@@ -107,14 +107,14 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
         current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry))
         if current is None:
             raise errors.Absent(what=f"handoff {entry}")
-        handoff = _advance(context, current) if current.state == "queued" else view(current)
+        handoff = _advance_entry(context, current) if current.state == "queued" else view(current)
         warnings += [warning for warning in handoff.warnings or () if warning not in warnings]
         if handoff.state != "queued" or context.world.clock.ticks() >= deadline:
             return handoff.replaced(warnings=warnings or None)
         context.world.clock.wait(_POLL_SECONDS)
 
 
-def _advance(context: Context, entry: Handoff) -> HandoffView:
+def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
     """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch.
 
     The view's `warnings` are what went wrong although the handoff goes on.
@@ -140,12 +140,12 @@ def _advance(context: Context, entry: Handoff) -> HandoffView:
     finally:
         gate.give()
     if waits_for and waits_for != entry.deferred:
-        context.commit(_defer(entry, waits_for))
+        context.commit(_defer_entry(entry, waits_for))
     current = context.store.read(lambda rows: q.handoff_by_id(rows, id=entry.id))
     return view(current or entry).replaced(warnings=warnings or None)
 
 
-def _defer(entry: Handoff, why: str) -> Change[None]:
+def _defer_entry(entry: Handoff, why: str) -> Change[None]:
     """Record why a handoff entry cannot be finished now."""
 
     def write(tx: Tx) -> None:
@@ -169,12 +169,12 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 
 def _advance_worker(context: Context, entry: Handoff) -> str:
     """End the old agent, then start its successor. Return what the entry waits for; empty when it is finished."""
-    row = _journal_of(context, entry.dispatch)
+    row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits_for = _end_predecessor(context, row, entry)
         if waits_for:
             return waits_for
-        row = _journal_of(context, entry.dispatch)
+        row = dispatch_or_none(context, entry.dispatch)
     if row is None or row.blocked_reason != HANDED_OFF:
         return _end_entry(context, entry, "dropped", None)
     successor = context.store.read(lambda rows: _started_successor(rows, entry, row))
@@ -198,25 +198,20 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
         engine=row.engine,
         autonomy=row.autonomy,
         model=row.model,
-        command=_command(row),
+        command=_agent_command(row),
         predecessor=row.id,
         handoff=f"Agent {row.id} worked on this before you and handed over. What it left:\n\n{written}",
         handoffs=row.handoffs + 1,
     )
 
 
-def _journal_of(context: Context, ident: str) -> Dispatch | None:
-    """Return the journal of a dispatch, from the tables or from the archive; None when neither has the dispatch."""
-    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
-
-
-def _command(row: Dispatch) -> tuple[str, ...]:
+def _agent_command(row: Dispatch) -> tuple[str, ...]:
     return tuple(json.loads(row.command or "[]"))
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     """End the agent that is handed off, if possible now. Return what it waits for; empty when it has ended."""
-    seen = look(context, row, "handoff")
+    seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
         # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
@@ -260,13 +255,13 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
         return _end_entry(context, entry, "done" if seat.holder else "dropped", seat.holder)
     if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
         return f"{seat.candidate} has to prove itself"
-    row = _journal_of(context, entry.dispatch)
+    row = dispatch_or_none(context, entry.dispatch)
     if row is None:
         return _end_entry(context, entry, "dropped", None)
     if entry.tries >= context.setting("limits.failed_spawns"):
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
-                    model=row.model, command=_command(row), handoffs=row.handoffs + 1)  # fmt: skip
+                    model=row.model, command=_agent_command(row), handoffs=row.handoffs + 1)  # fmt: skip
     gate = take_spawn_gate(context, project)
     try:
         why = f"hand off {row.id} to a new coordinator"

@@ -39,22 +39,22 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
     """Record what a handoff brought. Park its task, and finish the entry, when too many in a row brought nothing."""
     if row.kind not in WORKING or entry.slug is None:
         return False
-    weighed = _weigh(context, entry, row, entry.slug)
+    weighed = _weigh_handoff(context, entry, row, entry.slug)
     if weighed.fruitless > context.setting("handoff.without_progress"):
-        return context.commit(_park(entry, row, entry.slug, weighed))
+        return context.commit(_park_task(entry, row, entry.slug, weighed))
     if (entry.mark, entry.fruitless) != (weighed.mark, weighed.fruitless):
-        context.commit(_record(entry, weighed))
+        context.commit(_record_progress(entry, weighed))
     return False
 
 
-def _weigh(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
+def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
     """Compare the work with what it was at the handoff before."""
     head = _branch_commit(context, row, slug)
 
     def look(rows: Rows) -> Weighed:
         artifacts = q.task_artifacts(rows, project=row.project, slug=slug)
         before = q.handoff_before(rows, project=row.project, slug=slug, at=entry.at, id=entry.id)
-        mark = None if head is None else _mark(rows, row.project, slug, head)
+        mark = None if head is None else _mark_of_work(rows, row.project, slug, head)
         has_work = bool(artifacts) or head != row.base
         return Weighed(mark=mark, fruitless=fruitless_handoffs(mark, before, has_work=has_work))
 
@@ -70,7 +70,7 @@ def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
         return None
 
 
-def _mark(rows: Rows, project: str, slug: str, head: str) -> str:
+def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
     """Return a fingerprint of the work: commit, artifacts, and the plan (the task's own words and its dependencies)."""
     key = {"project": project, "slug": slug}
     task = q.task_whole(rows, **key)
@@ -84,7 +84,7 @@ def _mark(rows: Rows, project: str, slug: str, head: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _record(entry: Handoff, weighed: Weighed) -> Change[None]:
+def _record_progress(entry: Handoff, weighed: Weighed) -> Change[None]:
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
@@ -96,7 +96,7 @@ def _record(entry: Handoff, weighed: Weighed) -> Change[None]:
     )
 
 
-def _park(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[bool]:
+def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[bool]:
     """Block the task of an agent that was handed off, and finish the entry. False when the task is another's by now."""
 
     def work(tx: Tx) -> bool:
@@ -111,7 +111,7 @@ def _park(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[
         if not moved:
             return False
         q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, at=tx.at)
-        tasks.tell_dependents(tx, entry.project, slug, **stepped)
+        tasks.update_dependents(tx, entry.project, slug, **stepped)
         tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
         return True
 

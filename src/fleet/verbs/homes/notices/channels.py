@@ -46,8 +46,8 @@ class Reach:
     absent: dict[NoticeChannel, str]
 
 
-def reach(context: Context, wanted: list[NoticeChannel]) -> Reach:
-    """Find the wanted channels that are set up and that lead to somebody."""
+def usable_channels(context: Context, wanted: list[NoticeChannel]) -> Reach:
+    """Return the wanted channels that a message can be sent to now, and why the others cannot be used."""
     reasons = {channel: _WHY_ABSENT[channel](context) for channel in wanted}
     return Reach(
         there=tuple(channel for channel, reason in reasons.items() if not reason),
@@ -55,13 +55,13 @@ def reach(context: Context, wanted: list[NoticeChannel]) -> Reach:
     )
 
 
-def send(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
+def send_to_channels(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
     """Send a message to these channels, one after the other; say of each what became of it."""
     return [_SENDERS[channel](context, event) for channel in there]
 
 
-def wrong(context: Context) -> Iterator[str]:
-    """Yield what the settings name and what cannot be used: a program that is not installed, addresses without apprise."""
+def channel_faults(context: Context) -> Iterator[str]:
+    """Yield each setting of notifications that cannot be used: a program that is not installed, addresses without apprise."""
     machine, command = context.world.machine, context.setting("notify.command")
     if command and not machine.has(command[0]):
         yield f"notify.command: {os.path.basename(command[0])} is not installed"
@@ -69,8 +69,8 @@ def wrong(context: Context) -> Iterator[str]:
         yield f"notify.urls: {_EXTRA}"
 
 
-def absentees(reached: Reach) -> list[ChannelTried]:
-    """Return the channels that are not there, with the reasons."""
+def unusable_channels(reached: Reach) -> list[ChannelTried]:
+    """Return the channels that cannot be used, with the reasons, as a list of tries."""
     return [_tried(channel, "absent", reason) for channel, reason in reached.absent.items()]
 
 
@@ -111,7 +111,7 @@ def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
     if context.world.machine.is_mac():
         words = ["osascript", *(part for line in _OSASCRIPT for part in ("-e", line)), event.title, event.body]
     done = context.world.programs.record("show notification", words, limit=_DESKTOP_LIMIT)
-    return _tried("desktop", "told", words[0]) if done.ok else _tried("desktop", "failed", _why(words[0], done))
+    return _tried("desktop", "told", words[0]) if done.ok else _tried("desktop", "failed", _why_failed(words[0], done))
 
 
 def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
@@ -136,7 +136,7 @@ def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
         "run notify.command", words, limit=_COMMAND_LIMIT, env=env, cwd=context.home, given=given
     )
     name = os.path.basename(words[0])
-    return _tried("command", "told", name) if done.ok else _tried("command", "failed", _why(name, done))
+    return _tried("command", "told", name) if done.ok else _tried("command", "failed", _why_failed(name, done))
 
 
 def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
@@ -171,7 +171,7 @@ _SENDERS: dict[NoticeChannel, Callable[[Context, NotifyEvent], ChannelTried]] = 
 }
 
 
-def _why(program: str, done: Done) -> str:
+def _why_failed(program: str, done: Done) -> str:
     """Return why a program failed. What it printed is not repeated: it may hold secrets of the person."""
     if done.status is None:
         return escapes.line(done.err.partition(": ")[2] or done.err) if ": " in done.err else escapes.line(done.err)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 
-def newest(rows: Rows, *, most: int) -> list[NoticeView]:
+def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
     """Return the newest notices, newest first."""
-    return [_view(row) for row in q.newest_notices(rows, most=most)]
+    return [_notice_view(row) for row in q.newest_notices(rows, most=most)]
 
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
     """Send a message for trial to one channel, or to all that the settings name, also in quiet hours."""
     wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
-    reached = channels.reach(context, wanted)
+    reached = channels.usable_channels(context, wanted)
     event = NotifyEvent(
         title="fleet: a test",
         body="this is how fleet tells you what needs you",
@@ -33,11 +33,11 @@ def try_channels(context: Context, only: NoticeChannel | None = None) -> list[Ch
         is_test=True,
         notices=[],
     )
-    tried = [*channels.send(context, event, reached.there), *channels.absentees(reached)]
+    tried = [*channels.send_to_channels(context, event, reached.there), *channels.unusable_channels(reached)]
     return sorted(tried, key=lambda each: wanted.index(each.channel))
 
 
-def _view(row: Notice) -> NoticeView:
+def _notice_view(row: Notice) -> NoticeView:
     return NoticeView.made_of(
         row,
         task=row.slug,

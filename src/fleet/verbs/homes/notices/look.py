@@ -31,8 +31,8 @@ class Look:
     unsure: frozenset[str]
 
 
-def look(context: Context, kinds: list[NoticeKind]) -> Look:
-    """Return the conditions of these kinds that hold now. tmux is asked only while agents are at work.
+def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
+    """Return the conditions of these kinds, which a person is told of, that hold now. tmux is asked only while agents are at work.
 
     Of several homes that share a store, each tells the needs of its own agents.
     """
@@ -51,27 +51,27 @@ def look(context: Context, kinds: list[NoticeKind]) -> Look:
     return Look(conditions=[*needs, *stored], unsure=unsure)
 
 
-def _failed(rows: Rows, now: int) -> Iterator[Condition]:
+def _failed_work(rows: Rows, now: int) -> Iterator[Condition]:
     """Yield what has failed within the time in which it is news."""
     yield from map(conditions.failed_task, q.failed_task_news(rows, since=now - conditions.NEWS))
     yield from map(conditions.failed_job, q.failed_jobs(rows, since=now - conditions.NEWS))
 
 
-def _review(rows: Rows, _now: int) -> Iterator[Condition]:
+def _waiting_reviews(rows: Rows, _now: int) -> Iterator[Condition]:
     yield from map(conditions.waiting_review, q.review_queue(rows, project=None, most=_MOST))
 
 
-def _blocked(rows: Rows, _now: int) -> Iterator[Condition]:
+def _blocked_tasks(rows: Rows, _now: int) -> Iterator[Condition]:
     yield from map(conditions.blocked_task, q.blocked_tasks(rows, project=None, most=_MOST))
 
 
-def _nothing(_rows: Rows, _now: int) -> Iterator[Condition]:
+def _no_conditions(_rows: Rows, _now: int) -> Iterator[Condition]:
     yield from ()
 
 
 _READERS: dict[NoticeKind, Callable[[Rows, int], Iterator[Condition]]] = {
-    "needs you": _nothing,  # the agents themselves tell more than the store
-    "failed": _failed,
-    "review": _review,
-    "blocked": _blocked,
+    "needs you": _no_conditions,  # the agents themselves tell more than the store
+    "failed": _failed_work,
+    "review": _waiting_reviews,
+    "blocked": _blocked_tasks,
 }

@@ -18,7 +18,7 @@ from fleet.model.text.times import iso
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.homes.notices import channels
-from fleet.verbs.homes.notices.look import look
+from fleet.verbs.homes.notices.look import look_for_conditions
 
 if TYPE_CHECKING:
     from fleet.model.agents.notices.conditions import Changes, Condition
@@ -59,14 +59,14 @@ def _send_due(context: Context) -> list[str]:
     if is_quiet(context.setting("notify.quiet"), now):
         return []
     due = context.store.read(lambda rows: q.due_notices(rows, now=now, latest=now + steps.LONGEST_WAIT, most=_MOST_DUE))
-    to_send = messages(due, recent=_recent(context, now), most=context.setting("notify.most")) if due else []
-    reached = channels.reach(context, context.setting("notify.channels")) if to_send else None
+    to_send = messages(due, recent=_recent_messages(context, now), most=context.setting("notify.most")) if due else []
+    reached = channels.usable_channels(context, context.setting("notify.channels")) if to_send else None
     if reached is None or not reached.there:
         return []  # they stay due: a terminal that is attached later is told what waits
-    return [line for message in to_send if (line := _send(context, message, reached.there))]
+    return [line for message in to_send if (line := _send_message(context, message, reached.there))]
 
 
-def _recent(context: Context, now: int) -> Recent:
+def _recent_messages(context: Context, now: int) -> Recent:
     """Return how many messages were sent in the last minute."""
     sent = context.store.read(lambda rows: q.messages_since(rows, since=now - WINDOW, now=now))
     return Recent(count=len(sent), digests=sum(each.n > 1 for each in sent))
@@ -75,24 +75,24 @@ def _recent(context: Context, now: int) -> Recent:
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
     """Record the conditions that have begun and those that are over. Commits only when there is something to record."""
-    seen = look(context, context.setting("notify.on"))
+    seen = look_for_conditions(context, context.setting("notify.on"))
     home = context.world.record.id
     known = context.store.read(q.standing_notices)
     found = conditions.changes(seen.conditions, known, home=home, unsure=seen.unsure)
     if found.begun or found.over:
         idents = [context.world.ids.key() for _ in found.begun]
-        context.commit(_recorded(found, idents))
+        context.commit(_record_conditions(found, idents))
     return found
 
 
-def _recorded(found: Changes, idents: list[str]) -> Change[None]:
-    """Record what a look has changed. The operation is about no project: nobody has to act because of it."""
+def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
+    """Record the conditions that have begun and those that are over. The operation is about no project: nobody has to act because of it."""
 
     def work(tx: Tx) -> None:
         for each in found.over:
             q.end_notice(tx, id=each.id, at=tx.at)
         for ident, condition in zip(idents, found.begun, strict=True):
-            _add(tx, ident, condition)
+            _add_notice(tx, ident, condition)
         if q.count_notices(tx).n > _KEPT:
             q.forget_notices(tx, most=_KEPT)
         tx.note(begun=[each.subject for each in found.begun], over=[each.subject for each in found.over])
@@ -100,7 +100,7 @@ def _recorded(found: Changes, idents: list[str]) -> Change[None]:
     return Change(f"notice {len(found.begun)} begun, {len(found.over)} over", work)
 
 
-def _add(tx: Tx, ident: str, condition: Condition) -> None:
+def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
     state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
     q.add_notice(
         tx,
@@ -130,22 +130,22 @@ def record_lost_senders(context: Context) -> None:
 
     def work(tx: Tx) -> None:
         for each in lost:
-            _record(tx, each, after=steps.after_lost_sender(each.kind), trouble=_KILLED, next_at=tx.at)
+            _record_notice(tx, each, after=steps.after_lost_sender(each.kind), trouble=_KILLED, next_at=tx.at)
 
     context.commit(Change(f"notice {len(lost)} that lost their sender", work))
 
 
 # one message ----------------------------------------------------------------------------------------------------------
-def _send(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
+def _send_message(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
     """Take the notices of a message, send it, record what became of it. Returns a line for the log; empty: nothing was sent."""
     ident = context.world.ids.key()
     mine = context.commit(take(message, ident, context.world.record.id))
     taken = retaken(message, set(mine))
     if taken is None:
         return ""
-    tried = channels.send(context, event(taken, context.world.clock.now()), there)
-    context.commit(_outcome(taken, ident, tried))
-    return f"{taken.title}: {_in_words(tried)}"
+    tried = channels.send_to_channels(context, event(taken, context.world.clock.now()), there)
+    context.commit(_record_outcome(taken, ident, tried))
+    return f"{taken.title}: {_tries_in_words(tried)}"
 
 
 def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
@@ -170,7 +170,7 @@ def event(message: Message, now: int) -> NotifyEvent:
     return NotifyEvent(title=message.title, body=message.body, at=iso(now), is_test=False, notices=told)
 
 
-def _outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[None]:
+def _record_outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[None]:
     """Record what became of a message: told when a channel took it, else due again after a wait, or given up."""
     took = [each.channel for each in tried if each.outcome == "told"]
     trouble = "; ".join(f"{each.channel}: {each.text}" for each in tried if each.outcome == "failed")
@@ -179,7 +179,7 @@ def _outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[
         for each in message.notices:
             attempts = each.attempts + 1
             after = tables.step(steps.STEPS, "sending", steps.TOLD) if took else steps.after_refusal(attempts)
-            _record(
+            _record_notice(
                 tx,
                 each.replaced(message=ident),
                 after=after,
@@ -193,7 +193,7 @@ def _outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[
     return Change(f"{'told' if took else 'could not tell'} {len(message.notices)} notices", work)
 
 
-def _record(
+def _record_notice(
     tx: Tx,
     notice: Notice,
     *,
@@ -216,7 +216,7 @@ def _record(
     )
 
 
-def _in_words(tried: list[ChannelTried]) -> str:
+def _tries_in_words(tried: list[ChannelTried]) -> str:
     told = [each.channel for each in tried if each.outcome == "told"]
     failed = [f"{each.channel} failed ({each.text})" for each in tried if each.outcome == "failed"]
     return ", ".join([*([f"told by {' and '.join(told)}"] if told else ["nobody was told"]), *failed])

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def install(context: Context, *, start: bool = True) -> DaemonUnit:
     """Write the unit of this home's daemon and enable it. To repeat it, also after a kill, is harmless."""
     world = context.world
-    system, unit = _system(world), _unit(world)
+    system, unit = _unit_system(world), _unit_of_home(world)
     path, text = system.path(unit), system.text(unit)
     if why := system.why_absent():
         raise errors.NoUnitSystem(why=why)
-    before = _own_text(world, system, unit, path)
+    before = _own_unit_text(world, system, unit, path)
     if before != text:
         world.machine.replace_file(path, text)
     if why := system.enable(unit, start=start):
@@ -32,30 +32,30 @@ def install(context: Context, *, start: bool = True) -> DaemonUnit:
             world.machine.remove_file(path)
             system.forget()
         raise errors.UnitRefused(system=system.title, what="start the daemon" if start else "take the unit", why=why)
-    return _view(system, unit, is_installed=True, is_changed=before != text, notes=system.notes(unit))
+    return _unit_view(system, unit, is_installed=True, is_changed=before != text, notes=system.notes(unit))
 
 
 def uninstall(context: Context) -> DaemonUnit:
     """Stop this home's daemon and remove its unit. Does nothing when there is none."""
     world = context.world
-    system, unit = _system(world), _unit(world)
+    system, unit = _unit_system(world), _unit_of_home(world)
     path = system.path(unit)
-    if _own_text(world, system, unit, path) is None:
-        return _view(system, unit, is_installed=False, is_changed=False, notes=[])
+    if _own_unit_text(world, system, unit, path) is None:
+        return _unit_view(system, unit, is_installed=False, is_changed=False, notes=[])
     why = "" if system.why_absent() else system.disable(unit)
     if why:
         raise errors.UnitRefused(system=system.title, what="stop the daemon", why=why)
     world.machine.remove_file(path)
     if not system.why_absent():
         system.forget()
-    return _view(system, unit, is_installed=False, is_changed=True, notes=[])
+    return _unit_view(system, unit, is_installed=False, is_changed=True, notes=[])
 
 
-def _system(world: World) -> UnitSystem:
+def _unit_system(world: World) -> UnitSystem:
     return Launchd(world) if world.machine.is_mac() else Systemd(world)
 
 
-def _unit(world: World) -> Unit:
+def _unit_of_home(world: World) -> Unit:
     default = os.path.realpath(f"{world.machine.user_folder()}/.fleet")
     return Unit(
         home=world.home,
@@ -66,7 +66,7 @@ def _unit(world: World) -> Unit:
     )
 
 
-def _own_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | None:
+def _own_unit_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | None:
     """Return the text of the unit's file; None when there is none. Raises ForeignUnit for a file of somebody else."""
     text = world.machine.read_file(path)
     if text is None:
@@ -78,7 +78,7 @@ def _own_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | 
     return text
 
 
-def _view(system: UnitSystem, unit: Unit, *, is_installed: bool, is_changed: bool, notes: list[str]) -> DaemonUnit:
+def _unit_view(system: UnitSystem, unit: Unit, *, is_installed: bool, is_changed: bool, notes: list[str]) -> DaemonUnit:
     return DaemonUnit(
         system=system.title,
         name=unit.name,

@@ -33,13 +33,13 @@ class Launchd:
 
     def path(self, unit: Unit) -> str:
         """Return the path of the agent's property list."""
-        return f"{self._world.machine.user_folder()}/Library/LaunchAgents/{_label(unit)}.plist"
+        return f"{self._world.machine.user_folder()}/Library/LaunchAgents/{_launchd_label(unit)}.plist"
 
     def text(self, unit: Unit) -> str:
         """Return the property list. launchd ignores the key that names the home."""
         return plistlib.dumps(
             {
-                "Label": _label(unit),
+                "Label": _launchd_label(unit),
                 _MARK: unit.home_id,
                 "ProgramArguments": list(unit.words),
                 "EnvironmentVariables": {"FLEET_HOME": unit.home, "PATH": unit.path},
@@ -64,32 +64,32 @@ class Launchd:
         """Load the agent, which starts it. One that is not to be started is loaded at the next log-in."""
         if not start:
             return ""
-        self._ask("bootout", f"{_domain()}/{_label(unit)}")  # an older one may be loaded
-        return _why(self._ask("bootstrap", _domain(), self.path(unit)))
+        self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")  # an older one may be loaded
+        return _why_launchctl_failed(self._ask("bootstrap", _launchd_domain(), self.path(unit)))
 
     def disable(self, unit: Unit) -> str:
         """Unload the agent, which stops it."""
-        done = self._ask("bootout", f"{_domain()}/{_label(unit)}")
-        return "" if done.status == _GONE else _why(done)
+        done = self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")
+        return "" if done.status == _GONE else _why_launchctl_failed(done)
 
     def forget(self) -> None:
         """Do nothing: launchd reads the folder at each log-in."""
 
     def notes(self, unit: Unit) -> list[str]:
         """Say how to look at it."""
-        return [f"`launchctl print {_domain()}/{_label(unit)}` shows it"]
+        return [f"`launchctl print {_launchd_domain()}/{_launchd_label(unit)}` shows it"]
 
     def _ask(self, *words: str) -> Done:
         return self._world.programs.run(f"launchctl {words[0]}", ["launchctl", *words], limit=_LIMIT)
 
 
-def _label(unit: Unit) -> str:
+def _launchd_label(unit: Unit) -> str:
     return unit.name.replace("\\", "_")
 
 
-def _domain() -> str:
+def _launchd_domain() -> str:
     return f"gui/{os.getuid()}"
 
 
-def _why(done: Done) -> str:
+def _why_launchctl_failed(done: Done) -> str:
     return "" if done.ok else done.err.strip() or f"launchctl exited with status {done.status}"

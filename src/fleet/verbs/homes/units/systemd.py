@@ -64,17 +64,17 @@ class Systemd:
         """Return the path of the unit's file."""
         machine = self._world.machine
         folder = machine.variable("XDG_CONFIG_HOME") or f"{machine.user_folder()}/.config"
-        return f"{folder}/systemd/user/{_name(unit)}"
+        return f"{folder}/systemd/user/{_unit_file_name(unit)}"
 
     def text(self, unit: Unit) -> str:
         """Return the content of the unit's file."""
         return _TEXT.format(
-            name=_name(unit),
+            name=_unit_file_name(unit),
             home=_without_specifiers(unit.home).replace("\n", " "),
             mark=f"{_MARK}{unit.home_id}",
-            command=" ".join([_quoted(unit.words[0]), *unit.words[1:]]),
-            fleet_home=_quoted(f"FLEET_HOME={unit.home}"),
-            path=_quoted(f"PATH={unit.path}"),
+            command=" ".join([_quoted_for_unit(unit.words[0]), *unit.words[1:]]),
+            fleet_home=_quoted_for_unit(f"FLEET_HOME={unit.home}"),
+            path=_quoted_for_unit(f"PATH={unit.path}"),
         )
 
     def home_of(self, text: str) -> str | None:
@@ -84,13 +84,13 @@ class Systemd:
 
     def enable(self, unit: Unit, *, start: bool) -> str:
         """Enable the unit, and start it on request."""
-        return _why(self._ask("daemon-reload")) or _why(
-            self._ask("enable", *(["--now"] if start else []), "--", _name(unit))
+        return _why_systemctl_failed(self._ask("daemon-reload")) or _why_systemctl_failed(
+            self._ask("enable", *(["--now"] if start else []), "--", _unit_file_name(unit))
         )
 
     def disable(self, unit: Unit) -> str:
         """Disable the unit and stop it."""
-        return _why(self._ask("disable", "--now", "--", _name(unit)))
+        return _why_systemctl_failed(self._ask("disable", "--now", "--", _unit_file_name(unit)))
 
     def forget(self) -> None:
         """Let systemd read its files again."""
@@ -101,7 +101,7 @@ class Systemd:
         lingers = self._world.programs.run(
             "loginctl", ["loginctl", "show-user", "--property=Linger", "--value"], limit=_LIMIT
         )
-        shown = [f"`systemctl --user status {_name(unit)}` shows it"]
+        shown = [f"`systemctl --user status {_unit_file_name(unit)}` shows it"]
         if lingers.ok and lingers.out.strip() == "yes":
             return shown
         return [*shown, "it ends when you log out: `loginctl enable-linger` keeps it, and starts it at every boot"]
@@ -110,15 +110,15 @@ class Systemd:
         return self._world.programs.run(f"systemctl {words[0]}", ["systemctl", "--user", *words], limit=_LIMIT)
 
 
-def _name(unit: Unit) -> str:
+def _unit_file_name(unit: Unit) -> str:
     return f"{unit.name}.service"
 
 
-def _why(done: Done) -> str:
+def _why_systemctl_failed(done: Done) -> str:
     return "" if done.ok else done.err.strip() or f"systemctl exited with status {done.status}"
 
 
-def _quoted(word: str) -> str:
+def _quoted_for_unit(word: str) -> str:
     """Quote a word for a unit's file, in which backslashes, quotes and percent signs mean something."""
     inner = _without_specifiers(word.replace("\\", "\\\\").replace('"', '\\"')).replace("\n", "\\n")
     return f'"{inner}"'

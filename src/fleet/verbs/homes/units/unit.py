@@ -64,13 +64,13 @@ class UnitSystem(Protocol):
 def escaped_path(path: str) -> str:
     r"""Return a path as a part of a unit's name, as `systemd-escape --path` writes it: / becomes -, others \xNN."""
     inner = path.strip("/") or "-"
-    name = "".join(_escaped(sign, first=number == 0) for number, sign in enumerate(inner))
+    name = "".join(_escaped_character(sign, first=number == 0) for number, sign in enumerate(inner))
     if len(name) <= _LONGEST:
         return name
     return f"{name[: _LONGEST - 17].rstrip(chr(92))}-{hashlib.sha256(path.encode()).hexdigest()[:16]}"
 
 
-def _escaped(sign: str, *, first: bool) -> str:
+def _escaped_character(sign: str, *, first: bool) -> str:
     if sign == "/":
         return "-"
     if sign.isascii() and (sign.isalnum() or sign in ":_" or (sign == "." and not first)):

@@ -27,10 +27,10 @@ _DROPPED = "dropped by a person"
 
 def queue(context: Context, ident: str) -> list[ItemView]:
     """Return the items in the dead-letter queue: dead items first, then parked ones."""
-    return [results.item_view(row) for row in _queued(context, ident)]
+    return [results.item_view(row) for row in _queued_items(context, ident)]
 
 
-def _queued(context: Context, ident: str) -> list[Item]:
+def _queued_items(context: Context, ident: str) -> list[Item]:
     return [row for state in QUEUED for row in results.each_item(context, ident, state)]
 
 
@@ -39,7 +39,7 @@ def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everyt
     if everything == bool(given):
         raise errors.Refused(what="name the items, or use --all")
     if everything:
-        return _queued(context, ident)
+        return _queued_items(context, ident)
     chosen = [listing.find_item(context, ident, each) for each in given]
     other = next((row for row in chosen if row.state not in QUEUED), None)
     if other is not None:

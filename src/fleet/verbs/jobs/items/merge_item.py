@@ -19,7 +19,7 @@ from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
 from fleet.verbs.merge.keep_uncommitted import commit_kept_work
 from fleet.verbs.merge.merge import work_outside_branch
-from fleet.world.git.branch_in_use import branch_in_hand
+from fleet.world.git.branch_in_use import why_branch_in_use
 
 if TYPE_CHECKING:
     from fleet.store.queries import Job
@@ -62,7 +62,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     if tip is None or tip == base or git.contains(repository, name, tip):
         _refuse_work_elsewhere(context, job, slug)
         return base if tip not in {None, base} and _has_work(context, job, slug, tip) else None
-    why_in_use = branch_in_hand(git, repository, name)
+    why_in_use = why_branch_in_use(git, repository, name)
     if why_in_use:
         raise errors.GitRefused(what=f"move the branch {name}", why=why_in_use)
     if git.commits(repository, tip, base) == []:  # a fast-forward

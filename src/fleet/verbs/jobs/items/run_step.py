@@ -18,8 +18,7 @@ from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
-from fleet.verbs.agents import failed_turns
-from fleet.verbs.agents.cost import count_tokens, engine_holds
+from fleet.verbs.agents.cost import count_tokens, engine_holds, engine_limits
 from fleet.verbs.homes import sandbox
 from fleet.verbs.projects import allow
 from fleet.world.git.checkout import commit_dirs, committer
@@ -152,9 +151,9 @@ class StepRun:
         asked = placeholders.fill(self._step.text, self._values).encode(errors="replace").decode()
         text = prompt.prompt(where.home, "job", facts | {"prompt": asked})
         path = context.world.files.publish(where.file(self._number, "prompt"), text.encode())
-        allowed = allow.of_agent(context, where.project, JOB_STEP)
-        enclosed = sandbox.wanted(context, engine)
-        door = sandbox.door(context, engine, enclosed)
+        allowed = allow.allowed_for_agent(context, where.project, JOB_STEP)
+        enclosed = sandbox.wanted_sandbox(context, engine)
+        door = sandbox.socket_variable(context, engine, enclosed)
         wanted = command.Filling(
             program=readiness.program_of(engine, ()),
             prompt=text,
@@ -279,7 +278,7 @@ def record(job: Job, step: JobStep) -> Change[None]:
 
 
 def _hold_back(engine: str, words: str) -> Change[int | None]:
-    return Change(f"hold {engine} back: {words}", lambda tx: engine_holds.hold(tx, engine, "limit", words))
+    return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
 
 
 class Chosen(NamedTuple):
@@ -295,7 +294,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
     now = context.world.clock.now()
-    engine, _held = context.store.read(lambda rows: failed_turns.choose_engine(rows, choices, at=now))
+    engine, _held = context.store.read(lambda rows: engine_holds.choose_engine(rows, choices, at=now))
     return Chosen(engine, next(iter(choices)))
 
 
@@ -308,7 +307,7 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
         raise errors.EngineMissing(engine=name, program="(nothing that runs without a terminal)", advice=advice)
     autonomy = step.autonomy or context.setting("autonomy", project)
     readiness.program_of(engine, ())
-    enclosed = sandbox.plan(context, engine)
+    enclosed = sandbox.plan_sandbox(context, engine)
     repository = context.project(project).path
     readiness.check(engine, autonomy=autonomy, repository=repository, sandboxed=enclosed is not None)
     return engine, model_for(name, first, step.model), autonomy if engine.autonomy else None

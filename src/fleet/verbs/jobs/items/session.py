@@ -14,7 +14,7 @@ from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
 from fleet.verbs.jobs.items import run_step
-from fleet.world.git.nested.keep import keep_dirty
+from fleet.world.git.nested.keep_uncommitted import keep_dirty
 from fleet.world.process.children import Ended
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fleet.verbs.dispatch.acquire import acquire, intent, release
 from fleet.verbs.merge.tree.merging import merge_in_turn
 from fleet.verbs.merge.tree.prepare import prepare_bare, prepare_warm, wanted_preparation
 from fleet.verbs.merge.tree.verify import check_out_submodules, verify_command, verify_merge
-from fleet.verbs.merge.tree.warm import renew, take_warm
+from fleet.verbs.merge.tree.warm import renew_warm_tree, take_warm_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
     command = verify_command(context, orders[0]) if verify else None
     wanted = wanted_preparation(context, orders[0]) if command else None
     attempt = _Attempt(orders=orders, wanted=wanted, command=command, advice=advice)
-    warm = take_warm(context, attempt.first) if wanted else None
+    warm = take_warm_tree(context, attempt.first) if wanted else None
     if warm is None:
         return _merge_in_scratch(context, attempt)
     try:
@@ -76,10 +76,10 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
 
     A file that an earlier setup made is kept by the reset: git refuses to merge the work that commits this file.
     """
-    if warm.used and not _is_reset(context, attempt.first, warm):
+    if warm.used and not _reset_warm_tree(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
     try:
-        made = _merge(context, attempt, warm.claim)
+        made = _merge_orders(context, attempt, warm.claim)
     except errors.GitRefused:
         if not warm.used:
             raise
@@ -88,13 +88,13 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
     if attempt.wanted is not None:
         wanted = replace(attempt.wanted, path=warm.claim.name)
         prepare_warm(context, attempt.first, warm, wanted, made[-1].commit)
-    _verify(context, attempt, warm.claim, made)
+    _verify_last(context, attempt, warm.claim, made)
     return made
 
 
 def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
     """Make the warm tree anew and merge there; in a tree of the finisher's own when that is not possible."""
-    fresh = renew(context, attempt.first, warm)
+    fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
 
@@ -105,42 +105,42 @@ def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
     context.commit(_record_intent(first, claim))
     acquire(context, [claim], first)
     try:
-        made = _merge(context, attempt, claim)
+        made = _merge_orders(context, attempt, claim)
         if attempt.command:
             check_out_submodules(context, first, claim.name)
         if attempt.wanted is not None:
             prepare_bare(context, first, replace(attempt.wanted, path=claim.name), made[-1].commit)
-        _verify(context, attempt, claim, made)
+        _verify_last(context, attempt, claim, made)
     finally:
         release(context, replace(claim, state="live"))  # what is left is released with the finisher
     return made
 
 
-def _verify(context: Context, attempt: _Attempt, claim: Claim, made: list[Made]) -> None:
+def _verify_last(context: Context, attempt: _Attempt, claim: Claim, made: list[Made]) -> None:
     if attempt.command:
         verify_merge(context, attempt.first, claim.name, made[-1].commit, attempt.command)
 
 
-def _merge(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
+def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
     """Merge in a tree, with its effect lock: git holds it too, should it outlive this process."""
     lock = context.world.effect_lock(claim.id)
-    handle = _take(lock, claim)
+    handle = _take_effect_lock(lock, claim)
     try:
         return merge_in_turn(context, claim.name, attempt.orders, advice=attempt.advice, lock=handle)
     finally:
         lock.give()
 
 
-def _is_reset(context: Context, order: Order, warm: Warm) -> bool:
+def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
     lock = context.world.effect_lock(warm.claim.id)
-    handle = _take(lock, warm.claim)
+    handle = _take_effect_lock(lock, warm.claim)
     try:
         return reset(context.world, warm.claim.name, order.base or "", keep=warm.kept, lock=handle)
     finally:
         lock.give()
 
 
-def _take(lock: FileLock, claim: Claim) -> int:
+def _take_effect_lock(lock: FileLock, claim: Claim) -> int:
     """Take the effect lock of a tree. Contested when a git that outlived its caller still works there."""
     try:
         return lock.take(_LOCK_WAIT)

@@ -23,13 +23,13 @@ def running_output(context: Context, row: Dispatch) -> str:
     together = [each.id for each in rows if each.kind == "finisher" and each.process == row.process]
     for about in ("verify", "setup"):
         for ident in dict.fromkeys([row.id, *together]):
-            text = _read(context, paths.log(ident, about))
+            text = _read_log(context, paths.log(ident, about))
             if text:
                 return text
     return _MERGING
 
 
-def _read(context: Context, name: str) -> str:
+def _read_log(context: Context, name: str) -> str:
     """Return a log of the home; empty when it is not there."""
     try:
         return context.world.files.read(name).decode("utf-8", "replace")

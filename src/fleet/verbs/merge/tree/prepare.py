@@ -18,7 +18,7 @@ from fleet.resources.worktree.prepare import (
 )
 from fleet.store import bundles
 from fleet.verbs.merge.tree.verify import trusted_command
-from fleet.verbs.merge.tree.warm import note
+from fleet.verbs.merge.tree.warm import note_preparation
 from fleet.world.git.ignored import digest
 from fleet.world.home import paths
 
@@ -90,10 +90,10 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
         return warm
     # Until it is prepared to the end it counts as not prepared: a killed setup is repeated.
     before = list(warm.claim.data.get("made", []))
-    warm = note(context, warm, prepared="", copied=copied, made=before)
+    warm = note_preparation(context, warm, prepared="", copied=copied, made=before)
     _run_setup(context, order, wanted, commit)
     made = [name for name in untracked(context.world, wanted.path) if name not in wanted.copies]
-    return note(context, warm, prepared=needed, copied=copied, made=made)
+    return note_preparation(context, warm, prepared=needed, copied=copied, made=made)
 
 
 def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Mapping[str, str]) -> None:

@@ -45,24 +45,24 @@ class Warm:
         return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
 
 
-def take_warm(context: Context, order: Order) -> Warm | None:
+def take_warm_tree(context: Context, order: Order) -> Warm | None:
     """Return the project's warm tree; make it if there is none. None when it cannot be used now: use another tree."""
     if _may_be_in_use(context, order.project):
         return None
-    held = [claim for claim in _claims(context, order.project) if is_own(context, claim)]
-    usable = [claim for claim in held if _is_usable(context, claim)]
+    held = [claim for claim in _warm_tree_claims(context, order.project) if is_own(context, claim)]
+    usable = [claim for claim in held if _is_warm_tree_usable(context, claim)]
     for claim in (claim for claim in held if claim not in usable):
         if release(context, claim):
             return None
-    return Warm(claim=usable[0], used=True) if usable else _make(context, order)
+    return Warm(claim=usable[0], used=True) if usable else _make_warm_tree(context, order)
 
 
-def renew(context: Context, order: Order, warm: Warm) -> Warm | None:
+def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
     """Remove the warm tree and make it anew. None when it could not be removed."""
-    return None if release(context, warm.claim) else _make(context, order)
+    return None if release(context, warm.claim) else _make_warm_tree(context, order)
 
 
-def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
+def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
     """Record what the tree is prepared for, and which files in it git neither tracks nor ignores."""
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 
@@ -75,12 +75,12 @@ def note(context: Context, warm: Warm, *, prepared: str, copied: list[str], made
     return replace(warm, claim=replace(warm.claim, data=data))
 
 
-def release_warm(context: Context, project: str) -> list[str]:
+def release_warm_tree(context: Context, project: str) -> list[str]:
     """Release the warm tree that this home made for a project. Return why something is left.
 
     Another home's tree is that home's to release: its sweep does so when the project is gone.
     """
-    own = [claim for claim in _claims(context, project) if is_own(context, claim)]
+    own = [claim for claim in _warm_tree_claims(context, project) if is_own(context, claim)]
     left: list[str] = [why for why in (release(context, claim) for claim in own) if why]
 
     def work(tx: Tx) -> None:
@@ -91,7 +91,7 @@ def release_warm(context: Context, project: str) -> list[str]:
     return left
 
 
-def _make(context: Context, order: Order) -> Warm:
+def _make_warm_tree(context: Context, order: Order) -> Warm:
     """Make the warm tree at the order's base, bare."""
     kind = KINDS[_KIND]
     claim = Claim(
@@ -116,12 +116,12 @@ def _make(context: Context, order: Order) -> Warm:
     return Warm(claim=replace(claim, state="live"), used=False)
 
 
-def _claims(context: Context, project: str) -> list[Claim]:
+def _warm_tree_claims(context: Context, project: str) -> list[Claim]:
     rows = context.store.read(lambda snapshot: q.claims_of_project(snapshot, project=project))
     return [claim for claim in map(Claim.of, rows) if claim.kind == _KIND]
 
 
-def _is_usable(context: Context, claim: Claim) -> bool:
+def _is_warm_tree_usable(context: Context, claim: Claim) -> bool:
     return claim.is_live and KINDS[_KIND].look(claim, context.world) == "ours"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.world.git import leftovers
-from fleet.world.git.git import said
+from fleet.world.git.git import error_line
 from fleet.world.git.nested.submodules import WITHOUT_FILES, recorded
 from fleet.world.git.refs import git_dir
 
@@ -52,7 +52,7 @@ def populate(git: Git, repository: str, tree: str) -> None:
 
 def _populate_level(git: Git, level: _Level) -> None:
     for sub in recorded(level.ask, level.path):
-        url = _setting(git, level.others[0], f"submodule.{sub.name}.url")
+        url = _git_setting(git, level.others[0], f"submodule.{sub.name}.url")
         there = tuple(place for each in level.others if os.path.isdir(place := f"{each}/modules/{sub.name}"))
         if not url or not there or not there[0].startswith(f"{level.others[0]}/"):
             continue  # the checkout does not have it
@@ -70,10 +70,10 @@ def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tupl
         git.funnel.through("discard half a submodule", lambda: shutil.rmtree(own))
         done = _update(git, level, sub, url, there)
     if not done.ok:
-        raise errors.SubmoduleMissing(path=sub.path, commit=sub.commit, why=said(done))
-    _set(git, own, "remote.origin.url", _setting(git, there[0], "remote.origin.url") or url)
+        raise errors.SubmoduleMissing(path=sub.path, commit=sub.commit, why=error_line(done))
+    _set_git_setting(git, own, "remote.origin.url", _git_setting(git, there[0], "remote.origin.url") or url)
     if os.path.isdir(f"{level.own}/objects"):  # a submodule; a worktree shares the configuration that has the address
-        _set(git, level.own, f"submodule.{sub.name}.url", url)
+        _set_git_setting(git, level.own, f"submodule.{sub.name}.url", url)
 
 
 def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> Done:
@@ -97,11 +97,11 @@ def _with_commit(git: Git, places: tuple[str, ...], commit: str) -> str:
     return next((place for place in places if git.run("cat-file", place, *words).ok), "")
 
 
-def _setting(git: Git, place: str, name: str) -> str:
+def _git_setting(git: Git, place: str, name: str) -> str:
     return git.run("config", place, *WITHOUT_FILES, "config", "--get", name).out.strip()
 
 
-def _set(git: Git, place: str, name: str, value: str) -> None:
+def _set_git_setting(git: Git, place: str, name: str, value: str) -> None:
     done = git.run("config", place, *WITHOUT_FILES, "config", name, value)
     if not done.ok:
-        raise errors.GitRefused(what=f"set {name} of {place}", why=said(done))
+        raise errors.GitRefused(what=f"set {name} of {place}", why=error_line(done))

@@ -12,7 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.world.git.git import said
+from fleet.world.git.git import error_line
 from fleet.world.git.nested.own_work import has_filters
 from fleet.world.git.nested.repositories import repositories_in
 from fleet.world.git.nested.submodules import is_submodule, modules_of
@@ -26,8 +26,8 @@ def take_out(git: Git, tree: str) -> None:
     modules = modules_of(tree)
     if not os.path.isdir(modules):
         return
-    for name in reversed(_submodules(tree)):  # one in another first
-        git.funnel.through("empty submodule", lambda: _empty(f"{tree}/{name}"))  # noqa: B023 - called at once
+    for name in reversed(_submodules_of(tree)):  # one in another first
+        git.funnel.through("empty submodule", lambda: _empty_submodule(f"{tree}/{name}"))  # noqa: B023 - called at once
     gone = f"{modules}.fleet-gone"  # git removes it with the worktree's entry
     if os.path.isdir(gone):
         git.funnel.through("remove submodules", lambda: shutil.rmtree(gone))
@@ -36,7 +36,7 @@ def take_out(git: Git, tree: str) -> None:
 
 def restore(git: Git, tree: str) -> None:
     """Check out the files of submodules that an interrupted `take_out` has deleted. Existing files are not touched."""
-    for name in _submodules(tree):
+    for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):
             continue  # the judgement keeps it
@@ -44,16 +44,16 @@ def restore(git: Git, tree: str) -> None:
         if done.ok and done.out:
             done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)
         if not done.ok:
-            raise errors.GitRefused(what=f"restore {path}", why=said(done))
+            raise errors.GitRefused(what=f"restore {path}", why=error_line(done))
 
 
-def _submodules(tree: str) -> list[str]:
+def _submodules_of(tree: str) -> list[str]:
     if not os.path.isdir(modules_of(tree)):
         return []
     return [name for name in repositories_in(tree) if is_submodule(tree, name)]
 
 
-def _empty(path: str) -> None:
+def _empty_submodule(path: str) -> None:
     """Delete what is in a submodule's folder, its `.git` file last."""
     for name in sorted(os.listdir(path), key=lambda each: each == ".git"):
         place = f"{path}/{name}"

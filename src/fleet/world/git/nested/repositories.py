@@ -29,8 +29,8 @@ def is_of_repository(git: Git, path: str, repository: str) -> bool:
 
 
 def repositories_in(path: str) -> list[str]:
-    """Folders below a worktree that have a `.git` of their own. OSError when a folder cannot be read."""
-    return sorted(os.path.relpath(each, path) for each in _with_git(path) if each != path)
+    """Return the folders below a worktree that have a `.git` of their own. OSError when a folder cannot be read."""
+    return sorted(os.path.relpath(each, path) for each in _folders_with_git(path) if each != path)
 
 
 def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = False) -> list[str]:
@@ -72,7 +72,7 @@ def _has_repository_in(name: str, found: list[str]) -> bool:
     return any(each.startswith(f"{name}/") for each in found)
 
 
-def _with_git(path: str) -> Iterator[str]:
+def _folders_with_git(path: str) -> Iterator[str]:
     folders = [path]
     while folders:
         here = folders.pop()

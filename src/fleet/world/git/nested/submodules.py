@@ -10,8 +10,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
-from fleet.world.git import leftovers, worktree_status
-from fleet.world.git.git import said
+from fleet.world.git import leftovers
+from fleet.world.git.git import error_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,13 +39,13 @@ def recorded(ask: Ask, path: str) -> list[Submodule]:
     done = ask("config", path, "--file", file, "-z", "--get-regexp", r"^submodule\..*\.path$")
     if done.status == 1:
         return []
-    names = {place: key[len("submodule.") : -len(".path")] for key, place in _pairs(done.out)}
+    names = {place: key[len("submodule.") : -len(".path")] for key, place in _lines_as_pairs(done.out)}
     index = ask("ls-files", path, "--stage", "-z", "--", *(f":(literal){place}" for place in names))
     if not done.ok or not index.ok:
-        raise errors.GitRefused(what=f"list the submodules of {path}", why=said(index if done.ok else done))
+        raise errors.GitRefused(what=f"list the submodules of {path}", why=error_line(index if done.ok else done))
     links = (line.partition("\t")[::2] for line in index.out.split("\0") if line.startswith(_GITLINK))
     found = (Submodule(names.get(place, ""), place, facts.split()[1]) for facts, place in links)
-    return [each for each in found if _is_safe(each.name)]
+    return [each for each in found if _is_safe_name(each.name)]
 
 
 def modules_of(tree: str) -> str:
@@ -55,7 +55,7 @@ def modules_of(tree: str) -> str:
 
 def repositories(modules: str) -> list[str]:
     """Return the repositories in such a folder, also those in the `modules` of another. Raise OSError when it cannot be read."""
-    return sorted(_repositories(modules))
+    return sorted(_repositories_below(modules))
 
 
 def is_submodule(tree: str, name: str) -> bool:
@@ -67,12 +67,17 @@ def is_submodule(tree: str, name: str) -> bool:
     return place.startswith(f"{os.path.realpath(entry)}/modules/")
 
 
+def repositories_among(found: Status, path: str) -> list[str]:
+    """Return the entries of a worktree's status that are repositories, made there by somebody."""
+    return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
+
+
 def other_repositories_among(found: Status, tree: str) -> list[str]:
     """Return the changed entries of a worktree that are repositories and no submodules: a commit would not hold them."""
-    return [name for name in worktree_status.repositories_among(found, tree) if not is_submodule(tree, name)]
+    return [name for name in repositories_among(found, tree) if not is_submodule(tree, name)]
 
 
-def _repositories(folder: str) -> Iterator[str]:
+def _repositories_below(folder: str) -> Iterator[str]:
     if not os.path.isdir(folder):
         return
     with os.scandir(folder) as entries:
@@ -80,18 +85,18 @@ def _repositories(folder: str) -> Iterator[str]:
     for place in places:
         if os.path.isdir(f"{place}/objects") and os.path.lexists(f"{place}/HEAD"):
             yield place
-            yield from _repositories(f"{place}/modules")
+            yield from _repositories_below(f"{place}/modules")
         else:
-            yield from _repositories(place)  # a name with a slash is a folder in a folder
+            yield from _repositories_below(place)  # a name with a slash is a folder in a folder
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
+def _lines_as_pairs(text: str) -> Iterator[tuple[str, str]]:
     for line in text.split("\0"):
         key, _, value = line.partition("\n")
         if value:
             yield key, value.rstrip("/")
 
 
-def _is_safe(name: str) -> bool:
+def _is_safe_name(name: str) -> bool:
     """Whether the name of a submodule, which becomes a part of a path, leads out of no folder."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")

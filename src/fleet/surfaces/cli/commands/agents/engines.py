@@ -62,7 +62,7 @@ def list_(*, json: bool) -> None:
       fleet engine list
     """
     with Fleet.open() as fleet:
-        engines = [_view(engine) for engine in fleet.engines.all().values()]
+        engines = [_engine_view(engine) for engine in fleet.engines.all().values()]
     if json:
         terminal.say_json(engines)
         return
@@ -71,7 +71,7 @@ def list_(*, json: bool) -> None:
         terminal.say(line)
 
 
-def _view(engine: Engine) -> EngineView:
+def _engine_view(engine: Engine) -> EngineView:
     """Return what `fleet engine list` shows of an engine."""
     return EngineView(
         name=engine.name,
@@ -98,7 +98,7 @@ def show(name: str, *, json: bool) -> None:
     with Fleet.open() as fleet:
         engine = fleet.engines.show(name)
     if json:
-        terminal.say_json(_view(engine))
+        terminal.say_json(_engine_view(engine))
         return
     with open(engine.source, encoding="utf-8") as file:
         terminal.say(file.read().rstrip())

@@ -41,7 +41,7 @@ def list_agents(*, project: str | None, json: bool) -> None:
     if not agents:
         terminal.say("no agents are running: `fleet dispatch SLUG` starts one")
         return
-    rows = [_row(agent, fleet.clock.now()) for agent in agents]
+    rows = [_agent_row(agent, fleet.clock.now()) for agent in agents]
     shown = range(len(_HEADS)) if terminal.has_room_for(_HEADS, rows) else _NARROW
     for line in terminal.table(_select(_HEADS, shown), [_select(row, shown) for row in rows]):
         terminal.say(line)
@@ -70,7 +70,7 @@ def _cost(agent: AgentView) -> str:
     return "" if agent.cost is None else f"${agent.cost:.2f}"
 
 
-def _row(agent: AgentView, now: int) -> tuple[str, ...]:
+def _agent_row(agent: AgentView, now: int) -> tuple[str, ...]:
     from fleet.model.text.moments import moment
 
     on = f"{agent.project}/{agent.task or ''}".rstrip("/")

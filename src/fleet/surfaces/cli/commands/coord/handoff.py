@@ -53,26 +53,26 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
                 terminal.warn(f"{ident} is asked to exit …")
             with waiting(f"handing {ident} off"):
                 finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
-            entry = finished.replaced(changed=entry.changed, warnings=_joined(entry, finished))
+            entry = finished.replaced(changed=entry.changed, warnings=_joined_warnings(entry, finished))
     if given["json"]:
         terminal.say_json(entry)
         return
     _print_entry(entry)
 
 
-def _joined(first: HandoffView, then: HandoffView) -> list[str]:
+def _joined_warnings(first: HandoffView, then: HandoffView) -> list[str]:
     """Return the warnings of two looks at one handoff, each once."""
     return list(dict.fromkeys([*(first.warnings or ()), *(then.warnings or ())]))
 
 
 def _print_entry(entry: HandoffView) -> None:
     """Print the state of a handoff, and its warnings."""
-    terminal.say(_describe(entry))
+    terminal.say(_describe_handoff(entry))
     for warning in entry.warnings or ():
         terminal.say(f"  warning: {warning}")
 
 
-def _describe(entry: HandoffView) -> str:
+def _describe_handoff(entry: HandoffView) -> str:
     """Return the state of a handoff as a sentence."""
     what = f"{entry.dispatch} ({entry.slug or 'coordinator of ' + entry.project})"
     match entry.state:
@@ -108,7 +108,7 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
     with Fleet.open() as fleet, waiting("continuing the handoffs"):
         entries = fleet.coord.drain(project)
         if wait:
-            entries = [_finished(fleet, entry) for entry in entries]
+            entries = [_finish_handoff(fleet, entry) for entry in entries]
     if json:
         terminal.say_json(entries)
         return
@@ -118,10 +118,10 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
         terminal.say("no handoffs wait")
 
 
-def _finished(fleet: Fleet, entry: HandoffView) -> HandoffView:
+def _finish_handoff(fleet: Fleet, entry: HandoffView) -> HandoffView:
     """Carry on a handoff until it is finished, and return it with the warnings that came before."""
     finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
-    return finished.replaced(warnings=_joined(entry, finished) or None)
+    return finished.replaced(warnings=_joined_warnings(entry, finished) or None)
 
 
 @click.group("handoffs")
@@ -152,7 +152,7 @@ def list_(project: str | None, *, everywhere: bool, json: bool) -> None:
         terminal.say_json(entries)
         return
     for entry in entries:
-        terminal.say(f"{utc(entry.at)}  {entry.id}  {_describe(entry)}")
+        terminal.say(f"{utc(entry.at)}  {entry.id}  {_describe_handoff(entry)}")
     if not entries:
         terminal.say("no handoffs yet")
 

@@ -51,17 +51,17 @@ def list_(**given: Any) -> None:
     elif not journals:
         terminal.say("no dispatches: all that ended are archived")
     else:
-        for line in terminal.table(_HEADS, map(_row, journals)):
+        for line in terminal.table(_HEADS, map(_dispatch_row, journals)):
             terminal.say(line)
 
 
-def _row(row: DispatchView) -> tuple[str, ...]:
+def _dispatch_row(row: DispatchView) -> tuple[str, ...]:
     """Return a dispatch as a row of the table."""
     state = (row.exec_state, row.recl_state, str(row.claims))
-    return (row.id, row.kind, row.owner, *state, _age(row.age), row.blocked_reason or "")
+    return (row.id, row.kind, row.owner, *state, _age_of_dispatch(row.age), row.blocked_reason or "")
 
 
-def _age(seconds: int | None) -> str:
+def _age_of_dispatch(seconds: int | None) -> str:
     return age(seconds * SECOND) if seconds is not None else ""
 
 
@@ -92,7 +92,7 @@ def _print_journal(journal: Journal) -> None:
     for name, value in journal.as_json().items():
         if name not in {"claims", "adoptions", "age"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
-    terminal.say(f"  {'age':<15} {_age(journal.age)}")
+    terminal.say(f"  {'age':<15} {_age_of_dispatch(journal.age)}")
     for adoption in journal.adoptions:
         until = f" to {utc(adoption.released_at)}" if adoption.released_at else ""
         terminal.say(
@@ -100,7 +100,7 @@ def _print_journal(journal: Journal) -> None:
         )
     for claim in journal.claims:
         named = claim.data.get("name") or claim.data.get("session") or ""
-        seen = "" if journal.archived else f"{claim.look or '':<9} {_age(claim.age):<5}"
+        seen = "" if journal.archived else f"{claim.look or '':<9} {_age_of_dispatch(claim.age):<5}"
         terminal.say(f"  {claim.class_:<10} {claim.kind:<20} {claim.state:<18} {seen} {named}".rstrip())
 
 

@@ -75,18 +75,20 @@ def _print_resumed(resumed: Resumed, *, as_json: bool) -> None:
 
 def _print_sentence(resumed: Resumed) -> None:
     """Print which agent continues which work, and its warnings."""
-    terminal.say(_sentence(resumed))
+    terminal.say(_resumed_sentence(resumed))
     for warning in resumed.warnings or ():
         terminal.say(f"  warning: {warning}")
 
 
-def _sentence(resumed: Resumed) -> str:
+def _resumed_sentence(resumed: Resumed) -> str:
     """Return which agent continues which work, in words."""
     how = "in its conversation" if resumed.conversation else "in a new conversation"
-    return f"agent {resumed.id} continues {_work(resumed)} after {resumed.predecessor}, {how} ({resumed.engine})"
+    return (
+        f"agent {resumed.id} continues {_name_of_work(resumed)} after {resumed.predecessor}, {how} ({resumed.engine})"
+    )
 
 
-def _work(row: Resumed | Resumable) -> str:
+def _name_of_work(row: Resumed | Resumable) -> str:
     """Return the name of the work: the task, the job or the coordinator."""
     if row.kind == "job":
         return f"a job of {row.project}"
@@ -101,7 +103,7 @@ def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
     for resumed in many.resumed:
         _print_sentence(resumed)
     for left in many.waiting:
-        terminal.say(f"{left.id} ({_work(left)}) waits: {left.why}")
+        terminal.say(f"{left.id} ({_name_of_work(left)}) waits: {left.why}")
     for job in many.jobs:
         terminal.say(f"job {job} continues in the background: fleet job show {job}")
     if not (many.resumed or many.waiting or many.jobs):
@@ -116,13 +118,13 @@ def _print_resumable(rows: list[Resumable], *, as_json: bool) -> None:
     if not rows:
         terminal.say("nothing can be resumed")
         return
-    for line in terminal.table(_HEADS, map(_row, rows)):
+    for line in terminal.table(_HEADS, map(_resumable_row, rows)):
         terminal.say(line)
 
 
-def _row(row: Resumable) -> tuple[str, ...]:
+def _resumable_row(row: Resumable) -> tuple[str, ...]:
     ended = utc(row.ended_at) if row.ended_at else ""
-    return (row.id, _work(row), ended, "continued" if row.conversation else "new", row.reason)
+    return (row.id, _name_of_work(row), ended, "continued" if row.conversation else "new", row.reason)
 
 
 COMMANDS = {"resume": resume}

@@ -1,4 +1,4 @@
-"""fleet daemon logs."""
+"""fleet daemon logs. No database is opened: the log is wanted most when something is wrong with the database."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.api.homes import daemon_log
 from fleet.model.text import escapes, jsontext
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import COUNT, json_option
 from fleet.surfaces.cli.ui import terminal
+from fleet.world.clock import Clock
+from fleet.world.files import daemon_log
+from fleet.world.home.location import home_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 @click.command("logs")
@@ -31,12 +33,21 @@ def logs(limit: int, *, follow: bool, json: bool) -> None:
       fleet daemon logs --json | jq 'select(.error)'
     """
     if follow:
-        _print_entries(daemon_log.follow(limit, wanted=terminal.has_reader), as_json=json)
+        _print_entries(_follow_entries(limit), as_json=json)
         return
-    entries = daemon_log.newest(limit)
+    entries = daemon_log.newest(home_path(), limit)
     _print_entries(entries, as_json=json)
     if not entries and not json:
         terminal.say("the daemon has written nothing yet: `fleet daemon start` starts it")
+
+
+def _follow_entries(most: int) -> Iterator[dict[str, object]]:
+    """Yield the newest entries of the log, then each one as it is written, as long as somebody reads them."""
+    for entry in daemon_log.follow(home_path(), Clock(), most=most):
+        if entry is not None:
+            yield entry
+        elif not terminal.has_reader():
+            return
 
 
 def _print_entries(entries: Iterable[dict[str, object]], *, as_json: bool) -> None:

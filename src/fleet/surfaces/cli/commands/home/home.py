@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -86,7 +85,7 @@ def _is_confirmed(repair: Repair) -> bool:
     terminal.say(f"  write the new place into {terminal.counted(len(repair.claims), 'claim')} and the home's record")
     for line in repair.left:
         terminal.say(f"  leave alone {line}")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not terminal.is_interactive():
         terminal.say("nothing was done: `fleet home repair --yes` does it")
         return False
     return click.confirm("Do it?")

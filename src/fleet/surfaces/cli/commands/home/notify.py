@@ -84,12 +84,15 @@ def list_notices(limit: int, *, json: bool) -> None:
     if not notices:
         terminal.say("nothing was told yet: the daemon sends notifications")
         return
-    rows = [(utc(each.seen_at), each.state, _how(each), each.title, " ".join(each.body.split())) for each in notices]
+    rows = [
+        (utc(each.seen_at), each.state, _channels_in_words(each), each.title, " ".join(each.body.split()))
+        for each in notices
+    ]
     for line in terminal.table(("SEEN", "STATE", "HOW", "WHAT", "WHY"), rows):
         terminal.say(terminal.shortened(line, terminal.room()))
 
 
-def _how(notice: NoticeView) -> str:
+def _channels_in_words(notice: NoticeView) -> str:
     """Return the channels that took a notice, and what went wrong with others."""
     return "; ".join(filter(None, (", ".join(notice.channels), notice.trouble))) or "—"
 

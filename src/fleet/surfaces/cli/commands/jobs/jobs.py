@@ -112,7 +112,7 @@ def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
         sys.stdout.flush()
         terminal.say_json(job)
         return 0 if well else _FAILED
-    terminal.say(_sentence(job))
+    terminal.say(_job_sentence(job))
     terminal.say(f"  branch: {job.branch}   report: {fleet.jobs.show(job.id).report.html}")
     if job.state in {"paused", "failed"}:
         terminal.say(f"  continue: fleet resume {job.id}   give up: fleet job cancel {job.id}")
@@ -121,7 +121,7 @@ def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
     return 0 if well else _FAILED
 
 
-def _sentence(job: JobEnded | JobCancelled) -> str:
+def _job_sentence(job: JobEnded | JobCancelled) -> str:
     """Return a job's state and the counts of its items as a sentence."""
     states = ", ".join(job.items.in_words(STATES))
     reason = f": {job.reason}" if job.reason else ""
@@ -147,7 +147,7 @@ def cancel(ident: str, reason: str, *, json: bool, **given: str | None) -> None:
     if json:
         terminal.say_json(cancelled)
         return
-    terminal.say(_sentence(cancelled))
+    terminal.say(_job_sentence(cancelled))
     if cancelled.runner:
         terminal.say(f"  its runner ({cancelled.runner}) is ending it")
     for line in cancelled.left:

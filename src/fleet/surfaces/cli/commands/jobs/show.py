@@ -41,11 +41,11 @@ def list_(*, project: str | None, json: bool) -> None:
     if not jobs:
         terminal.say("no jobs yet: `fleet job run FILE` runs one")
         return
-    for line in terminal.table(_HEADS, [_row(job) for job in jobs]):
+    for line in terminal.table(_HEADS, [_job_row(job) for job in jobs]):
         terminal.say(line)
 
 
-def _row(job: JobView) -> tuple[str, ...]:
+def _job_row(job: JobView) -> tuple[str, ...]:
     """Return a job as a row of the table."""
     counts = job.items
     numbers = (str(counts.done), str(counts.dead + counts.parked), str(counts.total))

@@ -10,7 +10,7 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
-from fleet.world.home.location import here
+from fleet.world.home.location import directory_of_asker
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -40,7 +40,9 @@ def land(**given: Unpack[LandGiven]) -> int:
       fleet land -p web
     """
     with Fleet.open(actor=given["as"]) as fleet:
-        landing = fleet.merge.land(project=fleet.project_here(given["project"]), dry=given["dry_run"], here=here())
+        landing = fleet.merge.land(
+            project=fleet.project_here(given["project"]), dry=given["dry_run"], here=directory_of_asker()
+        )
     if given["json"]:
         terminal.say_json(landing)
     else:

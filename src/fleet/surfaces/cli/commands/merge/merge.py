@@ -50,7 +50,7 @@ def merge(slugs: tuple[str, ...], **given: Any) -> int:
 
 
 def _print_merged(merged: Merged) -> None:
-    """Print what became of one task."""
+    """Print whether one task was merged, and as which commit."""
     left = f"; left: {'; '.join(merged.left)}" if merged.left else ""
     outcome = f"is merged as {merged.commit[:12]}" if merged.changed else "has no unmerged work; it is archived"
     terminal.say(f"{merged.project}/{merged.task} {outcome}{left}")

@@ -49,12 +49,12 @@ def list_(**given: Any) -> None:
     if not recorded:
         terminal.say("nothing was merged yet")
         return
-    rows = [(merge.task, merge.made[:12], utc(merge.at), _state(merge)) for merge in recorded]
+    rows = [(merge.task, merge.made[:12], utc(merge.at), _merge_state(merge)) for merge in recorded]
     for line in terminal.table(("TASK", "COMMIT", "SINCE", "STATE"), rows):
         terminal.say(line)
 
 
-def _state(merge: MergeView) -> str:
+def _merge_state(merge: MergeView) -> str:
     """Return a merge's state with its reason, coloured."""
     text = f"{merge.state}: {merge.reason}" if merge.reason else merge.state
     return terminal.paint(text, _COLOURS.get(merge.state, ""))

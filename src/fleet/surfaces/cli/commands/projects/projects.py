@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -90,12 +89,12 @@ def list_(*, json: bool) -> None:
     elif not projects:
         terminal.say("no projects yet: `fleet init` in a repository registers it")
     else:
-        rows = [(each.name, str(each.ready), *_counts(each), each.path) for each in projects]
+        rows = [(each.name, str(each.ready), *_task_counts(each), each.path) for each in projects]
         for line in terminal.table(("NAME", "READY", "OPEN", "WORKING", "DONE", "TROUBLE", "PATH"), rows):
             terminal.say(line)
 
 
-def _counts(project: ProjectView) -> tuple[str, ...]:
+def _task_counts(project: ProjectView) -> tuple[str, ...]:
     count = project.tasks
     return tuple(str(n) for n in (count.open, count.in_progress, count.done, count.failed + count.blocked))
 
@@ -140,7 +139,7 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
     """
     as_json = given["json"]
     with Fleet.open(actor=given["as"]) as fleet:
-        if yes or (sys.stdin.isatty() and sys.stdout.isatty() and not as_json):
+        if yes or (terminal.is_interactive() and not as_json):
             with_tasks = _clear_way(fleet, name, yes=yes, quiet=as_json) or with_tasks
         removed = fleet.projects.remove(name, with_tasks=with_tasks, key=given["key"])
     if as_json:
@@ -153,7 +152,7 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     """Show what is in the way of a removal, ask, and release it. Return whether the tasks may go too."""
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
-    lines = _in_words(found)
+    lines = _obstacles_in_words(found)
     total = shown.archived + sum(getattr(shown.tasks, status) for status in STATUSES)
     lines += [f"{terminal.counted(total, 'task')}, exported into the fleet home first"] if total else []
     for line in () if quiet else lines:
@@ -167,7 +166,7 @@ def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     return True
 
 
-def _in_words(found: InTheWay) -> list[str]:
+def _obstacles_in_words(found: InTheWay) -> list[str]:
     """Return what is in the way, a line each."""
     lines = [f"coordinator {found.coordinator}"] if found.coordinator else []
     lines += [f"agents at work: {', '.join(found.agents)}"] if found.agents else []

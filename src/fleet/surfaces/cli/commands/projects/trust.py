@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -54,7 +53,7 @@ def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
 
 def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
     """On a terminal, show the untrusted settings and ask the person to trust them. A no changes nothing."""
-    if as_json or not _is_interactive():
+    if as_json or not terminal.is_interactive():
         return
     waiting = fleet.settings.untrusted(project)
     if waiting.changes:
@@ -63,14 +62,9 @@ def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
             fleet.settings.trust(project, waiting.values)
 
 
-def _is_interactive() -> bool:
-    """Whether stdin and stdout are a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
 def _is_confirmed(*, as_json: bool) -> bool:
     """Ask the person to trust the settings; False without a terminal."""
-    return not as_json and _is_interactive() and click.confirm("Trust this?", default=False)
+    return not as_json and terminal.is_interactive() and click.confirm("Trust this?", default=False)
 
 
 def _print_untrusted(waiting: Untrusted) -> None:

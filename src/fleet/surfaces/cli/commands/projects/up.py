@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -88,7 +87,7 @@ def up(
             trouble = lifecycle.start_if_wanted(fleet)
         offer_trust(fleet, project, as_json=given["json"])
         options = {"engine": engine, "autonomy": autonomy, "review": review}
-        is_interactive = sys.stdin.isatty() and sys.stdout.isatty() and not given["json"]
+        is_interactive = terminal.is_interactive() and not given["json"]
         chosen = _choose_settings(fleet, project, options, is_interactive=is_interactive)
         chosen.target = given.get("target") or (_ask_target(fleet, project) if is_interactive else None)
         fleet.projects.keep_environment()  # before a resumed coordinator ticks

@@ -11,9 +11,8 @@ from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.results.tasks import EdgeView, Graph, GraphNode
 from fleet.model.tasks.markdown_list import Item, Reading, read_list
-from fleet.surfaces.cli.options import Slug, from_stdin, writing
-from fleet.surfaces.cli.ui import drawing, terminal
-from fleet.surfaces.cli.ui.when import read_time
+from fleet.surfaces.cli.options import Slug, from_stdin, read_time, writing
+from fleet.surfaces.cli.ui import graph_drawing, terminal
 
 if TYPE_CHECKING:
     from fleet.model.results.tasks import Added, AddedMany
@@ -99,7 +98,7 @@ def _print_added(added: AddedMany) -> None:
     left = f" ({added.left_out} lines left out: ticked, or not items)" if added.left_out else ""
     terminal.say(f"{'would add' if added.dry_run else 'added'} {what}{after}{left}")
     if others:
-        for line in drawing.tree(_graph(added.project, added.tasks)):
+        for line in graph_drawing.tree(_graph(added.project, added.tasks)):
             terminal.say(f"  {line}")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.ui import drawing, terminal
+from fleet.surfaces.cli.ui import graph_drawing, terminal
 from fleet.verbs.tasks.show import PAGE, Filters
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def _print_task(task: TaskDetails) -> None:
     terminal.say(f"{terminal.paint(task.title, 'bold')}  {terminal.state(task.state)}")
     flags = ("  [paused]" if task.paused else "") + ("  [archived]" if task.archived else "")
     terminal.say(f"{task.project}/{task.slug}{flags}")
-    for label, value in _fields(task).items():
+    for label, value in _shown_fields(task).items():
         if value:
             terminal.say(f"  {label:<11} {value}")
     if task.description:
@@ -37,7 +37,7 @@ def _print_task(task: TaskDetails) -> None:
     _print_entries("log", [(entry.at, entry.actor, entry.message) for entry in task.log])
 
 
-def _handoffs(task: TaskDetails) -> str:
+def _handoffs_in_words(task: TaskDetails) -> str:
     """Return how many agents were handed off, and what they have used; empty when there was no handoff."""
     if not task.handoffs:
         return ""
@@ -50,36 +50,36 @@ def _cost(used: Cost) -> str:
     return terminal.spending(used.tokens, used.dollars, used.unpriced) if used.tokens else ""
 
 
-def _fields(task: TaskDetails) -> dict[str, object]:
+def _shown_fields(task: TaskDetails) -> dict[str, object]:
     """Return the fields of a task that are shown, by their labels."""
     return {
         "state": task.says,
         "priority": task.priority,
         "assignee": task.assignee,
         "attempts": task.attempts,
-        "handoffs": _handoffs(task),
+        "handoffs": _handoffs_in_words(task),
         "reason": task.reason,
-        "next": _next(task.next_step),
+        "next": _next_step_line(task.next_step),
         "engine": task.engine,
         "model": task.model,
         "verify": task.verify,
         "cost": _cost(task.used),
-        "not before": _time(task.not_before),
-        "added": _time(task.added_at),
-        "changed": _time(task.changed_at),
-        "started": _time(task.started_at),
-        "ended": _time(task.ended_at),
+        "not before": _task_time(task.not_before),
+        "added": _task_time(task.added_at),
+        "changed": _task_time(task.changed_at),
+        "started": _task_time(task.started_at),
+        "ended": _task_time(task.ended_at),
         "tags": ", ".join(task.tags),
         "after": ", ".join(task.after),
         "before": ", ".join(task.dependents),
     }
 
 
-def _time(at: str | None) -> str:
+def _task_time(at: str | None) -> str:
     return utc(at) if at else ""
 
 
-def _next(step: NextStep | None) -> str:
+def _next_step_line(step: NextStep | None) -> str:
     """Return the next step of a task on one line: what to run, and why; empty when there is nothing to run."""
     if step is None or step.command is None:
         return ""
@@ -109,15 +109,15 @@ def _print_tasks(tasks: Iterator[TaskView]) -> None:
     for task in tasks:
         page.append(task)
         if len(page) == PAGE:
-            _print_page(page, heads=count == 0)
+            _print_task_page(page, heads=count == 0)
             count += len(page)
             page = []
-    _print_page(page, heads=count == 0)
+    _print_task_page(page, heads=count == 0)
     if count + len(page) == 0:
         terminal.say("no tasks")
 
 
-def _print_page(page: list[TaskView], *, heads: bool) -> None:
+def _print_task_page(page: list[TaskView], *, heads: bool) -> None:
     rows = [(t.slug, t.state, str(t.priority or ""), _assignee(t), t.title) for t in page]
     lines = terminal.table(("SLUG", "STATE", "PRIO", "WHO", "TITLE"), rows)
     for number, line in enumerate(lines):
@@ -151,5 +151,5 @@ def draw_graph(*, form: str | None, archived: bool, project: str | None, json: b
     if json:
         terminal.say_json(graph)
         return
-    draw = {"mermaid": drawing.mermaid, "dot": drawing.dot}.get(form or "", drawing.tree)
+    draw = {"mermaid": graph_drawing.mermaid, "dot": graph_drawing.dot}.get(form or "", graph_drawing.tree)
     terminal.say_lines(draw(graph))

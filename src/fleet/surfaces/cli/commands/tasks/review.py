@@ -12,7 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
-from fleet.surfaces.cli.ui import drawing, streams, terminal
+from fleet.surfaces.cli.ui import graph_drawing, streams, terminal
 from fleet.surfaces.cli.ui.waiting import waiting
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
@@ -73,19 +73,14 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
                 **place, verdict=verdict, comments=comments, commit=given["commit"], key=given["key"]
             )
             terminal.say_json(judged) if given["json"] else _print_verdict(judged)
-        elif slug is None and (given["listed"] or not _is_interactive() or given["json"]):
+        elif slug is None and (given["listed"] or not terminal.is_interactive() or given["json"]):
             _print_waiting(fleet.reviews.waiting(project), as_json=given["json"])
-        elif slug is not None and (given["json"] or not _is_interactive()):
+        elif slug is not None and (given["json"] or not terminal.is_interactive()):
             with waiting(f"reading the work of {slug}"):
                 work = fleet.reviews.work(project=project or "", slug=slug, verify=verify)
             _print_work(work, as_json=given["json"])
         else:
             _walk_through(fleet, project, slug, verify=verify)
-
-
-def _is_interactive() -> bool:
-    """Whether stdin and stdout are a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _own_task(fleet: Fleet) -> str:
@@ -140,7 +135,7 @@ def _print_work(work: Work, *, as_json: bool) -> None:
         terminal.say_json(work)
         return
     _print_head(work)
-    sys.stdout.writelines(drawing.diff(work.diff))
+    sys.stdout.writelines(graph_drawing.diff(work.diff))
 
 
 def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
@@ -180,7 +175,7 @@ def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool
 
 def _page_diff(diff: str) -> None:
     """Show a diff in the person's pager."""
-    click.echo_via_pager(streams.escape_controls("".join(drawing.diff(diff))))
+    click.echo_via_pager(streams.escape_controls("".join(graph_drawing.diff(diff))))
 
 
 def _ask_key() -> str:
@@ -219,7 +214,7 @@ def _print_head(work: Work) -> None:
     if work.description.strip():
         terminal.say()
         terminal.say_text(work.description.strip(), indent="  ")
-    _print_said(work)
+    _print_log_and_comments(work)
     for title in work.commits:
         terminal.say(f"  {terminal.paint('commit', 'dim')} {title}")
     if work.verify:
@@ -237,7 +232,7 @@ def _print_head(work: Work) -> None:
     terminal.say_text(work.stat or "it changes nothing")
 
 
-def _print_said(work: Work) -> None:
+def _print_log_and_comments(work: Work) -> None:
     """Print the newest messages of the log, and the comments of verdicts that did not count."""
     if len(work.log) > _MESSAGES_SHOWN:
         earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")

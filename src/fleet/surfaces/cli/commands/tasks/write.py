@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
-from fleet.surfaces.cli.options import Slug, from_stdin, override_option, slug_argument, writing
+from fleet.surfaces.cli.options import Slug, from_stdin, override_option, read_time, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import read_time
 from fleet.verbs.tasks.edit import Edit
 
 _PRIORITY = click.IntRange(-1_000, 1_000)

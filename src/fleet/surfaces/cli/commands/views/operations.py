@@ -12,9 +12,8 @@ from fleet.api.fleet import Fleet
 from fleet.model.names import DispatchId, slug
 from fleet.model.text import jsontext
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, reading
+from fleet.surfaces.cli.options import COUNT, ProjectName, Slug, json_option, read_time, reading
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import read_time
 from fleet.verbs.views.operations import FOREVER, Which
 
 if TYPE_CHECKING:
@@ -46,13 +45,15 @@ def ops(**given: Any) -> None:
     with Fleet.open() as fleet:
         newest = fleet.operations.newest() if given["follow"] else FOREVER
         listed = fleet.operations.with_archived if given["archived"] else fleet.operations.list
-        _print_operations(listed(_filter(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"])
+        _print_operations(
+            listed(_operation_filter(fleet, given, until=newest), limit=given["limit"]), as_json=given["json"]
+        )
         if given["follow"]:
-            more = fleet.operations.follow(_filter(fleet, given), after=newest, wanted=terminal.has_reader)
+            more = fleet.operations.follow(_operation_filter(fleet, given), after=newest, wanted=terminal.has_reader)
             _print_operations(more, as_json=given["json"])
 
 
-def _filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
+def _operation_filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
     """Return the filter that the options of `fleet ops` describe."""
     named = given["project"] is not None or given["task"] is not None
     return Which(
@@ -60,13 +61,13 @@ def _filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Whi
         slug=None if given["task"] is None else slug(given["task"]),
         dispatch=None if given["dispatch"] is None else DispatchId(given["dispatch"]),
         actor=given["actor"],
-        since=_default(read_time(given["since"], fleet, back=True), 0),
-        before=_default(read_time(given["until"], fleet, back=True), FOREVER),
+        since=_time_or(read_time(given["since"], fleet, back=True), 0),
+        before=_time_or(read_time(given["until"], fleet, back=True), FOREVER),
         until=until,
     )
 
 
-def _default(at: int | None, otherwise: int) -> int:
+def _time_or(at: int | None, otherwise: int) -> int:
     return otherwise if at is None else at
 
 
@@ -98,11 +99,11 @@ def watch(task: str | None, **given: Any) -> None:
 def _print_operations(operations: Iterable[OperationView], *, as_json: bool) -> None:
     """Print operations one by one, as soon as each arrives."""
     for operation in operations:
-        terminal.say(jsontext.dumps(operation) if as_json else _line(operation))
+        terminal.say(jsontext.dumps(operation) if as_json else _operation_line(operation))
         sys.stdout.flush()
 
 
-def _line(operation: OperationView) -> str:
+def _operation_line(operation: OperationView) -> str:
     """Return an operation in one line."""
     reason = operation.what.get("reason") or operation.what.get("message") or ""
     more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""

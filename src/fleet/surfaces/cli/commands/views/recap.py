@@ -8,9 +8,8 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.text.times import utc
-from fleet.surfaces.cli.options import ProjectName, json_option
+from fleet.surfaces.cli.options import ProjectName, json_option, read_time
 from fleet.surfaces.cli.ui import terminal
-from fleet.surfaces.cli.ui.when import read_time
 
 if TYPE_CHECKING:
     from fleet.model.results.merge import Waiting

@@ -93,7 +93,7 @@ def _print_page(page: Overview, now: int) -> None:
 
 
 def _entry_line(each: Entry, now: int) -> str:
-    """Return the line of an entry, or its lines."""
+    """Return an entry of a section of the status page as text of one or more lines."""
     for kind, words in _LINES_OF.items():
         if isinstance(each, kind):
             return words(each, now)
@@ -120,15 +120,15 @@ def _obstacle_entry(each: Obstacle, _now: int) -> str:
 def _need_entry(need: NeedView, now: int) -> str:
     """Return the command that answers, and the question, on a second line where both do not fit on one."""
     if need.kind == "over budget":
-        return f"{place_of(need)}, {_age(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
+        return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
-    who = f"fleet {word} {need.question or need.dispatch}  {place_of(need)}, {_age(need.since, now)} ago"
+    who = f"fleet {word} {need.question or need.dispatch}  {place_of(need)}, {_age_since(need.since, now)} ago"
     fits = terminal.width_of(f"  {who}: {asked}") <= terminal.room()
     return f"{who}: {asked}" if fits else f"{who}\n    {_wrap(asked, more='fleet questions')}"
 
 
 def _review_entry(task: Waiting, now: int) -> str:
-    return f"{place_of(task)}  {task.title}  ({_age(task.changed_at, now)} ago)"
+    return f"{place_of(task)}  {task.title}  ({_age_since(task.changed_at, now)} ago)"
 
 
 def _failure_entry(task: Failure, _now: int) -> str:
@@ -178,14 +178,14 @@ def _landing_entry(waiting: ToLand, _now: int) -> str:
 def _agent_entry(attempt: Attempt, now: int) -> str:
     state = terminal.paint(attempt.state, agent_tone(attempt.state))
     handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
-    known = f"{state} ({attempt.source}, {_age(attempt.since, now)}{handed})"
+    known = f"{state} ({attempt.source}, {_age_since(attempt.since, now)}{handed})"
     text = attempt.title if attempt.state == "asks" else attempt.detail or attempt.title
     return f"{attempt.who} {known}  {place_of(attempt)}  {one_line(text)}"
 
 
 def _print_projects(projects: list[ProjectView]) -> None:
     """Print a row for each project; in a narrow terminal its dispatch counts stand on a second line."""
-    rows, counts = [_row(project) for project in projects], [_dispatch_counts(project) for project in projects]
+    rows, counts = [_project_row(project) for project in projects], [_dispatch_counts(project) for project in projects]
     whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, counts, strict=True)]))
     if not any("…" in line for line in whole):
         for line in whole:
@@ -212,7 +212,7 @@ def _dollars(used: Cost) -> str:
     return "?" if used.unpriced == used.tokens else f"${used.dollars:.2f}"
 
 
-def _row(project: ProjectView) -> tuple[str, ...]:
+def _project_row(project: ProjectView) -> tuple[str, ...]:
     count = project.tasks
     waiting, stuck = count.open - project.ready, count.failed + count.blocked
     numbers = (project.ready, waiting, count.in_progress, stuck, project.finished)
@@ -236,7 +236,7 @@ def _wrap(text: str, *, more: str = "fleet status --json") -> str:
     return f"\n{_INDENT}".join(lines)
 
 
-def _age(at: str, now: int) -> str:
+def _age_since(at: str, now: int) -> str:
     return age(now - since_epoch(at))
 
 

@@ -14,7 +14,7 @@ from fleet.model.text.times import SECOND, duration
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import seats
-from fleet.verbs.dispatch import remaining
+from fleet.verbs.dispatch import leftover_processes
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, why_foreign
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _COARSE = SECOND
 
 
-def look(
+def gather_facts(
     context: Context, row: Dispatch, asker: Asker, *, listing: Listing | None = None, census: Census | None = None
 ) -> Seen:
     """Return the facts about a dispatch.
@@ -37,7 +37,7 @@ def look(
     Facts that matter only for pressing an agent are read only for callers that may press. An older `census` is good
     enough here, because settle takes its own.
     """
-    seen = look_at_end(context, row, listing, census)
+    seen = facts_about_end(context, row, listing, census)
     if seen.kind == "coord":
         seen = replace(seen, place=context.store.read(lambda rows: _place_in_seat(context, rows, row)))
     if seen.condition not in {"alive", "starting"} or not seen.own or not MAY_APPLY[asker] - {"settle", "kill_rest"}:
@@ -45,12 +45,12 @@ def look(
     return context.store.read(lambda rows: _with_pressing_facts(context, rows, row, seen))
 
 
-def look_at_candidate(context: Context, seat: Seat) -> Seen:
+def facts_about_candidate(context: Context, seat: Seat) -> Seen:
     """Return whether the coordinator that is to take a seat over lives, and what else decides its fate."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
-    return look(context, row, "replace")
+    return gather_facts(context, row, "replace")
 
 
 class Deaths(NamedTuple):
@@ -81,10 +81,12 @@ def find_deaths(context: Context) -> Deaths:
 
 def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
     """Return why a dispatch cannot be settled; empty when its death is proven."""
-    return look_at_end(context, row, listing).why
+    return facts_about_end(context, row, listing).why
 
 
-def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None, census: Census | None = None) -> Seen:
+def facts_about_end(
+    context: Context, row: Dispatch, listing: Listing | None = None, census: Census | None = None
+) -> Seen:
     """Return the facts that decide whether a dispatch can be settled."""
     kind: Kind = row.kind if row.kind in {"coord", "finisher"} else "worker"
     if not is_unfinished(row):
@@ -106,14 +108,14 @@ def look_at_end(context: Context, row: Dispatch, listing: Listing | None = None,
 
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
     """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux answers."""
-    left = remaining.find_remains(context, row, census)
+    left = leftover_processes.find_remains(context, row, census)
     if left.ours:
         why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
         return Seen(condition="dead", kind=kind, remains="ours", why=why)
     unknown = [*left.strangers, *left.bearers]
     if unknown:
-        who = remaining.describe_processes(context, unknown)
-        way = remaining.way_out(row.id, unknown)
+        who = leftover_processes.describe_processes(context, unknown)
+        way = leftover_processes.way_out(row.id, unknown)
         does = "works in its worktree" if left.strangers else "carries its FLEET_DISPATCH_ID, but not this home"
         why = f"{who} {does}, and fleet cannot tell whose it is; {way}"
         return Seen(condition="dead", kind=kind, remains="strangers", why=why, strangers=who, way=way)
@@ -121,7 +123,7 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
     listing = listing or context.world.tmux.listing()
     if listing.server is None and server is not None and context.world.processes.life(server) != "dead":
         return Seen(condition="dead", kind=kind, remains="silent", why="its tmux server does not say how it ended")
-    return Seen(condition="dead", kind=kind, unreadable=remaining.describe_processes(context, left.unreadable))
+    return Seen(condition="dead", kind=kind, unreadable=leftover_processes.describe_processes(context, left.unreadable))
 
 
 # facts about the seat, the task and the requested exit ---------------------------------------------------------------
@@ -219,12 +221,12 @@ def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
 
     A program that got its prompt from `fleet claims acquire-prompt` starts its agent without fleet, and may exit before it.
     """
-    left = remaining.find_remains(context, row, census)
+    left = leftover_processes.find_remains(context, row, census)
     bearers = [*left.bearers, *(who.pid for who in left.ours)]
     if not bearers:
         return ""
-    way = remaining.way_out(row.id, left.bearers) if left.bearers else "it is left alone until that has exited"
-    return f"{remaining.describe_processes(context, bearers)} carries its FLEET_DISPATCH_ID; {way}"
+    way = leftover_processes.way_out(row.id, left.bearers) if left.bearers else "it is left alone until that has exited"
+    return f"{leftover_processes.describe_processes(context, bearers)} carries its FLEET_DISPATCH_ID; {way}"
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:

@@ -25,8 +25,8 @@ from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.find import archived
-from fleet.verbs.dispatch.looking import look_at_candidate
+from fleet.verbs.dispatch.facts import facts_about_candidate
+from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.settle import LOG_BYTES
 from fleet.verbs.homes.ownership import is_own, note_home, note_machine
 from fleet.world.home import paths
@@ -95,7 +95,7 @@ def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, p
             **dict.fromkeys(("server", "base", "autonomy", "model", "command")),
         )
         q.add_agent(tx, id=ident, engine=OWN_LOOP, session="", conversation=None, at=tx.at)
-        seats.take(tx, wanted.project, ident, wanted.predecessor, wanted.proof)
+        seats.take_seat(tx, wanted.project, ident, wanted.predecessor, wanted.proof)
         q.launch_dispatch(tx, id=ident, process=str(daemon), at=tx.at, **change(EXEC_STEPS, "pending", "launched"))
         if wanted.proof is not None:
             q.add_nonce(tx, dispatch=ident, project=wanted.project, hash=proof, at=tx.at)
@@ -121,7 +121,7 @@ def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
     """Return each seat of this home whose holder is or was a duty of a daemon, with the holder's journal."""
     found = []
     for seat in context.store.read(q.all_seats):
-        row = _journal(context, seat.holder) if seat.holder else None
+        row = dispatch_or_none(context, seat.holder) if seat.holder else None
         if row is not None and is_held_by_daemon(row) and is_own(context, row):
             found.append((seat, row))
     return found
@@ -142,12 +142,8 @@ def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
     """Return a seat as it is after its candidate is withdrawn, if the candidate has died: its starter may be the dead daemon."""
     if not seat.candidate:
         return seat
-    remedy = remedy_for("replace", look_at_candidate(context, seat))
+    remedy = remedy_for("replace", facts_about_candidate(context, seat))
     return seat.replaced(candidate=None) if isinstance(remedy, Withdraw) else seat
-
-
-def _journal(context: Context, ident: str) -> Dispatch | None:
-    return context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) or archived(context, ident)
 
 
 def refuse_not_held(context: Context, project: str, ident: str) -> None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 GO_ON = "More money is allowed for this work. Go on where you were."
 
 
-def allow(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
+def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
     """Allow dollars beyond a budget, and tell the agents that it stopped to go on."""
     cost = round(amount * MILLIONTHS)
-    context.commit(_allow(scope, name, cost))
+    context.commit(_record_allowance(scope, name, cost))
     return Allowed(scope=scope, name=name, dollars=amount, continued=continue_allowed(context))
 
 
-def _allow(scope: BudgetScope, name: str, cost: int) -> Change[None]:
+def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
     def work(tx: Tx) -> None:
         q.allow_cost(tx, scope=scope, name=name, cost=cost, at=tx.at)
         tx.note(allowed=cost, scope=scope, name=name)

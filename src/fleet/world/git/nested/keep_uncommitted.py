@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import kept_ref
 from fleet.world.git import worktree_status
-from fleet.world.git.git import said
-from fleet.world.git.nested.submodules import is_submodule, other_repositories_among
+from fleet.world.git.git import error_line
+from fleet.world.git.nested.submodules import is_submodule, other_repositories_among, repositories_among
 
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
@@ -29,13 +29,13 @@ def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
         raise errors.GitRefused(what=f"keep the work in {path}", why=why)
     git.write(path, "add", "--all", effect="add", limit=_LONG, lock=None)
     tree = git.run_in("write-tree", path, "write-tree").out.strip()
-    ref = _same_work(git, repository, path, slug, tree) or _commit(git, repository, path, slug, tree)
+    ref = _ref_with_same_work(git, repository, path, slug, tree) or _commit_tree(git, repository, path, slug, tree)
     git.write(path, "reset", "--hard", "--quiet", effect="reset", limit=_LONG, lock=None)
     _reset_submodules(git, path, submodules)
     return ref
 
 
-def _refs(git: Git, repository: str, slug: str) -> list[str]:
+def _kept_refs(git: Git, repository: str, slug: str) -> list[str]:
     """Return the refs that keep work of a task."""
     found = [kept_ref(slug, 1)]
     while git.resolve(repository, found[-1]) is not None:
@@ -43,17 +43,17 @@ def _refs(git: Git, repository: str, slug: str) -> list[str]:
     return found[:-1]
 
 
-def _same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
+def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
     """Return the newest ref of a task if it holds this tree on the worktree's commit; else empty."""
-    newest = _refs(git, repository, slug)[-1:]
+    newest = _kept_refs(git, repository, slug)[-1:]
     if not newest or not tree:
         return ""
     held = git.run("rev-parse", repository, "rev-parse", f"{newest[0]}^{{tree}}", f"{newest[0]}^").out.split()
     return newest[0] if held == [tree, git.resolve_in(path, "HEAD")] else ""
 
 
-def _commit(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    ref = kept_ref(slug, len(_refs(git, repository, slug)) + 1)
+def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
+    ref = kept_ref(slug, len(_kept_refs(git, repository, slug)) + 1)
     words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
     commit = git.run_in("commit-tree", path, *words).out.strip()
     if not commit or not git.set_ref(repository, ref, commit):
@@ -70,7 +70,7 @@ def _changed_submodules(git: Git, path: str) -> list[str]:
     if found is None or other_repositories_among(found, path):
         why = "git does not say what is in it" if found is None else "there is another repository in it"
         raise errors.GitRefused(what=f"keep the work in {path}", why=why)
-    return [name for name in worktree_status.repositories_among(found, path) if is_submodule(path, name)]
+    return [name for name in repositories_among(found, path) if is_submodule(path, name)]
 
 
 def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
@@ -81,4 +81,4 @@ def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
     words = ("update", "--quiet", "--checkout", "--force", "--no-fetch", "--", *there)
     done = git.exactly("submodule", path, *words, settings=("protocol.allow=never",))
     if not done.ok:
-        raise errors.GitRefused(what=f"reset the submodules of {path}", why=said(done))
+        raise errors.GitRefused(what=f"reset the submodules of {path}", why=error_line(done))

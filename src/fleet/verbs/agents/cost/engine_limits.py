@@ -1,0 +1,88 @@
+"""Record the limits of engines: hold an engine back for the whole fleet, and keep its quota windows.
+
+A usage limit holds an engine back until its reset, a failed login until a person logs in. `engine_holds.py` reads the holds.
+"""
+
+from __future__ import annotations
+
+from fleet.model.agents.activity.limit_resets import reset_time
+from fleet.model.results.value import Value
+from fleet.model.text.times import MINUTE, SECOND
+from fleet.store import queries as q
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fleet.model.states import HoldKind
+    from fleet.store.queries import Hold
+    from fleet.store.transaction import Rows, Tx
+
+# How long a limit without a reset time holds an engine back.
+DEFAULT_HOLD = 5 * MINUTE
+
+
+def hold_engine(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
+    """Hold an engine back. Returns the time when the hold ends; None for a failed login, which a person has to fix."""
+    until = _hold_end(tx, engine, reason) if kind == "limit" else None
+    q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
+    tx.note(held=engine, kind=kind, until=until)
+    return until
+
+
+def _hold_end(tx: Tx, engine: str, reason: str) -> int:
+    """Return when a limit ends: the time in its reason, else a used-up window's reset, else `DEFAULT_HOLD` from now."""
+    resets = (reset_time(reason, tx.at), _reset_of_window(tx, engine), tx.at + DEFAULT_HOLD)
+    return next(reset for reset in resets if reset is not None)
+
+
+def _reset_of_window(tx: Tx, engine: str) -> int | None:
+    """Return the earliest reset of a used-up quota window; None when no window is used up.
+
+    Returns the current time when the reset has just passed: the report of the limit was late.
+    """
+    full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
+    near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
+    later = [at for at in near if at > tx.at]
+    return min(later) if later else tx.at if near else None
+
+
+def is_hold_over(held: Hold | None, at: int) -> bool:
+    """Whether a successful turn at time `at` proves that a held engine works again; False for an engine without a hold."""
+    if held is None or held.since >= at:
+        return False
+    return held.kind == "login" or (held.until or 0) <= at
+
+
+class Window(Value):
+    """A quota window of an engine's account, and how many percent of the window are used."""
+
+    span: str
+    percent: int
+    resets_at: int | None
+
+
+def read_windows(given: object) -> list[Window]:
+    """Return the quota windows in the JSON that an engine sends. Entries that cannot be read are left out."""
+    windows_read = []
+    for name, window in given.items() if isinstance(given, dict) else ():
+        used = window.get("used_percentage") if isinstance(window, dict) else None
+        if isinstance(used, int | float):
+            reset = window.get("resets_at")
+            resets_at = int(reset) * SECOND if isinstance(reset, int | float) else None
+            windows_read.append(Window(span=str(name), percent=int(used), resets_at=resets_at))
+    return windows_read
+
+
+def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Window]:
+    """Return the quota windows that differ from what the store has."""
+    quotas = q.quotas_of(rows, engine=engine)
+    known = [Window(span=row.span, percent=row.percent, resets_at=row.resets_at) for row in quotas]
+    return [window for window in windows if window not in known]
+
+
+def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
+    """Record an engine's quota windows; a limit whose reason names no time now ends at a used-up window's reset."""
+    for window in windows:
+        q.set_quota(tx, engine=engine, span=window.span, percent=window.percent, resets_at=window.resets_at, at=tx.at)
+    held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)
+    if held is not None and held.kind == "limit" and reset is not None and reset_time(held.reason, tx.at) is None:
+        q.move_hold(tx, engine=engine, until=reset)
