@@ -112,9 +112,9 @@ class Connection:
 
     def flush(self) -> bool:
         """Send what the client takes. False when it is gone."""
+        if not self._outgoing:
+            return self.is_open  # without the lock: another thread may be sending an answer
         with self._lock:
-            if not self._outgoing:
-                return self.is_open
             try:
                 sent = self.socket.send(self._outgoing[:_CHUNK])
             except BlockingIOError:
