@@ -71,7 +71,14 @@ def test_the_output_of_the_first_step_of_a_job_has_its_folders_made_but_never_th
 
 @pytest.mark.req("MERGE-2")
 def test_a_program_gets_the_variables_that_its_words_begin_with():
-    words = ["/usr/bin/env", "GIT_COMMON_DIR=/a=b", "GIT_DIR=", "/bin/sh", "-c", 'echo "$GIT_COMMON_DIR ${GIT_DIR-none}"']
+    words = [
+        "/usr/bin/env",
+        "GIT_COMMON_DIR=/a=b",
+        "GIT_DIR=",
+        "/bin/sh",
+        "-c",
+        'echo "$GIT_COMMON_DIR ${GIT_DIR-none}"',
+    ]
     done = Programs(Funnel()).run("test", words, limit=LIMIT)
     assert (done.status, done.out) == (0, "/a=b \n")
 
