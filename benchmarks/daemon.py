@@ -23,6 +23,7 @@ from benchmarks.table import Table, at_least, at_most, ms, percent, times
 from benchmarks.timing import taking_turns
 from benchmarks.writers import Bare, Ours
 from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.lifecycle import ONE_ARENA
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def run(directory: Path) -> Iterator[Table]:
     try:
         homes["PostgreSQL"] = _home(directory / "postgres", url_in(server.directory, "postgres"))
         for store, home in homes.items():
-            with _served(home) as pid:
+            with served(home) as pid:
                 yield _commands(store, home)
                 yield _idle(store, pid)
     finally:
@@ -71,9 +72,10 @@ def _home(directory: Path, store: str) -> Path:
 
 
 @contextmanager
-def _served(home: Path) -> Iterator[int]:
-    """A daemon in front of a home."""
-    child = subprocess.Popen([FLEET, "daemon", "run", "--detached"], env=environment(FLEET_HOME=str(home)))
+def served(home: Path) -> Iterator[int]:
+    """A daemon in front of a home, with the environment that `fleet daemon start` gives it."""
+    env = environment(FLEET_HOME=str(home), **ONE_ARENA)
+    child = subprocess.Popen([FLEET, "daemon", "run", "--detached"], env=env)
     try:
         _wait_for(home / "daemon.sock")
         yield child.pid
@@ -155,7 +157,7 @@ def _crowds(directory: Path) -> Table:
         ],
     )
     homes = [make_home(directory / name, graph(100)) for name in ("daemon", "direct", "bare")]
-    with _served(homes[0]), _bare_group(homes[2]):
+    with served(homes[0]), _bare_group(homes[2]):
         for clients in CLIENTS:
             ours, direct, bare = _by_turns(homes, clients)
             ratio = ours / bare
@@ -221,7 +223,13 @@ def _bare_group(home: Path) -> Iterator[None]:
 
 
 def _serve_bare(home: Path) -> None:
-    """Read what waits at all sockets, log it in one transaction, answer."""
+    """Read what waits at all sockets, log it in one transaction, answer.
+
+    What it shares with the daemon: Python, the socket, a JSON line for each request and answer, the very statements and rows (the number, the
+    fence's look at the task, the line, the operation with the request's key), a savepoint each, one synced commit. What it lacks is
+    everything else: threads, checks of requests and names, who speaks, the queue of writers, the check that the database is still
+    the same file, changes for screens, duties.
+    """
     store = Bare(home)
     waiting = socket.socket(socket.AF_UNIX)
     waiting.bind(str(home / "daemon.sock"))
@@ -229,7 +237,7 @@ def _serve_bare(home: Path) -> None:
     chosen = selectors.DefaultSelector()
     chosen.register(waiting, selectors.EVENT_READ)
     while True:
-        asked: list[tuple[socket.socket, int]] = []
+        asked: list[tuple[socket.socket, dict[str, object]]] = []
         rows = []
         for key, _ in chosen.select():
             if key.fileobj is waiting:
@@ -244,8 +252,8 @@ def _serve_bare(home: Path) -> None:
                 sock.close()
                 continue
             request = json.loads(line)
-            rows.append((request["args"]["slug"], request["args"]["message"]))
-            asked.append((sock, request["id"]))
+            rows.append((request["args"]["slug"], request["args"]["message"], request["key"]))
+            asked.append((sock, {"id": request["id"], "result": request["args"]}))
         store.log_together(rows) if rows else None
-        for sock, ident in asked:
-            sock.sendall(json.dumps({"id": ident, "result": None}).encode() + b"\n")
+        for sock, answer in asked:
+            sock.sendall(json.dumps(answer).encode() + b"\n")

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import fleet
+from benchmarks.daemon import served
 from benchmarks.scene import PROJECT
 from benchmarks.table import Table, at_most, ms, times
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MANY, FEW = 10_000, 12
 FLAT = at_most(1.15)
+# Milliseconds an item beyond the bare commands.
+EXTRA = at_most(150)
 # Of a runner that has to learn its first thousand items before it is at its size.
 WARM = 1_000
 SMALLEST = {"MANY": 10, "FEW": 1, "WARM": 0}
@@ -102,24 +105,35 @@ def _bare(count: int) -> float:
 
 
 def _few(home: Path, directory: Path) -> Table:
-    seconds, _memory_by_items = _played(home, directory, isolation="worktree", parallel=1, count=FEW)
-    bare = sum(_tree_and_session(directory, number) for number in range(FEW))
+    """Items in worktrees and sessions, with a daemon and without, beside the least that git and tmux have to do for one.
+
+    Git makes the worktree on a branch of its own and removes both again; tmux starts a session that runs nothing and goes with it. There is
+    nothing to commit and nothing to merge, in fleet's items neither.
+    """
     table = Table(
         f"jobs: {FEW} items of `true`, each in a worktree and a session, one after another",
-        ("what", "seconds", "ms an item"),
-        ["the rest is the journal, fleet's own start in the session, the proof of death, and the release"],
+        ("what", "seconds", "ms an item", "beyond bare, ms"),
+        [
+            "beyond bare: the journal, fleet's own start in the session, the proof of death, the checks before the release"
+        ],
     )
-    table.add("fleet job run", f"{seconds:.1f}", ms(seconds / FEW))
-    table.add("git worktree add and remove, tmux session", f"{bare:.1f}", ms(bare / FEW))
-    table.add("overhead", f"{seconds - bare:.1f}", ms((seconds - bare) / FEW))
+    bare = sum(_tree_and_session(directory, number) for number in range(FEW))
+    with served(home):
+        ours, _memory_by_items = _played(home, directory, isolation="worktree", parallel=1, count=FEW)
+    direct, _memory_by_items = _played(home, directory, isolation="worktree", parallel=1, count=FEW)
+    for name, seconds, target in (("with a daemon", ours, EXTRA), ("without", direct, None)):
+        extra = (seconds - bare) / FEW * 1000
+        table.add(name, f"{seconds:.1f}", ms(seconds / FEW), f"{extra:.0f}", judged=extra, target=target)
+    table.add("git worktree add and remove, tmux session", f"{bare:.1f}", ms(bare / FEW), "")
     return table
 
 
 def _tree_and_session(directory: Path, number: int) -> float:
-    tree, socket = directory / f"tree-{number}", directory / "bare.sock"
-    git, tmux = ["git", "-C", str(directory / "repository"), "worktree"], ["tmux", "-S", str(socket), "-f", "/dev/null"]
+    tree, socket, branch = directory / f"tree-{number}", directory / "bare.sock", f"bare-{number}"
+    git, tmux = ["git", "-C", str(directory / "repository")], ["tmux", "-S", str(socket), "-f", "/dev/null"]
     started = perf_counter()
-    subprocess.run([*git, "add", "--quiet", "--detach", tree], check=True)
+    subprocess.run([*git, "worktree", "add", "--quiet", "-b", branch, tree], check=True)
     subprocess.run([*tmux, "new-session", "-d", "-c", tree, "true"], check=True)
-    subprocess.run([*git, "remove", tree], check=True)
+    subprocess.run([*git, "worktree", "remove", tree], check=True)
+    subprocess.run([*git, "branch", "--quiet", "-d", branch], check=True)
     return perf_counter() - started

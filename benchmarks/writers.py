@@ -60,12 +60,12 @@ class Bare:
         self.db.execute(q.ADD_LOG.sqlite, here | said)
         self._commit(here, seq=seq, key=key, at=at, why=f"log on {PROJECT}/{task}", what=f'{{"message": "{message}"}}')
 
-    def log_together(self, tasks: list[tuple[str, str]]) -> None:
-        """Log on several tasks in one transaction, a savepoint each."""
+    def log_together(self, tasks: list[tuple[str, str, str]]) -> None:
+        """Log on several tasks in one transaction, a savepoint each, under the key of each request."""
         self.db.execute("BEGIN IMMEDIATE")
-        for task, message in tasks:
+        for task, message, key in tasks:
             self.db.execute("SAVEPOINT request")
-            here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
+            here, at = {"project": PROJECT, "slug": task}, int(time() * 1000)
             seq: int = self.db.execute(q.NEXT_OPERATION.sqlite, {"key": key}).fetchone()[0]
             self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
             self.db.execute(q.ADD_LOG.sqlite, here | {"seq": seq, "at": at, "actor": ACTOR, "message": message})

@@ -22,6 +22,8 @@ _SLUG = _LOWER | frozenset("-_.")
 _ACTOR = _SLUG | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ@+")
 # Such as gpt-5.1-codex, anthropic/claude-opus-4-5 and sonnet[1m].
 _MODEL = _ACTOR | frozenset("/:[]=")
+_ACTOR_FIRST = _ACTOR - frozenset("-.@")
+_KEY = _ACTOR | {":"}
 _MODEL_FIRST = _ACTOR - frozenset("-.@+_")
 _HEX = frozenset("0123456789abcdef")
 _ID_LENGTH = 8
@@ -90,14 +92,14 @@ def model(given: str) -> str:
 
 def key(given: str) -> str:
     """Check an idempotency key."""
-    return _checked_name("key", given, KEY_LENGTH, _ACTOR | {":"}, first=_ACTOR)
+    return _checked_name("key", given, KEY_LENGTH, _KEY, first=_ACTOR)
 
 
 def actor(given: str) -> str:
     """Check the name of an actor; it must not look like a dispatch id."""
     if is_dispatch_id(given):
         raise errors.BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
-    return _checked_name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR - frozenset("-.@"))
+    return _checked_name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR_FIRST)
 
 
 def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
@@ -112,9 +114,8 @@ def _fault_of_name(given: str, most: int, allowed: frozenset[str], first: frozen
         return "it is empty"
     if len(given) > most:
         return f"it has {len(given)} characters, {most} at most"
-    strange = [char for char in given if char not in allowed]
-    if strange:
-        return f"it has {strange[0]!r} in it"
+    if not allowed.issuperset(given):
+        return f"it has {next(char for char in given if char not in allowed)!r} in it"
     if given[0] not in first:
         return f"it begins with {given[0]!r}"
     if ".." in given or given.endswith((".", ".lock")):

@@ -9,9 +9,13 @@ from fleet.api.fleet import Fleet
 from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.store.registry import open_store
+from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.writer import SharedStore, Waiting, Writer
 from fleet.verbs.projects.register import register
 from fleet.world.funnel import Funnel
+from fleet.world.home import home_record
+from fleet.world.process import surroundings
+from fleet.world.process.surroundings import Surroundings
 
 pytestmark = pytest.mark.req("IPC-1")
 
@@ -179,3 +183,24 @@ def test_no_effect_happens_in_a_shared_transaction(writer):
     writer.start()
     writer.stop()
     assert isinstance(caught[0], errors.EffectInTransaction)
+
+
+def test_the_writer_keeps_the_fleets_of_its_askers_apart(writer, home):
+    household = Household(str(home), home_record.read(str(home)), Funnel())
+
+    def asked(named: str | None, **environ: str) -> Fleet:
+        surroundings.enter(Surroundings(environ=environ))
+        try:
+            return household.open_again(named)
+        finally:
+            surroundings.leave()
+
+    ann, bob, agent = asked("ann"), asked("bob"), asked(None, FLEET_DISPATCH_ID="0123abcd")
+    assert [(each.actor, each.speaker) for each in (ann, bob, agent)] == [
+        ("ann", None),
+        ("bob", None),
+        ("0123abcd", "0123abcd"),
+    ]
+    assert asked("ann") is ann
+    with pytest.raises(errors.ActorIsGiven):
+        asked("ann", FLEET_DISPATCH_ID="0123abcd")

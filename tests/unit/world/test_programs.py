@@ -3,12 +3,15 @@
 import contextlib
 import os
 import signal
+import subprocess
 
 import pytest
 
 from fleet.world.funnel import Funnel
+from fleet.world.host import Host
 from fleet.world.process import programs
-from fleet.world.process.children import Child, Children
+from fleet.world.process.children import Child, Children, Ended
+from fleet.world.process.processes import Processes
 from fleet.world.process.programs import Programs
 
 LIMIT = 20.0
@@ -64,3 +67,41 @@ def test_the_output_of_the_first_step_of_a_job_has_its_folders_made_but_never_th
     assert isinstance(child, Child)
     child.kill()
     assert output.exists()
+
+
+@pytest.mark.req("MERGE-2")
+def test_a_program_gets_the_variables_that_its_words_begin_with():
+    words = [
+        "/usr/bin/env",
+        "GIT_COMMON_DIR=/a=b",
+        "GIT_DIR=",
+        "/bin/sh",
+        "-c",
+        'echo "$GIT_COMMON_DIR ${GIT_DIR-none}"',
+    ]
+    done = Programs(Funnel()).run("test", words, limit=LIMIT)
+    assert (done.status, done.out) == (0, "/a=b \n")
+
+
+@pytest.mark.req("JOB-1")
+def test_the_end_of_a_step_is_waited_for(tmp_path):
+    children = Children(Funnel(), str(tmp_path))
+    words = ["/bin/sh", "-c", "sleep 0.1; exit 3"]
+    child = children.start("job step", words, env={}, cwd=str(tmp_path), output=str(tmp_path / "out"), limit=60)
+    assert isinstance(child, Child)
+    child.wait(60)
+    assert child.look() == Ended(status=3)
+
+
+@pytest.mark.req("JOB-1")
+def test_the_exit_of_a_process_is_waited_for_and_one_that_was_is_said_at_once():
+    processes = Processes(Host(), Funnel(), "/nowhere", "/nowhere/tmux.sock")
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+        who = processes.identify(child.pid)
+        assert processes.wait_for_exit([who], 0)
+        assert processes.life(who) == "alive"
+        child.stdin.close()
+        processes.wait_for_exit([who], 60)
+        assert processes.life(who) == "dead"
+        assert not processes.wait_for_exit([processes.me(), who], 60)
+    assert not processes.wait_for_exit([], 60)

@@ -1,4 +1,4 @@
-"""fleet.jobs: jobs that do the same steps for many items."""
+"""fleet.jobs: jobs that do the same steps for many items. Each method imports one verb: an item's session needs only its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
-from fleet.model.jobs.keys import schema
 from fleet.store import queries as q
-from fleet.verbs.jobs import begin, cancel, listing
-from fleet.verbs.jobs.items import dead_letters, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,20 +41,28 @@ class Jobs(Part):
 
     def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
         """Run a job until its end, or until `wanted` returns False."""
+        from fleet.verbs.jobs import begin
+
         self._by.may("jobs.run")
         return begin.run_job(self._by.context, asked, os.environ, tell, wanted)
 
     def plan(self, asked: Asked) -> JobPlan:
         """Return what a run of the job would begin with. Changes nothing."""
+        from fleet.verbs.jobs import begin
+
         return begin.plan(self._by.context, asked, os.environ)
 
     def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
         """Resume a job where its last runner left it. With `force`, the process that runs the job is stopped first."""
+        from fleet.verbs.jobs import begin
+
         self._by.may("jobs.resume")
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
     def cancel(self, ident: str, reason: str) -> JobCancelled:
         """End a job for good."""
+        from fleet.verbs.jobs import cancel
+
         self._by.may("jobs.cancel")
         return cancel.cancel(self._by.context, ident, reason)
 
@@ -68,53 +73,77 @@ class Jobs(Part):
 
     def find(self, given: str) -> str:
         """Return the id of the job that a person names by its id, the beginning of its id, or @last."""
+        from fleet.verbs.jobs import listing
+
         return listing.find_job(self._by.view, given)
 
     def list(self, project: str | None = None) -> JobViews:
         """Return the jobs, newest first, of one project or of all."""
+        from fleet.verbs.jobs import listing
+
         return listing.jobs(self._by.view, project)
 
     def show(self, ident: str) -> JobDetails:
         """Return the state and progress of a job."""
+        from fleet.verbs.jobs import listing
+
         return listing.job(self._by.view, ident)
 
     def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
         """Return the items of a job, of one state or of all."""
+        from fleet.verbs.jobs import listing
+
         return listing.items_of_job(self._by.view, ident, state)
 
     def item(self, ident: str, given: str) -> ItemDetails:
         """Return one item of a job, with its failures and steps."""
+        from fleet.verbs.jobs import listing
+
         return listing.item(self._by.view, ident, given)
 
     def logs(self, ident: str, item: str | None = None) -> Iterator[StepOutput]:
         """Return what the steps of a job printed, of one item or of all."""
+        from fleet.verbs.jobs import listing
+
         return listing.logs(self._by.view, ident, item)
 
     def dead_items(self, ident: str) -> ItemViews:
         """Return the items in the dead-letter queue of a job."""
+        from fleet.verbs.jobs.items import dead_letters
+
         return dead_letters.queue(self._by.view, ident)
 
     def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsRevived:
         """Put items of the dead-letter queue back into the job."""
+        from fleet.verbs.jobs.items import dead_letters
+
         self._by.may("jobs.retry")
         return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
         """Give up items of the dead-letter queue for good."""
+        from fleet.verbs.jobs.items import dead_letters
+
         self._by.may("jobs.drop")
         return dead_letters.drop(self._by.context, ident, which, everything=everything)
 
     def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
         """Do all steps of a dispatch's item, inside the item's session. Returns whether the item passed."""
+        from fleet.verbs.jobs.items import session
+
         self._by.may("jobs.step")
         return session.perform(self._by.context, dispatch, project, slug, show)
 
 
 def validate_job(file: str) -> Validation:
     """Return everything that is wrong with a job's document. Needs no home."""
+    from fleet.verbs.jobs import begin
+
     return begin.validate(file)
 
 
 def job_schema() -> Document:
     """Return the JSON Schema of a job's document."""
+    from fleet.model.jobs.keys import schema
+
     return schema()

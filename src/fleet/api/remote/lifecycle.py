@@ -21,7 +21,7 @@ _START = 20.0
 _END = 30.0
 _LOOK = 0.05
 # Many threads with an arena each would hold twice the memory.
-_ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
+ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 
 
 def status(by: Actor) -> DaemonStatus:
@@ -65,7 +65,7 @@ def start(by: Actor) -> DaemonStatus:
     gate = by.world.daemon_gate()
     if not gate.is_free():
         raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
-    by.world.start_fleet("daemon", "run", "--detached", more=_ONE_ARENA)
+    by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
     while not (found := status(by)).running:
         if by.clock.ticks() > until:

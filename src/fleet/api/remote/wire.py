@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
 # Classes of results come from these packages alone.
 _RESULTS = ("fleet.model.", "fleet.verbs.", "fleet.store.queries")
+_SCALARS = frozenset((str, int, float, bool))
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON
     """Return a value as JSON has it: values by their fields, sets and tuples as lists, bytes as text."""
+    if value is None or type(value) in _SCALARS:
+        return value
     named = _fields_of(value)
     if named is not None:
         return {str(name): plain(each) for name, each in named.items()}
@@ -30,7 +33,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
         return [plain(each) for each in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
     if isinstance(value, bytes):
         return value.decode("utf-8", "surrogateescape")
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    return value if isinstance(value, (bool, int, float, str)) else str(value)
 
 
 def _fields_of(value: object) -> Json | None:

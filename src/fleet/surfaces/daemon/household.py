@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Who writes in the operations of the daemon's own duties.
 ACTOR = "fleet-daemon"
+# So many askers are known to a thread at once.
+_MOST_KEPT = 256
 # After these a thread opens its connection anew.
 _STALE = (errors.StoreError,)
 
@@ -77,14 +79,21 @@ class Household:
 
     def open(self, actor: str | None = None) -> Fleet:
         """Return a fleet for whoever asks in this thread; without an asker, for the daemon itself."""
-        asker = surroundings.asker()
-        if asker is None:
-            name, dispatch = identify_actor(dispatch=None, named=actor, person=ACTOR)
-        else:
-            ident = asker.environ.get("FLEET_DISPATCH_ID")
-            named = person_name() if actor is None and not ident else actor
-            name, dispatch = identify_actor(dispatch=ident, named=named, person=ACTOR)
-        fleet = DaemonFleet(home=self.home, store=self._store(), actor=name, dispatch=dispatch, funnel=self.funnel)
+        return self._opened(*_asker(actor))
+
+    def open_again(self, actor: str | None = None) -> Fleet:
+        """Return the fleet of whoever asks, the same one for all its requests in this thread, one after the other."""
+        known: dict[tuple[str | None, str | None], Fleet] | None = getattr(self._own, "fleets", None)
+        if known is None or len(known) > _MOST_KEPT:
+            known = self._own.fleets = {}
+        asker = _asker(actor)
+        if asker not in known:
+            known[asker] = self._opened(*asker)
+        return known[asker]
+
+    def _opened(self, ident: str | None, named: str | None) -> Fleet:
+        name, dispatch = identify_actor(dispatch=ident, named=named, person=ACTOR)
+        fleet = DaemonFleet(home=self.home, store=self.store, actor=name, dispatch=dispatch, funnel=self.funnel)
         fleet.record = self.record
         fleet.household = self
         return fleet
@@ -107,9 +116,12 @@ class Household:
         store: PooledStore | None = getattr(self._own, "store", None)
         if store is not None:
             del self._own.store
+            self._own.fleets = {}
             store.end()
 
-    def _store(self) -> PooledStore:
+    @property
+    def store(self) -> PooledStore:
+        """The store of this thread."""
         store: PooledStore | None = getattr(self._own, "store", None)
         if store is None:
             store = self._own.store = PooledStore(self.writer, self._open_reading)
@@ -123,3 +135,12 @@ class Household:
         if isinstance(store, SqliteStore):
             store.patience = None  # only a thread that waits in the kernel's queue gets its turn among other processes
         return store
+
+
+def _asker(actor: str | None) -> tuple[str | None, str | None]:
+    """Return the dispatch and the name of whoever asks in this thread; neither for the daemon itself."""
+    asker = surroundings.asker()
+    if asker is None:
+        return None, actor
+    ident = asker.environ.get("FLEET_DISPATCH_ID")
+    return ident, person_name() if actor is None and not ident else actor

@@ -8,8 +8,8 @@ been committed is found by that key.
 
 from __future__ import annotations
 
-from collections import deque
-from threading import Condition, Lock, Thread, get_ident
+from queue import SimpleQueue
+from threading import Lock, Thread, get_ident
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
@@ -77,8 +77,9 @@ class Writer:
         self._open_store = open_store
         self._most = most
         self._longest = longest
-        self._queue: deque[Waiting] = deque()
-        self._changed = Condition(Lock())
+        # None comes last: the end.
+        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._lock = Lock()
         self._is_ending = False
         self._thread = Thread(target=self._run, name="writer", daemon=True)
         self._ident = 0
@@ -93,9 +94,9 @@ class Writer:
 
     def stop(self) -> None:
         """Finish what waits, take nothing more, and end."""
-        with self._changed:
+        with self._lock:
             self._is_ending = True
-            self._changed.notify_all()
+            self._queue.put(None)
         self._thread.join()
 
     @property
@@ -105,11 +106,10 @@ class Writer:
 
     def submit(self, waiting: Waiting) -> None:
         """Let a request wait for the next transaction. `waiting.finish` is called by the writer after the commit."""
-        with self._changed:
+        with self._lock:
             if self._is_ending:
                 raise WriterEnded
-            self._queue.append(waiting)
-            self._changed.notify()
+            self._queue.put(waiting)
 
     def commit(self, why: str, work: Callable[[Tx], T], by: Caller, request: tuple[object, ...]) -> T:
         """Commit one change for the calling thread, and wait for it."""
@@ -140,20 +140,25 @@ class Writer:
         self._ident = get_ident()
         while (first := self._next(wait=True)) is not None:
             done = self._do_together(first)
+            freed_at = monotonic()
             for waiting in done:
                 waiting.finish(waiting)
             self.committed()
-            if self._queue:
-                sleep(_TURN_OF_OTHERS)
+            # Others may have had their turn while the answers were sent.
+            left = freed_at + _TURN_OF_OTHERS - monotonic()
+            if left > 0 and not self._queue.empty():
+                sleep(left)
         if self.store is not None:
             self.store.close()
 
     def _next(self, *, wait: bool) -> Waiting | None:
         """Return the request that waits longest. Without `wait`, None when there is none; else None at the end."""
-        with self._changed:
-            while wait and not self._queue and not self._is_ending:
-                self._changed.wait()
-            return self._queue.popleft() if self._queue else None
+        if not wait and self._queue.empty():
+            return None
+        waiting = self._queue.get()
+        if waiting is None:
+            self._queue.put(None)  # whoever looks next sees the end, too
+        return waiting
 
     def _do_together(self, first: Waiting) -> list[Waiting]:
         """Do a request, and those that wait behind it, in one transaction. Return them with their outcomes."""

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _LINK_WAIT = 10.0
+# What the engine `job` runs.
+_STEP = ["job", "step"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,14 @@ class Launched:
     lease: int = -1
     # Descriptors that a sandbox inherits; None when the engine is started in none.
     handles: tuple[int, ...] | None = None
+    # Whether the program is fleet itself, for an item of a job: this process can go on as it, which saves a start of Python.
+    is_fleet: bool = False
+
+    def go_on(self) -> None:
+        """Take over the environment and the folder of the program, for a process that does the program's work itself."""
+        os.chdir(self.cwd)
+        os.environ.clear()
+        os.environ.update(self.env)
 
     def become(self, funnel: Funnel) -> NoReturn:
         """Replace this process by the engine's program."""
@@ -231,7 +241,8 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
         context.world.namespaces.handed_on(),
     )
     if row.sandbox is None:
-        return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease)
+        is_fleet = program == context.world.fleet_program and words[1:] == _STEP
+        return Launched(program=program, words=words, env=env, cwd=cwd, lease=lease, is_fleet=is_fleet)
     words[0] = program
     files = _files_of_agent(context, row, engine, prompt_file, role)
     work = sandbox.Work(cwd=cwd, repository=repository, writes=row.slug is not None, files=files)

@@ -152,11 +152,9 @@ def _prepare_removal(context: Context, claim: Claim) -> str:
     """
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
-    why = why_kept(context, claim)
-    if why:
-        return why
-    _tear_down(context, claim)
-    answer = verdict(context, claim)  # check again: the teardown may have left files
+    answer = verdict(context, claim)
+    if not isinstance(answer, Keep) and _tear_down(context, claim):
+        answer = verdict(context, claim)  # the teardown may have left files
     match answer:
         case Keep():
             return answer.reason
@@ -191,19 +189,24 @@ def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
     return list(context.setting("worktree.disposable", claim.project))
 
 
-def _tear_down(context: Context, claim: Claim) -> None:
-    """Run the project's teardown command in a worktree before its removal.
+def _tear_down(context: Context, claim: Claim) -> bool:
+    """Run the project's teardown command in a worktree before its removal. Whether there is one.
 
     A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
     command = _teardown_command(context, claim.project)
-    if command and claim.state == "live" and os.path.isdir(claim.name):
-        context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
-        words = ["/bin/sh", "-c", command]
-        ports = context.store.read(lambda rows: bundles.port_variables(rows, claim.project or "", claim.slug))
-        context.world.programs.record(
-            "worktree.teardown", words, limit=TEARDOWN_LIMIT, cwd=claim.name, env={**os.environ, **ports}
-        )
+    if not command or claim.state != "live" or not os.path.isdir(claim.name):
+        return False
+    context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
+    ports = context.store.read(lambda rows: bundles.port_variables(rows, claim.project or "", claim.slug))
+    context.world.programs.record(
+        "worktree.teardown",
+        ["/bin/sh", "-c", command],
+        limit=TEARDOWN_LIMIT,
+        cwd=claim.name,
+        env={**os.environ, **ports},
+    )
+    return True
 
 
 def _teardown_command(context: Context, project: str | None) -> str | None:

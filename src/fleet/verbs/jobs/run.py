@@ -88,6 +88,7 @@ class Runner:
         self._own = OwnProcesses(context, job)
         # The processes that this runner started and could not end, in words.
         self.left: list[str] = []
+        self._patience = _LOOK_SOON
         self._engines = EngineWait(context, job, workflow)
         self.progress = Progress(context, job.id, tell)
 
@@ -201,8 +202,24 @@ class Runner:
                     break
                 self._wait_until(rest.at or 0)
             elif not started:
-                self._context.world.clock.wait(_LOOK_SOON if self._runs_in_place(part) else _LOOK_AGAIN)
+                self._wait_for_items(part)
         self._refuse_unfinished(part)
+
+    def _wait_for_items(self, part: JobPart) -> None:
+        """Wait for the end of an item, but only a moment: the job may be cancelled.
+
+        Where the kernel cannot tell, or an item has exited and is not settled yet, wait a little longer each time.
+        """
+        clock = self._context.world.clock
+        if self._runs_in_place(part):
+            clock.wait(_LOOK_SOON)
+            return
+        running = [row for row in self._at_work(part) if row.state == "running"]
+        if running and attempts.wait_for_exit(self._context, self._job, running, _LOOK_AGAIN):
+            self._patience = _LOOK_SOON
+            return
+        clock.wait(self._patience)
+        self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
         """Wait for the time of the next retry, but only a moment: another event may come first."""

@@ -11,7 +11,7 @@ from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref
 from fleet.model.text.secrets import hidden
 from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.git.refs import git_dir
-from fleet.world.process.programs import Done
+from fleet.world.process.programs import ENV, Done
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Meanwhile = Callable[[], None] | None
 
 # By its whole path: PATH may be anything.
-_ENV = "/usr/bin/env"
 _LIMIT = 60.0
 # For what takes the longer the larger a tree is; killed half-way it would leave half of it.
 _LONG = 3_600.0
@@ -280,7 +279,7 @@ class Git:
         No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would:
         before comparing files, check that it configures none.
         """
-        first = [_ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
+        first = [ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
         rules = _setting_words(("protocol.allow=never", *settings))
         asked = [*first, "git", *_QUIET, *rules, *place, effect, *words]
@@ -430,11 +429,11 @@ class Git:
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:
-            return [*([_ENV, *variables] if variables else []), "git", *_QUIET, "-C", path]
+            return [*([ENV, *variables] if variables else []), "git", *_QUIET, "-C", path]
         place = pointers.read(tree, self._knows)
         if place is None:
             return None
-        told = [_ENV, f"GIT_COMMON_DIR={place.common}", *variables]
+        told = [ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _knows(self, common: str) -> bool:

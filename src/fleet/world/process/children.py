@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 from dataclasses import dataclass
-from time import monotonic
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.world.files import folders
 from fleet.world.process.programs import clean_environment
+from fleet.world.process.ps import handle_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +63,19 @@ class Child:
         elif self._asked is not None and now >= self._asked + _GRACE:
             self._signal_all(signal.SIGKILL)
         return None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the child exits, but at most so long."""
+        handle = handle_of(self._process.pid)
+        if handle is None:
+            sleep(seconds)
+            return
+        try:
+            told = select.poll()
+            told.register(handle, select.POLLIN)
+            told.poll(seconds * 1_000)
+        finally:
+            os.close(handle)
 
     def kill(self) -> None:
         """Kill the child and everything in its session."""

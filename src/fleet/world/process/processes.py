@@ -9,6 +9,7 @@ identity is compared after the pidfd was opened, so no other process can be hit.
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -96,6 +97,25 @@ class Processes:
             os.close(descriptor)
             return None
         return descriptor
+
+    def wait_for_exit(self, whom: Iterable[Identity], seconds: float) -> bool:
+        """Wait until one of these processes exits, but at most so long.
+
+        False, and at once, when the kernel does not tell of each of them: it cannot, or one is not proven to live.
+        """
+        handles = [self.exit_descriptor(who) for who in whom]
+        known = [handle for handle in handles if handle is not None]
+        try:
+            if not known or len(known) < len(handles):
+                return False
+            poll = select.poll()
+            for handle in known:
+                poll.register(handle, select.POLLIN)
+            poll.poll(seconds * 1_000)
+        finally:
+            for handle in known:
+                os.close(handle)
+        return True
 
     def may_live(self, who: Identity | None) -> bool:
         """Whether a process is alive; also when that is unknown but its pid belongs to a process with the same start."""

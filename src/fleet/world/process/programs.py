@@ -40,6 +40,8 @@ _FOREIGN = frozenset(
         "TMUX_PANE",
     ]
 )
+# Before the words of a program: variables that `clean_environment` would take away.
+ENV = "/usr/bin/env"
 # What lets a program speak for the agent that this process is: for an agent's own programs only.
 _SECRETS = frozenset([VARIABLE, TOKEN])
 
@@ -223,16 +225,25 @@ def _start_program(
     stderr: int = subprocess.PIPE,
     speaks: bool = False,
 ) -> Child:
+    asked, variables = _split_off_variables(words)
     return Child(
-        words,
+        asked,
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=stderr,
-        env=clean_environment(env, speaks=speaks),
+        env=clean_environment(env, speaks=speaks) | variables,
         cwd=cwd,
         pass_fds=kept,
         start_new_session=True,
     )
+
+
+def _split_off_variables(words: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
+    """Return the program behind `/usr/bin/env NAME=VALUE …` and those variables, which need no process of their own."""
+    if words[0] != ENV:
+        return words, {}
+    first = next(number for number, word in enumerate(words) if number and "=" not in word)
+    return words[first:], dict(word.split("=", 1) for word in words[1:first])
 
 
 def _input_file(given: str | None) -> IO[bytes]:

@@ -1,7 +1,9 @@
-"""The two commands that tmux sessions call when an agent starts and ends, run without click and with few imports."""
+"""The commands that tmux sessions call when an agent starts and ends, run without click and with few imports."""
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from fleet import errors
@@ -10,26 +12,51 @@ from fleet.model.names import DispatchId
 from fleet.model.text import escapes
 from fleet.world.process.programs import detach
 
+_FAILED = 1
+
 
 def run(words: list[str]) -> int:
-    """Run `fleet launch ID` or `fleet settle --hint SESSION`; return the exit code."""
+    """Run `fleet launch ID`, `fleet job step` or `fleet settle --hint SESSION`; return the exit code."""
     if words[0] == "launch":
-        launch(words[1])
-    else:
-        settle_soon(words[2])
+        return launch(words[1])
+    if words[0] == "job":
+        return step()
+    settle_soon(words[2])
     return 0
 
 
-def launch(ident: str) -> None:
-    """Replace this process by the agent of a dispatch; print why when the dispatch was superseded."""
+def launch(ident: str) -> int:
+    """Replace this process by the agent of a dispatch, or do the steps of a job's item in it.
+
+    Print why when the dispatch was superseded.
+    """
     with Fleet.open(make=False) as fleet:
         try:
             agent = fleet.sessions.launch(ident)
         except errors.Superseded as error:
             sys.stdout.write(f"fleet: {escapes.line(str(error))}\n")
-            return
+            return 0
     sys.stdout.flush()
-    agent.become(fleet.funnel)
+    if not agent.is_fleet:
+        agent.become(fleet.funnel)
+    agent.go_on()
+    return step()
+
+
+def step() -> int:
+    """Do the steps of an item, in the session of the item; return the exit code."""
+    gc.enable()
+    try:
+        dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
+    except KeyError as error:
+        raise errors.BadInput(what=f"{error.args[0]} is not set: this command is for the sessions of a job") from None
+    with Fleet.open() as fleet:
+        return 0 if fleet.jobs.step(dispatch, project, slug, _write_output) else _FAILED
+
+
+def _write_output(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
 
 
 def settle_soon(given: str) -> None:

@@ -154,8 +154,10 @@ def is_hook(words: list[str]) -> bool:
 
 
 def is_of_session(words: list[str]) -> bool:
-    """Whether the words are `fleet launch ID` or `fleet settle --hint SESSION`, which tmux calls."""
-    return words[:-1] in (["launch"], ["settle", "--hint"]) and not words[-1].startswith("-")
+    """Whether the words are `fleet launch ID`, `fleet job step` or `fleet settle --hint SESSION`, which sessions call."""
+    return words == ["job", "step"] or (
+        words[:-1] in (["launch"], ["settle", "--hint"]) and not words[-1].startswith("-")
+    )
 
 
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:

@@ -86,8 +86,9 @@ class Rounds:
     def wake(self) -> None:
         """Say that there is news: a round begins as soon as it may. Never blocks for long."""
         with self._news:
-            self._schedule.has_news = True
-            self._news.notify()
+            if not self._schedule.has_news:
+                self._schedule.has_news = True
+                self._news.notify()
 
     def wake_at_once(self) -> None:
         """Say that there is news that cannot wait: a round begins at once, unless the last one failed."""

@@ -78,18 +78,32 @@ class Connection:
 
     def put(self, document: Json) -> None:
         """Let a line wait to be sent. Any thread may call it; the loop has to be woken then."""
-        self.put_bytes(json.dumps(document, ensure_ascii=True).encode() + b"\n")
-
-    def put_bytes(self, line: bytes) -> None:
-        """Let a whole line wait to be sent. A client that lets too much wait is not sent anything any more."""
         with self._lock:
-            if not self.is_open:
-                return
-            if not self._outgoing:
-                self._moved_at = monotonic()
-            self._outgoing += line
-            if len(self._outgoing) > MOST_WAITING:
-                self.is_open = False
+            self._keep(_line(document))
+
+    def send(self, document: Json) -> bool:
+        """Send a line, as much of it as the client takes at once. False when the loop has to send the rest, or to close."""
+        line = _line(document)
+        with self._lock:
+            try:
+                sent = self.socket.send(line) if self.is_open and not self._outgoing else 0
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                return False
+            if sent < len(line):
+                self._keep(line[sent:])
+            return sent == len(line)
+
+    def _keep(self, line: bytes) -> None:
+        """Let bytes wait to be sent. A client that lets too much wait is not sent anything any more."""
+        if not self.is_open:
+            return
+        if not self._outgoing:
+            self._moved_at = monotonic()
+        self._outgoing += line
+        if len(self._outgoing) > MOST_WAITING:
+            self.is_open = False
 
     @property
     def wants_to_send(self) -> bool:
@@ -98,9 +112,9 @@ class Connection:
 
     def flush(self) -> bool:
         """Send what the client takes. False when it is gone."""
+        if not self._outgoing:
+            return self.is_open  # without the lock: another thread may be sending an answer
         with self._lock:
-            if not self._outgoing:
-                return self.is_open
             try:
                 sent = self.socket.send(self._outgoing[:_CHUNK])
             except BlockingIOError:
@@ -125,3 +139,7 @@ class Connection:
         with self._lock:
             self.is_open = False
             self.socket.close()
+
+
+def _line(document: Json) -> bytes:
+    return json.dumps(document).encode() + b"\n"

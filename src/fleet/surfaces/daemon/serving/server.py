@@ -126,8 +126,9 @@ class Server:
         elif (way := way_of(request)) == "heavy":
             self._do_in_child(request)
         else:
-            act = lambda: perform(self._household.open(request.caller.get("as")), request)  # noqa: E731
-            self._do(request, act, is_quick=way == "quick")
+            is_quick = way == "quick"
+            opened = self._household.open_again if is_quick else self._household.open
+            self._do(request, lambda: perform(opened(request.caller.get("as")), request), is_quick=is_quick)
 
     def _run_command(self, request: Request, words: list[str]) -> dict[str, object]:
         code, out, err = self._commands.run(words, request.key)
@@ -183,7 +184,7 @@ class Server:
         """Raise WrongToken when a request speaks for a dispatch without the secret of its launch."""
         ident, token, must = request.dispatch, request.caller.get("token"), request.connection.is_for_agents
         if ident:
-            self._household.open().store.read(lambda rows: refuse_wrong_token(rows, ident, token, must=must))
+            self._household.store.read(lambda rows: refuse_wrong_token(rows, ident, token, must=must))
 
     def _finish(self, request: Request, done: Waiting) -> None:
         answer = request.failed(done.error) if done.error is not None else done.result
@@ -220,8 +221,7 @@ class Server:
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line at once, as far as the client takes it; the loop sends the rest, and reads on."""
-        connection.put(line)
-        if not connection.flush() or connection.wants_to_send or not connection.events:
+        if not connection.send(line) or not connection.events:
             self.loop.wake(connection)
 
     def _metrics(self) -> str:

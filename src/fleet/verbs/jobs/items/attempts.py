@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import job_branch
 from fleet.model.dispatch.steps import INTERRUPTED, STOPPED
+from fleet.model.identity import Identity
 from fleet.model.jobs import items
 from fleet.store import queries as q
 from fleet.verbs.dispatch.apply_remedy import decide_and_apply
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _LATER = 2_000
+_LOOK_AGAIN = 0.01
 ENGINE = "job"
 
 
@@ -55,6 +57,27 @@ def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
         return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
     return _outcome_without_verdict(context, job, item, row and _reread(context, row))
+
+
+def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
+    """Wait until the process of one of these items exits, but at most so long. False when that cannot be waited for.
+
+    A process that tmux is just starting is waited for first.
+    """
+    clock, processes = context.world.clock, context.world.processes
+    until = clock.ticks() + seconds
+    while True:
+        found = [_current_dispatch(context, job, item) for item in running]
+        if None in found:
+            return False
+        known = [who for row in found if row and (who := Identity.parse(row.process or "")) is not None]
+        left = max(until - clock.ticks(), 0.0)
+        if len(known) == len(found):
+            return processes.wait_for_exit(known, left)
+        if not left:
+            return True
+        if not (known and processes.wait_for_exit(known, min(left, _LOOK_AGAIN))):
+            clock.wait(min(left, _LOOK_AGAIN))
 
 
 def _reread(context: Context, row: Dispatch) -> Dispatch:

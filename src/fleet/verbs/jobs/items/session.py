@@ -92,12 +92,12 @@ def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show)
 def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show) -> StepResult:
     """Run one step, show its output, and record the step."""
     child = run.start()
-    result, row = run.conclude(child if isinstance(child, Ended) else _watch(context, child, run.files, show))
+    result, row = run.conclude(child if isinstance(child, Ended) else _watch(child, run.files, show))
     context.commit(run_step.record(job, row))
     return result
 
 
-def _watch(context: Context, child: Child, files: list[str], show: Show) -> Ended:
+def _watch(child: Child, files: list[str], show: Show) -> Ended:
     """Show a step's output until the step ends; return how it ended."""
     shown = dict.fromkeys(files, 0)
     while True:
@@ -106,7 +106,7 @@ def _watch(context: Context, child: Child, files: list[str], show: Show) -> Ende
             shown[path] = _show_more(path, shown[path], show)
         if ended is not None:
             return ended
-        context.world.clock.wait(_LOOK_AGAIN)
+        child.wait(_LOOK_AGAIN)
 
 
 def _show_more(path: str, since: int, show: Show) -> int:

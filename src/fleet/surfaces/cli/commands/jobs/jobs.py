@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from fleet.model.jobs.items import STATES
 from fleet.surfaces.cli.commands.jobs import progress
 from fleet.surfaces.cli.commands.jobs.dead_letters import dlq
 from fleet.surfaces.cli.commands.jobs.show import list_, logs, show
+from fleet.surfaces.cli.hot import session
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.jobs.begin import Asked
@@ -191,17 +191,7 @@ def schema(**_given: bool) -> None:
 @job.command("step", hidden=True)
 def step() -> int:
     """Run the steps of an item. The session of a job's item calls this."""
-    try:
-        dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
-    except KeyError as error:
-        raise errors.BadInput(what=f"{error.args[0]} is not set: this command is for the sessions of a job") from None
-    with Fleet.open() as fleet:
-        return 0 if fleet.jobs.step(dispatch, project, slug, _write_output) else _FAILED
-
-
-def _write_output(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    return session.step()
 
 
 for command in (list_, show, logs, dlq):
