@@ -345,7 +345,7 @@ def test_rows_and_tabs_are_chosen_with_the_mouse(scene):
         place = next(number for number, line in enumerate(lines) if "○ ready" in line)
         await person._pilot.click(offset=(5, place))
         await person.until(lambda: person.app.board.row and person.app.board.row.slug == "ready")
-        await person.until(lambda: person.text.count("▌") == 1, "one selected row")
+        assert person.text.count("▌") == 1, "the row that was selected is drawn again, too"
         await person.sees("tab", "task  journal")
         tabs = next(number for number, line in enumerate(person.text.splitlines()) if "task  journal" in line)
         column = person.text.splitlines()[tabs].index("task  journal")
