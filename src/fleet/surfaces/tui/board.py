@@ -193,7 +193,6 @@ class Board(Screen[None], inherit_bindings=False):
 
     def on_row_list_selected(self, _event: RowList.Selected) -> None:
         """Draw the right half for the row that is selected now."""
-        self.commenting.leave_unless(self.row.key if self.row else "")
         self._draw()
 
     def on_row_list_chosen(self, _event: RowList.Chosen) -> None:
@@ -211,6 +210,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     def _draw(self) -> None:
         """Draw everything that depends on the snapshot or on the selected row, and wish for the tab's lines."""
+        self.commenting.leave_unless(self.row.key if self.row else "")
         clock = time_of_day(self.snapshot.at) if self.snapshot else ""
         self._bar("top").draw(bars.top_line(self.snapshot, self.look, clock, self.size.width - 2))
         if self.question is not None and (self.row is None or self.row.question != self.question.id):
