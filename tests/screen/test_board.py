@@ -263,7 +263,7 @@ def test_groups_have_the_words_of_the_status_page():
     assert len(set(GROUPS)) == len(GROUPS)
 
 
-@pytest.mark.req("TUI-2")
+@pytest.mark.req("TUI-2", "TUI-4")
 def test_an_agent_gets_a_message_of_several_lines(scene):
     with scene.fleet() as fleet:
         work = "write door.py red = 1\ncommit Paint it\nwait-message\nsay went on\nhang"
