@@ -48,6 +48,7 @@ ACTS = (
     Act("approve", "y", "approve", "Permit what the agent asks to do."),
     Act("deny", "!", "deny", "Refuse what the agent asks to do."),
     Act("answer", "w", "answer", "Answer the question in your own words; 1 to 9 choose an answer."),
+    Act("comment-line", "c", "comment", "Comment on a line of the diff: choose the line, then c again."),
     Act("review", "R", "review", "Review the work: accept it, or send it back with comments on lines."),
     Act("new", "n", "new", "Add a task."),
     Act("run", "N", "run", "Add a task from a prompt, and start an agent on it."),

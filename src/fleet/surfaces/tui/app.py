@@ -49,7 +49,8 @@ class FleetApp(App[None], inherit_bindings=False):
         self.keys = keys
         self.actor = actor
         self.look = Look(palette)
-        super().__init__()
+        # Textual chooses how it leaves out colours now, before it knows the theme.
+        super().__init__(ansi_color=palette.theme.ansi or None)
         for each in PALETTES.values():
             self.register_theme(each.theme)
         self.theme = palette.theme.name
@@ -74,8 +75,11 @@ class FleetApp(App[None], inherit_bindings=False):
         return self._board
 
     def on_mount(self) -> None:
-        """Start to follow what fleet does, when the screen is shown."""
+        """Start to follow what fleet does once the first frame is drawn: until then a thread would only take time from it."""
         sys.setswitchinterval(_SWITCH)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
         self._loader.start()
         self._details.start()
 

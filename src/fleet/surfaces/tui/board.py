@@ -8,18 +8,17 @@ from rich.text import Text
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from fleet.api.views.rows import WANTED
 from fleet.api.views.sections import hold_in_words
 from fleet.model.settings.keys import ACTS, DIGITS
 from fleet.model.text import escapes
 from fleet.model.text.times import since_epoch, time_of_day
-from fleet.surfaces.tui.acts.agents import ON_AGENTS, answer_question
-from fleet.surfaces.tui.acts.moves import MOVES
-from fleet.surfaces.tui.acts.tasks import ON_TASKS
-from fleet.surfaces.tui.dialogs.asking import Ask, Way
-from fleet.surfaces.tui.dialogs.picking import Choice, Pick
+from fleet.surfaces.tui.acts.agents import answer_question
+from fleet.surfaces.tui.acts.comments import Commenting
+from fleet.surfaces.tui.acts.offers import DOINGS, key_bar, offered_choices
+from fleet.surfaces.tui.dialogs.picking import Pick
 from fleet.surfaces.tui.feeds.acting import Acts
 from fleet.surfaces.tui.feeds.details import Wish
 from fleet.surfaces.tui.feeds.tabs import TABS
@@ -44,14 +43,9 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-DOINGS = MOVES | ON_AGENTS | ON_TASKS
-# The order in which keys are offered at the bottom: what answers and ends first, what always applies last.
-_OFFERED = (
-    *("approve", "deny", "answer", "review", "merge", "land", "dispatch", "resume", "retry", "attach", "message"),
-    *("hand-off", "kill", "next", "coordinator", "new", "run", "tab", "filter", "graph", "timeline", "sweep"),
-    *("palette", "help", "quit"),
-)
-_ALWAYS = ("help", "quit")
+_BARS = ("top", "trouble", "banner", "about", "question", "tabs", "running", "keys")
+# Tabs whose lines are prose: they are wrapped.
+_WRAPPED = frozenset({"task", "journal", "operations"})
 _SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
 
 
@@ -77,6 +71,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.question: Question | None = None
         self._tab = "live"
         self._shown_of = ("", "")
+        self._shown: Shown | None = None
         self._picked: list[str] = []
         self._wanted_key = ""
         # Comments of reviews that were not sent yet, by project and task.
@@ -84,27 +79,29 @@ class Board(Screen[None], inherit_bindings=False):
         self.acts = Acts(app.home, actor=app.actor, post=self.post)
         self.rows: RowList = RowList(self.look, id="rows")
         self.lines: LineView = LineView(id="lines")
+        self._bars = {name: (bars.TabBar if name == "tabs" else bars.Bar)(id=name) for name in _BARS}
+        self.commenting: Commenting = Commenting(self)
 
     def compose(self) -> ComposeResult:
         """Draw the bars around the two halves."""
-        yield Static(id="top", markup=False)
-        yield Static(id="trouble", markup=False)
-        yield Static(id="banner", markup=False)
+        yield self._bar("top")
+        yield self._bar("trouble")
+        yield self._bar("banner")
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield self.rows
                 yield Input(id="filter", placeholder="filter", compact=True)
             with Vertical(id="right"):
-                yield Static(id="about", markup=False)
-                yield Static(id="question", markup=False)
-                yield bars.TabBar(id="tabs", markup=False)
+                yield self._bar("about")
+                yield self._bar("question")
+                yield self._bar("tabs")
                 yield self.lines
-        yield Static(id="running", markup=False)
-        yield Static(id="keys", markup=False)
+        yield self._bar("running")
+        yield self._bar("keys")
 
     def on_mount(self) -> None:
         """Draw what is known already."""
-        self._bar("top").update(bars.top_line(None, self.look, "", self.size.width))
+        self._bar("top").draw(bars.top_line(None, self.look, "", self.size.width))
         self._draw_tabs()
         self._draw_keys()
 
@@ -148,12 +145,15 @@ class Board(Screen[None], inherit_bindings=False):
             return
         is_same = self._shown_of == (row.key, self._tab)
         at_end = wish.tab == "live" and (not is_same or self.lines.is_at_end)
-        self.lines.show(shown.lines, wrap=wish.tab == "task", keep=is_same, at_end=at_end)
-        self._shown_of = (row.key, self._tab)
+        lines = self.commenting.noted(shown.lines) if wish.tab == "diff" else shown.lines
+        self.lines.show(lines, wrap=wish.tab in _WRAPPED, keep=is_same, at_end=at_end)
+        self._shown_of, self._shown = (row.key, self._tab), shown
+        self.commenting.place()
         if shown.question != self.question:
             self.question = shown.question
             self._picked = []
             self._draw_question()
+            self._draw_keys()
 
     def show_changes(self, changes: dict[str, str]) -> None:
         """Draw how much the branches change."""
@@ -174,6 +174,14 @@ class Board(Screen[None], inherit_bindings=False):
         return self.rows.project or (first[0].name if first else None)
 
     @property
+    def most_choices(self) -> int:
+        """How many answers the open question offers by their numbers; 0 when there is none."""
+        question = self.question
+        if question is None or question.kind != "question" or not question.choices:
+            return 0
+        return min(len(question.choices[min(len(self._picked), len(question.choices) - 1)].options), 9)
+
+    @property
     def is_anything_wanted(self) -> bool:
         """Whether any row waits for a person."""
         return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
@@ -192,18 +200,19 @@ class Board(Screen[None], inherit_bindings=False):
         self.perform("attach")
 
     # drawing ----------------------------------------------------------------------------------------------------------
-    def _bar(self, name: str) -> Static:
-        return self.query_one(f"#{name}", Static)
+    def _bar(self, name: str) -> bars.Bar:
+        return self._bars[name]
 
     def _bar_text(self, name: str, text: str) -> None:
         bar = self._bar(name)
-        bar.update(Text(escapes.text(text), overflow="ellipsis"))
-        bar.set_class(bool(text), "-shown")
+        bar.draw(Text(escapes.text(text), overflow="ellipsis"))
+        bar.show(shown=bool(text))
 
     def _draw(self) -> None:
         """Draw everything that depends on the snapshot or on the selected row, and wish for the tab's lines."""
+        self.commenting.leave_unless(self.row.key if self.row else "")
         clock = time_of_day(self.snapshot.at) if self.snapshot else ""
-        self._bar("top").update(bars.top_line(self.snapshot, self.look, clock, self.size.width - 2))
+        self._bar("top").draw(bars.top_line(self.snapshot, self.look, clock, self.size.width - 2))
         if self.question is not None and (self.row is None or self.row.question != self.question.id):
             self.question = None
         self._draw_about()
@@ -224,30 +233,21 @@ class Board(Screen[None], inherit_bindings=False):
     def _draw_about(self) -> None:
         now = since_epoch(self.snapshot.at) if self.snapshot else 0
         changes = self.rows.changes.get(self.row.key, "") if self.row else ""
-        self._bar("about").update(about.about_row(self.row, changes, now, self.look))
+        self._bar("about").draw(
+            about.about_row(self.row, changes, now, self.look, self._bar("about").content_size.width)
+        )
 
     def _draw_question(self) -> None:
         bar = self._bar("question")
-        if self.question is not None:
-            keys = (self.key_of(name) for name in ("approve", "deny", "answer"))
-            bar.update(about.question_text(self.question, self.look, *keys))
-        bar.set_class(self.question is not None, "-shown")
+        text = about.question_of(self.row, self.question, self.look, self.key_of)
+        bar.draw(text or Text(""))
+        bar.show(shown=text is not None)
 
     def _draw_tabs(self) -> None:
-        self._bar("tabs").update(bars.tab_line(self._tab, self.look))
+        self._bar("tabs").draw(bars.tab_line(self._tab, self.look))
 
     def _draw_keys(self) -> None:
-        labels = {act.name: act.label for act in ACTS if act.place == "board"}
-        offered = [name for name in _OFFERED if DOINGS[name].applies(self)]
-        words = {**labels, "attach": "fold" if self.rows.is_foldable else "attach"}
-        width = self.size.width - 2
-        last = [(self.key_of(name), words[name]) for name in _ALWAYS]
-        room = width - sum(len(key) + len(word) + 3 for key, word in last)
-        line = bars.key_line(
-            [(self.key_of(name), words[name]) for name in offered if name not in _ALWAYS], self.look, room
-        )
-        line.append_text(bars.key_line(last, self.look, width))
-        self._bar("keys").update(line)
+        self._bar("keys").draw(key_bar(self, self.size.width - 2))
 
     def key_of(self, name: str) -> str:
         """Return the first key of an act, as people write it."""
@@ -261,14 +261,27 @@ class Board(Screen[None], inherit_bindings=False):
 
     def turn_tab(self, by: int) -> None:
         """Show the tab that is `by` places beside the current one."""
-        self._tab = TABS[(TABS.index(self._tab) + by) % len(TABS)]
+        self.show_tab(TABS[(TABS.index(self._tab) + by) % len(TABS)])
+
+    def show_tab(self, tab: str) -> None:
+        """Show the tab of this name."""
+        if tab != "diff":
+            self.commenting.leave()
+        self._tab = tab
         self._draw_tabs()
+        self._draw_keys()
         self.want()
+        self.redraw_tab()
+
+    def redraw_tab(self) -> None:
+        """Draw the tab again, if its lines are known."""
+        if self._shown is not None and self.row is not None and self._shown_of == (self.row.key, self._tab):
+            self.show_details(self._shown)
+        self._draw_keys()
 
     def on_tab_bar_clicked(self, event: bars.TabBar.Clicked) -> None:
         """Show the tab that was clicked."""
-        self._tab = event.tab
-        self.turn_tab(0)
+        self.show_tab(event.tab)
 
     # the filter -------------------------------------------------------------------------------------------------------
     def open_filter(self) -> None:
@@ -298,6 +311,9 @@ class Board(Screen[None], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         """Perform the act of a key, if it applies."""
         event.stop()
+        if self.commenting.is_on:
+            self.commenting.press(event)
+            return
         if event.key == "escape":
             self._close_filter()
             return
@@ -375,26 +391,9 @@ class Board(Screen[None], inherit_bindings=False):
     # pages ------------------------------------------------------------------------------------------------------------
     def open_palette(self) -> None:
         """Let the person search all acts that apply now."""
-        known = {act.name: act for act in ACTS}
-        choices = [
-            Choice(name, known[name].label or name.replace("-", " "), known[name].help, self.key_of(name))
-            for name in _OFFERED
-            if name != "palette" and DOINGS[name].applies(self)
-        ]
-        self.ask(Pick("What do you want to do?", choices, self.look), lambda name: self.perform(name) if name else None)
+        palette = Pick("What do you want to do?", offered_choices(self), self.look)
+        self.ask(palette, lambda name: self.perform(name) if name else None)
 
     def open_help(self) -> None:
         """List all keys."""
         self.app.push_screen(HelpPage(self._keys, self.look))
-
-    def leave(self) -> None:
-        """Leave the screen; ask first while something that was asked for still runs."""
-        if not self.acts.running:
-            self.app.exit()
-            return
-        way = Way("y", "leave", "what is half done is finished by the next sweep, tick or resume")
-        running = [f"  {says}" for says in self.acts.running.values()]
-        self.ask(
-            Ask("This still runs. Leave?", [way], lines=running, danger=True, no="stay"),
-            lambda yes: self.app.exit() if yes else None,
-        )

@@ -101,7 +101,12 @@ _LIGHT_GROUNDS = frozenset({"7", "15"})
 
 
 def palette_for(setting: str) -> Palette:
-    """Return the palette of the setting; for `auto` the one that fits the terminal's background, as far as it tells."""
+    """Return the palette of the setting; for `auto` the one that fits the terminal's background, as far as it tells.
+
+    With NO_COLOR it is the terminal's own, of which no colour is left.
+    """
+    if os.environ.get("NO_COLOR"):
+        return TERMINAL
     if setting in PALETTES:
         return PALETTES[setting]
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
@@ -147,13 +152,14 @@ Screen { background: $background; color: $foreground; layers: base over; }
 #banner { height: auto; max-height: 4; background: $warning; color: $banner-text; padding: 0 1; display: none; }
 #trouble { height: auto; max-height: 3; background: $error; color: $banner-text; padding: 0 1; display: none; }
 #banner.-shown, #trouble.-shown { display: block; }
+#banner:nocolor, #trouble:nocolor { text-style: reverse; }
 #body { height: 1fr; }
 #left { width: 36%; min-width: 34; border-right: vkey $line; }
 #rows { height: 1fr; scrollbar-size-vertical: 1; }
 #filter { height: 1; border: none; padding: 0 1; background: $surface; display: none; }
 #filter.-shown { display: block; }
 #right { width: 1fr; }
-#about { height: auto; max-height: 3; padding: 0 1; }
+#about { height: auto; max-height: 5; padding: 0 1; }
 #question { height: auto; max-height: 60%; border-left: thick $warning; background: $surface; margin: 0 0 0 1; padding: 0 1; display: none; }
 #question.-shown { display: block; }
 #tabs { height: 2; padding: 0 1; }
@@ -168,7 +174,7 @@ Screen { background: $background; color: $foreground; layers: base over; }
 .dialog .hint { color: $quiet; height: auto; margin: 1 0 0 0; }
 .dialog Input { margin: 1 0 0 0; border: tall $line; background: $background; }
 .dialog TextArea { margin: 1 0 0 0; height: 10; border: tall $line; background: $background; }
-.dialog LineView { height: auto; max-height: 20; margin: 1 0 0 0; }
+.dialog LineView { overflow-x: hidden; height: auto; max-height: 20; margin: 1 0 0 0; }
 .dialog.-danger > Vertical { border: round $error; }
 .page #pagetop { height: auto; background: $panel; padding: 0 1; }
 .page #pagebody { height: 1fr; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fleet.api.agents.coord import ENGINE
+from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.surfaces.tui.acts.doing import Doing, in_project, on_agent
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.writing import Write
@@ -49,7 +49,7 @@ def _coordinator(board: Board) -> None:
         seat = fleet.coord.show(project)
         if seat.holder is not None and seat.state in _LIVING:
             return seat.holder
-        return fleet.coord.start(Wanted(project=project, slug=None, kind="coord", engine=ENGINE))
+        return fleet.coord.start(Wanted(project=project, slug=None, kind="coord", engine=OWN_LOOP))
 
     def then(found: str | Seated) -> None:
         if isinstance(found, str):
@@ -123,7 +123,8 @@ class TellAnswer:
 
 # messages, handoffs ---------------------------------------------------------------------------------------------------
 def _message(board: Board) -> None:
-    ident = _row(board).agent or ""
+    row = _row(board)
+    ident, comments = row.agent or "", board.commenting.collected()
 
     def send(text: str | None) -> None:
         if text:
@@ -132,11 +133,12 @@ def _message(board: Board) -> None:
             )
 
     def said(sent: list[Sent]) -> None:
+        board.drafts.pop((row.project, row.slug or ""), None)
         for each in sent:
             how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
             board.say(f"message to {each.agent}: {how}")
 
-    board.ask(Write(f"Message to {_who(_row(board))}"), send)
+    board.ask(Write(f"Message to {_who(row)}", given=f"{comments}\n" if comments else ""), send)
 
 
 def _hand_off(board: Board) -> None:

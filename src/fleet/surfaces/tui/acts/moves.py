@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.surfaces.tui.acts.doing import Doing, always, in_project
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.pages.graph import GraphPage
 from fleet.surfaces.tui.pages.timeline import TimelinePage
 
@@ -31,6 +32,19 @@ def _show_timeline(board: Board) -> None:
     board.app.push_screen(TimelinePage(board.look, board.app.home))
 
 
+def _leave(board: Board) -> None:
+    """Leave the screen; ask first while something that was asked for still runs."""
+    running = board.acts.running
+    if not running:
+        board.app.exit()
+        return
+    way = Way("y", "leave", "what is half done is finished by the next sweep, tick or resume")
+    board.ask(
+        Ask("This still runs. Leave?", [way], lines=[f"  {says}" for says in running.values()], danger=True, no="stay"),
+        lambda yes: board.app.exit() if yes else None,
+    )
+
+
 MOVES = {
     "down": Doing(always, lambda board: board.rows.move(1)),
     "up": Doing(always, lambda board: board.rows.move(-1)),
@@ -47,5 +61,5 @@ MOVES = {
     "timeline": Doing(in_project, _show_timeline),
     "palette": Doing(always, lambda board: board.open_palette()),
     "help": Doing(always, lambda board: board.open_help()),
-    "quit": Doing(always, lambda board: board.leave()),
+    "quit": Doing(always, _leave),
 }

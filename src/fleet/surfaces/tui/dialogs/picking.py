@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from fleet.surfaces.tui.look import Look
+
+# How much of the screen a dialog may take, and how many of its lines are not of the list.
+_SHARE, _AROUND = 0.9, 12
+_FEWEST, _MOST = 3, 14
 
 
 class Choice(NamedTuple):
@@ -52,19 +57,24 @@ class Pick(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """Show the whole list."""
         view = self.query_one(LineView)
-        view.styles.height = min(len(self._choices), 14)
         view.cursor_style = self._look.style("", selected=True)
         self.query_one(Input).focus()
         self.call_after_refresh(self._show)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the list as many lines as there are."""
+        most = max(int(event.size.height * _SHARE) - _AROUND, _FEWEST)
+        self.query_one(LineView).styles.height = min(len(self._choices), _MOST, most)
+
     def _show(self) -> None:
         wide = max((len(each.name) for each in self._choices), default=0)
+        keys = max((cell_len(each.key) for each in self._choices), default=0)
         lines = []
         for each in self._fitting:
             line = Text()
+            line.append(f" {each.key:>{keys}} ", style=self._look.style("blue", bold=True))
             line.append(f" {each.name:<{wide}}  ", style="bold")
             line.append(each.text, style=self._look.style("dim"))
-            line.append(f"  {each.key}" if each.key else "", style=self._look.style("blue"))
             lines.append(line)
         view = self.query_one(LineView)
         view.show(lines or [Text(" nothing fits", style=self._look.style("dim"))], keep=True)

@@ -42,17 +42,27 @@ class Words(TextArea):
 class Write(ModalScreen[str | None]):
     """Asks for words. Returns them, or None when the person leaves."""
 
-    def __init__(self, title: str, *, text: str = "", hint: str = "", given: str = "", optional: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        text: str = "",
+        hint: str = "",
+        given: str = "",
+        optional: bool = False,
+        sends: str = "sends",
+    ) -> None:
         super().__init__(classes="dialog")
         self._title = title
         self._text = text
         self._hint = hint
         self._given = given
         self._optional = optional
+        self._sends = sends
 
     def compose(self) -> ComposeResult:
         """Draw the title, the text, the field and what the keys do."""
-        keys = "Enter sends · Ctrl+J new line · Esc leaves"
+        keys = f"Enter {self._sends} · Ctrl+J new line · Esc leaves"
         with Vertical():
             yield Static(self._title, classes="title", markup=False)
             if self._text:

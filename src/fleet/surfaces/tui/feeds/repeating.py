@@ -44,7 +44,10 @@ class Repeating(threading.Thread, Generic[T]):
             try:
                 with Fleet.open(self._home, make=False) as fleet:
                     while not self._ended.is_set():
-                        self._shown(self._fetch(fleet))
+                        fetched = self._fetch(fleet)
+                        if self._ended.is_set():  # another one fetches by now, or nobody looks
+                            return
+                        self._shown(fetched)
                         self._ended.wait(self._every)
             except Exception as error:  # noqa: BLE001 - whatever it is, the page says so and goes on
                 self._failed(describe(error))

@@ -85,7 +85,8 @@ class Tabs:
         task = fleet.tasks.show(project=row.project, slug=row.slug)
         why = fleet.tasks.why(project=row.project, slug=row.slug)
         lines = [Text(escapes.line(task.title), style="bold"), self._quiet(f"{row.project}/{row.slug}  {task.says}")]
-        lines += [self._tinted(escapes.line(sentence), "yellow") for sentence in why.sentences]
+        said = f"{row.slug} {task.says}"  # the line above says so already
+        lines += [self._tinted(escapes.line(sentence), "yellow") for sentence in why.sentences if sentence != said]
         if task.next_step is not None:
             step = task.next_step
             lines.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -10,9 +11,12 @@ from fleet.model.settings.keys import ACTS
 from fleet.surfaces.tui.pages.page import Page
 
 if TYPE_CHECKING:
+    from textual import events
+
     from fleet.model.states import Tone
     from fleet.surfaces.tui.look import Look
 
+_NAME, _NARROWEST = 24, 50
 _PLACES = {"board": "Everywhere", "review": "In a review"}
 _GLYPHS: tuple[tuple[str, Tone, str], ...] = (
     ("◐", "yellow", "waits for you: it asks, or its work is to be reviewed"),
@@ -39,16 +43,30 @@ class HelpPage(Page):
         for place, title in _PLACES.items():
             lines += [Text(title, style="bold")]
             for act in (act for act in ACTS if act.place == place):
-                line = Text()
-                line.append(f"  {'  '.join(self._keys[act.name]):<24}", style=self.look.style("blue", bold=True))
-                line.append(act.help, style=self.look.style(""))
-                lines.append(line)
+                lines += self._entry("  ".join(self._keys[act.name]), act.help, "blue")
             lines.append(Text(""))
         lines.append(Text("Glyphs", style="bold"))
         for glyph, tone, means in _GLYPHS:
-            line = Text()
-            line.append(f"  {glyph:<24}", style=self.look.style(tone, bold=True))
-            line.append(means, style=self.look.style(""))
-            lines.append(line)
+            lines += self._entry(glyph, means, tone)
         note = 'Other keys: [keys] in config.toml, for example kill = "X"; 1 to 9 always choose an answer.'
-        return [*lines, Text(""), Text(note, style=self.look.style("dim"))]
+        return [*lines, Text(""), *(Text(part, style=self.look.style("dim")) for part in wrap(note, self._room))]
+
+    @property
+    def _room(self) -> int:
+        return max(self.view.scrollable_content_region.width, _NARROWEST)
+
+    def _entry(self, name: str, means: str, tone: Tone) -> list[Text]:
+        """Return the lines of one entry: its name, and beside it what it means, in as many lines as that takes."""
+        names = [name, *[""] * len(means)]
+        lines = []
+        for head, part in zip(names, wrap(means, self._room - _NAME - 2), strict=False):
+            line = Text()
+            line.append(f"  {head:<{_NAME}}", style=self.look.style(tone, bold=True))
+            line.append(part, style=self.look.style(""))
+            lines.append(line)
+        return lines
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Wrap the lines for the new width."""
+        if self.is_mounted:
+            self.call_after_refresh(self.draw)

@@ -28,9 +28,16 @@ class LivePage(Page):
     def __init__(self, title: str, look: Look, home: str) -> None:
         super().__init__(title, look)
         self._home = home
+        self._feed: Repeating[list[Text]] | None = None
 
-    def on_mount(self) -> None:
-        """Start the thread that fetches the lines of the page."""
+    def begin(self) -> None:
+        """Start the thread that fetches the lines of the page; they are drawn as they come."""
+        self.view.show([Text("…", style=self.look.style("dim"))])
+        self.fetch_anew()
+
+    def fetch_anew(self) -> None:
+        """Fetch at once, and again and again from now on."""
+        self.on_unmount()
         self._feed = Repeating(
             self._home,
             self.fetch,
@@ -38,14 +45,14 @@ class LivePage(Page):
             failed=lambda why: self._tell([Text(why, style=self.look.style("red"))]),
         )
         self._feed.start()
-        self.call_after_refresh(lambda: self.view.show([Text("…", style=self.look.style("dim"))]))
 
     def _tell(self, lines: list[Text]) -> None:
         self.post_message(self.Fetched(lines))
 
     def on_unmount(self) -> None:
         """Stop the thread that fetches the lines."""
-        self._feed.stop()
+        if self._feed is not None:
+            self._feed.stop()
 
     def fetch(self, fleet: Fleet) -> list[Text]:
         """Return the lines; called in the thread."""

@@ -24,7 +24,7 @@ _CLOSES = frozenset({"escape", "q", "question_mark"})
 class Page(Screen[None], inherit_bindings=False):
     """A page with a title, lines, and the keys that apply."""
 
-    KEYS: tuple[tuple[str, str], ...] = (("j k", "scroll"), ("q", "close"))
+    KEYS: tuple[tuple[str, str], ...] = (("j k", "scroll"), ("← →", "sideways"), ("q", "close"))
 
     def __init__(self, title: str, look: Look) -> None:
         super().__init__(classes="page")
@@ -38,8 +38,12 @@ class Page(Screen[None], inherit_bindings=False):
         yield Static(key_line(self.KEYS, self.look, 200), id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
-        """Draw the lines of the page when it is shown."""
-        self.call_after_refresh(self.draw)
+        """Draw once the size of the page is known. Pages override `begin`: Textual calls the `on_mount` of every class."""
+        self.call_after_refresh(self.begin)
+
+    def begin(self) -> None:
+        """Draw the lines for the first time."""
+        self.draw()
 
     def draw(self) -> None:
         """Draw the lines of the page again."""
@@ -54,22 +58,22 @@ class Page(Screen[None], inherit_bindings=False):
         """Return what the page shows."""
         return []
 
-    def retitle(self, title: str) -> None:
-        """Show another title."""
-        self.query_one("#pagetop", Static).update(Text(title, style=self.look.style("blue", bold=True)))
-
     def on_key(self, event: events.Key) -> None:
-        """Scroll, or close the page."""
+        """Do what a key says. Pages override `press`: Textual calls the `on_key` of every class."""
         event.stop()
+        self.press(event.key)
+
+    def press(self, key: str) -> None:
+        """Scroll, or close the page."""
         step = max(self.view.size.height - 2, 1)
         by = {"j": 1, "down": 1, "k": -1, "up": -1, "space": step, "pagedown": step, "pageup": -step, "b": -step}
-        if event.key in _CLOSES:
+        if key in _CLOSES:
             leave(self)
-        elif event.key in by:
-            self.view.scroll_relative(y=by[event.key], animate=False)
-        elif event.key in {"left", "right", "h", "l"}:
-            self.view.scroll_relative(x=8 if event.key in {"right", "l"} else -8, animate=False)
-        elif event.key in {"home", "g"}:
+        elif key in by:
+            self.view.scroll_relative(y=by[key], animate=False)
+        elif key in {"left", "right", "h", "l"}:
+            self.view.scroll_relative(x=8 if key in {"right", "l"} else -8, animate=False)
+        elif key in {"home", "g"}:
             self.view.scroll_home(animate=False)
-        elif event.key in {"end", "G"}:
+        elif key in {"end", "G"}:
             self.view.scroll_end(animate=False)

@@ -70,15 +70,22 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Start to read the work that is reviewed."""
         self.view.cursor_style = self.look.style("", selected=True)
-        labels = {act.name: act.label for act in ACTS}
-        keys = [(self._board.key_of(name), labels[name]) for name in _SHOWN]
-        self.query_one("#pagekeys", Static).update(key_line(keys, self.look, 400))
+        self._draw_keys()
         self._board.act(
             f"read {self._name}",
             f"reading the work of {self._name}",
             lambda fleet: fleet.reviews.work(project=self._project, slug=self._slug),
             self._show,
         )
+
+    def _draw_keys(self) -> None:
+        """Draw the keys that apply; `since` needs an earlier verdict."""
+        labels = {act.name: act.label for act in ACTS}
+        was_reviewed = self.work is not None and self.work.since is not None
+        shown = [name for name in _SHOWN if was_reviewed or name != "since"]
+        keys = [(self._board.key_of(name), labels[name]) for name in shown]
+        line = key_line(keys[:-1], self.look, self.size.width - 2, always=keys[-1:])
+        self.query_one("#pagekeys", Static).update(line)
 
     @property
     def view(self) -> LineView:
@@ -90,6 +97,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self.work = work
         if self.is_mounted:
             self.query_one("#pagetop", Static).update(self._head(work))
+            self._draw_keys()
             self._draw(0)
 
     def _head(self, work: Work) -> Text:
@@ -149,7 +157,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         return self._lines[number] if number is not None and number < len(self._lines) else None
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Draw the diff for the new width."""
+        """Draw the diff and the keys for the new width."""
+        self._draw_keys()
         if self.work is not None:
             self._draw(self.view.cursor or 0)
 
@@ -222,8 +231,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
                 self.comments.pop(spot, None)
             self._draw(self.view.cursor or 0)
 
-        title = f"Comment on {escapes.line(spot.path)}:{spot.line}{' (removed)' if spot.is_removed else ''}"
-        self._board.ask(Write(title, given=self.comments.get(spot, ""), hint="nothing removes it", optional=True), keep)
+        given = self.comments.get(spot, "")
+        self._board.ask(Write(spot.title, given=given, hint="nothing removes it", optional=True, sends="keeps"), keep)
 
     def collected(self) -> str:
         """Return all comments as `FILE:LINE text`, in the order of the files."""

@@ -30,6 +30,11 @@ class Spot(NamedTuple):
     line: int
     is_removed: bool
 
+    @property
+    def title(self) -> str:
+        """What stands above the field for a comment."""
+        return f"Comment on {escapes.line(self.path)}:{self.line}{' (removed)' if self.is_removed else ''}"
+
 
 class ReviewLine(NamedTuple):
     """One line of the page: its text, the number of its file, its place in that file, and what a comment would be about."""
@@ -47,7 +52,7 @@ def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width
         lines.append(ReviewLine(Text(escapes.line(file.path), style=look.style("blue", bold=True)), number))
         rows = _split_rows(file, look, width) if split else _unified_rows(file, look)
         for place, text in rows:
-            spot = _spot(file, place)
+            spot = spot_of(file, place)
             lines.append(ReviewLine(text, number, place, spot))
             if spot is not None and spot in comments:
                 note = Text(
@@ -58,7 +63,7 @@ def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width
     return lines
 
 
-def _spot(file: FileDiff, place: int) -> Spot | None:
+def spot_of(file: FileDiff, place: int) -> Spot | None:
     """Return what a comment on a line of the diff is about; None for lines that are not of the file."""
     line = file.lines[place]
     if line.new is not None:

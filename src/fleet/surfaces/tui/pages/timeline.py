@@ -10,8 +10,6 @@ from fleet.model.text.times import HOUR, MINUTE, age, minute_of_day, since_epoch
 from fleet.surfaces.tui.pages.live_page import LivePage
 
 if TYPE_CHECKING:
-    from textual import events
-
     from fleet.api.fleet import Fleet
     from fleet.model.results.views import Span
     from fleet.model.states import Tone
@@ -28,22 +26,20 @@ _NAME, _MARGIN = 26, 14
 class TimelinePage(LivePage):
     """When agents worked."""
 
-    KEYS = (("+ -", "longer, shorter"), ("j k", "scroll"), ("q", "close"))
+    KEYS = (("+ -", "longer, shorter"), *LivePage.KEYS)
 
     def __init__(self, look: Look, home: str) -> None:
         super().__init__("Timeline", look, home)
         self._window = 1
 
-    def on_key(self, event: events.Key) -> None:
+    def press(self, key: str) -> None:
         """Look further back, or less far; else as every page."""
-        step = {"plus": 1, "equals_sign": 1, "minus": -1}.get(event.key, 0)
+        step = {"plus": 1, "equals_sign": 1, "minus": -1}.get(key, 0)
         if step:
-            event.stop()
             self._window = max(0, min(self._window + step, len(_WINDOWS) - 1))
-            self._feed.stop()
-            super().on_mount()
+            self.fetch_anew()
             return
-        super().on_key(event)
+        super().press(key)
 
     def fetch(self, fleet: Fleet) -> list[Text]:
         """Return the axis and a line for each agent, newest first."""

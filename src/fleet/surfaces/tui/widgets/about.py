@@ -12,6 +12,8 @@ from fleet.model.text.times import age, since_epoch
 from fleet.surfaces.tui.feeds.tabs import diff_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fleet.model.results.agents import Question
     from fleet.model.results.views import RowView
     from fleet.surfaces.tui.look import Look
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
 _SHOWN_CHANGE = 30
 
 
-def about_row(row: RowView | None, changes: str, now: int, look: Look) -> Text:
-    """Return what is known of a row: state, place and title; then agent, branch, changes, context, source and age."""
+def about_row(row: RowView | None, changes: str, now: int, look: Look, width: int) -> Text:
+    """Return what is known of a row: state, place and title; then agent, branch, changes, context, source and age.
+
+    The title takes one line, so that there is room for the facts.
+    """
     if row is None:
         return Text("")
     text = Text()
@@ -32,6 +37,7 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look) -> Text:
         f"  {row.project}/{row.slug}" if row.slug else f"  {row.project}'s {row.kind}", style=look.style("", bold=True)
     )
     text.append(f"  {one_line(row.title if row.slug else '')}")
+    text.truncate(max(width, 1), overflow="ellipsis")
     facts = [
         f"{row.agent} ({row.engine or 'fleet'}, {row.dispatch_kind})"
         if row.agent and row.kind in {"task", "coordinator"}
@@ -46,6 +52,17 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look) -> Text:
     if row.text and row.question is None:
         text.append(f"\n{one_line(row.text)}", style=look.style(row.tone))
     return text
+
+
+def question_of(
+    row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str]
+) -> Text | None:
+    """Return the question of a row; before it was read, what the row knows of it. None when nothing is asked."""
+    if question is not None:
+        return question_text(question, look, *(key_of(name) for name in ("approve", "deny", "answer")))
+    if row is None or row.question is None:
+        return None
+    return Text(f"{row.text}\n…", style=look.style("yellow", bold=True))
 
 
 def question_text(question: Question, look: Look, approve: str, deny: str, answer: str) -> Text:

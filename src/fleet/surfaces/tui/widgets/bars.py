@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.message import Message
 from textual.widgets import Static
@@ -11,7 +12,7 @@ from textual.widgets import Static
 from fleet.surfaces.tui.feeds.tabs import TABS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from textual import events
 
@@ -59,15 +60,28 @@ def _cost(snapshot: Snapshot) -> str:
     return f"${snapshot.page.today.dollars:.2f} today  " if snapshot.page.today.tokens else ""
 
 
-def key_line(keys: Iterable[tuple[str, str]], look: Look, width: int) -> Text:
-    """Return the keys that apply with their words, as many as fit."""
-    line = Text()
+def key_line(
+    keys: Iterable[tuple[str, str]], look: Look, width: int, *, always: Sequence[tuple[str, str]] = ()
+) -> Text:
+    """Return the keys that apply with their words, as many as fit before those that are always shown."""
+    line, room = Text(), width - sum(_key_width(*each) for each in always)
     for key, word in keys:
-        if line.cell_len + len(key) + len(word) + 3 > width:
+        if line.cell_len + _key_width(key, word) > room:
             break
-        line.append(f"{key} ", style=look.style("blue", bold=True))
-        line.append(f"{word}  ", style=look.style(""))
+        _add_key(line, key, word, look)
+    for key, word in always:
+        _add_key(line, key, word, look)
+    line.right_crop(2)
     return line
+
+
+def _key_width(key: str, word: str) -> int:
+    return cell_len(key) + cell_len(word) + 3
+
+
+def _add_key(line: Text, key: str, word: str, look: Look) -> None:
+    line.append(f"{key} ", style=look.style("blue", bold=True))
+    line.append(f"{word}  ", style=look.style(""))
 
 
 def tab_line(current: str, look: Look) -> Text:
@@ -81,7 +95,34 @@ def tab_line(current: str, look: Look) -> Text:
     return Text("\n").join([names, under])
 
 
-class TabBar(Static):
+class Bar(Static):
+    """Some lines of text. The screen is laid out again only when their number changes."""
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's own
+        super().__init__(id=id, markup=False)
+        self._drawn: Text | None = None
+        self._height = 0
+
+    def draw(self, text: Text) -> None:
+        """Draw this text, if it is another one."""
+        if text == self._drawn:
+            return
+        self._drawn, width = text, self.content_size.width
+        self.update(text, layout=False)
+        before, self._height = self._height, self._needed_height(width)
+        if self._height != before or not width:
+            self.refresh(layout=True)
+
+    def _needed_height(self, width: int) -> int:
+        self.clear_cached_dimensions()
+        return self.get_content_height(self.container_size, self.container_size, width)
+
+    def show(self, *, shown: bool) -> None:
+        """Show or hide the bar."""
+        self.set_class(shown, "-shown")
+
+
+class TabBar(Bar):
     """The line of tabs, of which one can be clicked."""
 
     class Clicked(Message):

@@ -1,4 +1,4 @@
-"""DrawnView: a view that draws its own lines, with the style of its ground computed once."""
+"""DrawnView: a view that draws its own lines, and spares Textual what it would do for each of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from textual.scroll_view import ScrollView
 
 if TYPE_CHECKING:
     from rich.style import Style
+    from textual.geometry import Size
 
 
 class DrawnView(ScrollView, can_focus=False):
@@ -21,6 +22,12 @@ class DrawnView(ScrollView, can_focus=False):
         if self._ground is None:
             self._ground = self.rich_style
         return self._ground
+
+    def extend(self, size: Size) -> None:
+        """Set the size of what can be scrolled. The screen is laid out again only when a scroll bar comes or goes."""
+        if size != self.virtual_size:
+            self.set_reactive(DrawnView.virtual_size, size)
+            self._scroll_update(size)
 
     def notify_style_update(self) -> None:
         """Forget the style of the ground when a style has changed."""

@@ -34,15 +34,15 @@ class LineView(DrawnView):
         self.cursor_style: Style | None = None
 
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
-        """Show these lines. With `keep` the view stays where it is, or at the end; with `at_end` it goes to the end."""
-        was_at_end = self.is_at_end
-        self._given, self._is_wrapped = list(lines), wrap
-        self._wrap()
-        if at_end or (keep and was_at_end and wrap is False and at_end):
+        """Show these lines. With `keep` the view stays where it is; with `at_end` it goes to the end."""
+        if (self._given, self._is_wrapped) != (lines, wrap):
+            self._given, self._is_wrapped = list(lines), wrap
+            self._wrap()
+            self.refresh()
+        if at_end:
             self.scroll_end(animate=False, force=True)
         elif not keep:
             self.scroll_home(animate=False, force=True)
-        self.refresh()
 
     @property
     def is_at_end(self) -> bool:
@@ -61,7 +61,7 @@ class LineView(DrawnView):
             console = self.app.console
             self._lines = [part for line in self._given for part in _wrapped(line, self._width, console)]
         width = self._width if self._is_wrapped else max((line.cell_len for line in self._lines), default=0)
-        self.virtual_size = Size(width, len(self._lines))
+        self.extend(Size(width, len(self._lines)))
 
     def on_resize(self, _event: events.Resize) -> None:
         """Wrap the lines again when the width has changed."""
@@ -71,13 +71,14 @@ class LineView(DrawnView):
 
     def select(self, number: int) -> None:
         """Put the cursor on a line, and scroll so that it is visible."""
-        self.cursor = max(0, min(number, len(self._lines) - 1))
+        before, self.cursor = self.cursor, max(0, min(number, len(self._lines) - 1))
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if self.cursor < top + 2:
             self.scroll_to(y=max(self.cursor - 2, 0), animate=False, force=True)
         elif self.cursor >= top + height - 2:
             self.scroll_to(y=self.cursor - height + 3, animate=False, force=True)
-        self.refresh()
+        for line in {self.cursor, self.cursor if before is None else before}:
+            self.refresh_line(line)
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the window."""

@@ -59,6 +59,8 @@ class RowList(DrawnView):
         self._look = look
         self._rows: list[RowView] = []
         self._shown: list[RowView | Heading] = []
+        # The rows that wait for a person, the most urgent first.
+        self._wanted: list[RowView] = []
         self._unfolded: dict[str, bool] = {}
         self._words: tuple[str, ...] = ()
         self._key = ""
@@ -71,6 +73,8 @@ class RowList(DrawnView):
     def show(self, rows: list[RowView], now: int) -> None:
         """Show these rows; the selected row stays selected, wherever it goes."""
         self._rows, self.now = rows, now
+        wanted = [row for row in rows if row.group in WANTED and row.kind != "project"]
+        self._wanted = sorted(wanted, key=lambda row: row.rank)
         self._arrange()
 
     def filter(self, words: str) -> None:
@@ -81,7 +85,7 @@ class RowList(DrawnView):
     def _arrange(self) -> None:
         before = self._key
         self._shown = list(self._laid_out())
-        self.virtual_size = Size(0, len(self._shown))
+        self.extend(Size(0, len(self._shown)))
         keys = [each.key for each in self._shown]
         self._cursor = keys.index(before) if before in keys else min(self._cursor, max(len(keys) - 1, 0))
         if not before or before not in keys:
@@ -162,11 +166,12 @@ class RowList(DrawnView):
         """Put the cursor on a line; a heading that cannot be folded is passed over in this direction."""
         if not self._shown:
             return
-        self._cursor = max(0, min(number, len(self._shown) - 1))
+        before, self._cursor = self._cursor, max(0, min(number, len(self._shown) - 1))
         self._step_to_row(direction)
         self._remember()
         self._reveal()
-        self.refresh()
+        for line in {before, self._cursor}:
+            self.refresh_line(line)
         self.post_message(self.Selected())
 
     def go_last(self) -> None:
@@ -183,13 +188,11 @@ class RowList(DrawnView):
 
     def next_wanted(self) -> bool:
         """Go to the next row that waits for a person, also one that is folded; False when there is none."""
-        wanted = [row for row in self._rows if row.group in WANTED and row.kind != "project"]
-        wanted.sort(key=lambda row: row.rank)
-        if not wanted:
+        if not self._wanted:
             return False
-        keys = [row.key for row in wanted]
+        keys = [row.key for row in self._wanted]
         here = keys.index(self._key) if self._key in keys else -1
-        following = wanted[(here + 1) % len(wanted)]
+        following = self._wanted[(here + 1) % len(keys)]
         if not self.go_to(following.key):  # it is folded, or filtered out
             self._words = ()
             self._unfolded |= {following.project: True, f"{following.project}:{following.group}": True}
@@ -243,8 +246,8 @@ class RowList(DrawnView):
         if not 0 <= number < len(self._shown):
             return
         here = self._shown[number]
-        self._cursor = number
         if isinstance(here, Heading) or (here.kind == "project" and event.chain > 1):
+            self._cursor = number
             self.fold()
             return
         self.go(number)
@@ -284,11 +287,10 @@ class RowList(DrawnView):
             return [
                 (set_cell_size(f"{fold} {one_line(row.title)}", width), self._style("", bold=True, selected=selected))
             ]
-        name = row.slug or (row.title if row.kind != "obstacle" else row.state)
-        cells = self._cells(row, width)
-        room = max(width - 4 - sum(cell_len(text) + 1 for text, _tone in cells), _SHORTEST)
-        bold = row.group in WANTED
-        shown = one_line(name)
+        name = row.slug or row.title or row.text
+        bold, shown = row.group in WANTED, one_line(name)
+        cells = self._cells(row, width, cell_len(shown))
+        room = max(width - 4 - _width_of(cells), _SHORTEST)
         if cell_len(shown) > room:
             shown = f"{set_cell_size(shown, room - 1)}…"
         left = room - cell_len(shown)
@@ -300,15 +302,14 @@ class RowList(DrawnView):
             parts.append((f" {text}", self._style(tone, selected=selected)))
         return parts
 
-    def _cells(self, row: RowView, width: int) -> list[tuple[str, str]]:
-        """Return the columns behind a row's name: changes, context, state, where it was learnt, since when."""
+    def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
+        """Return the columns behind a row's name: changes, context, state, where it was learnt, since when.
+
+        A narrow list has changes and context only where they fit behind the name.
+        """
         cells: list[tuple[str, str]] = []
-        if row.kind == "coordinator" and not row.agent:
+        if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
             return cells
-        if width >= _WIDE and (changes := self.changes.get(row.key)):
-            cells.append((changes, "dim"))
-        if width >= _WIDE and row.context is not None:
-            cells.append((f"{row.context}%", "yellow" if row.context >= 40 else "dim"))  # noqa: PLR2004 - handoff.ask_percent
         state = row.state if len(row.state) <= _STATE or width >= _WIDER else f"{row.state[: _STATE - 1]}…"
         cells.append((state, row.tone))
         since = age(self.now - since_epoch(row.since)) if row.since else ""
@@ -316,10 +317,30 @@ class RowList(DrawnView):
         learnt = f"{source} {since}".strip() if width < _WIDE else f"{source:<{_SOURCE}}{since:>4}"
         if learnt:
             cells.append((learnt, "dim"))
+        more = self._changes_and_context(row)
+        while more and width < _WIDE and width - 4 - name < _width_of([*more, *cells]):
+            more.pop()
+        return [*more, *cells]
+
+    def _changes_and_context(self, row: RowView) -> list[tuple[str, str]]:
+        cells = [(changes, "dim")] if (changes := self.changes.get(row.key)) else []
+        if row.context is not None:
+            cells.append((f"{row.context}%", "yellow" if row.context >= 40 else "dim"))  # noqa: PLR2004 - handoff.ask_percent
         return cells
+
+
+def _width_of(cells: list[tuple[str, str]]) -> int:
+    return sum(cell_len(text) + 1 for text, _tone in cells)
+
+
+def _is_sentence(row: RowView) -> bool:
+    """Whether a row has no name, but says what stands in the way of its project."""
+    return not row.slug and not row.title
 
 
 def _beside(row: RowView) -> str:
     """Return the words behind a row's name: what it asks, why it failed, or its title."""
+    if _is_sentence(row):
+        return ""
     words = row.text if row.group not in QUIET or row.kind == "coordinator" else row.title
     return one_line(words or row.title if row.kind != "coordinator" else words)

@@ -1,0 +1,164 @@
+"""Comment on lines in the diff tab. The comments are those of the task's review; an agent at work gets them as a message."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fleet.api.views.diffs import parse_diff
+from fleet.model.settings.keys import ACTS
+from fleet.model.text import escapes
+from fleet.surfaces.tui.acts.doing import Doing, on_agent
+from fleet.surfaces.tui.dialogs.writing import Write
+from fleet.surfaces.tui.pages.review_lines import comments_as_text, spot_of
+
+if TYPE_CHECKING:
+    from textual import events
+
+    from fleet.api.views.diffs import FileDiff
+    from fleet.surfaces.tui.board import Board
+    from fleet.surfaces.tui.pages.review_lines import Comments, Spot
+
+
+class Commenting:
+    """The cursor in the diff tab while the person chooses lines. It has the keys of a review."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._by_key = {key: act.name for act in ACTS if act.place == "review" for key in board.app.keys[act.name]}
+        self.is_on = False
+        self._row = ""
+        self._files: list[FileDiff] = []
+        # What each line of the tab is about, and whether a comment can be written at it.
+        self._spots: list[Spot | None] = []
+
+    # what is drawn ------------------------------------------------------------------------------------------------------
+    def noted(self, lines: list[Text]) -> list[Text]:
+        """Return the lines of the diff tab with the comments below their lines."""
+        comments = self._comments
+        if not self.is_on and not comments:
+            return lines
+        self._files = parse_diff("\n".join(line.plain for line in lines))
+        about = [spot_of(file, place) for file in self._files for place in range(len(file.lines))]
+        shown: list[Text] = []
+        self._spots = []
+        if len(about) != len(lines):  # it is no diff, but says why there is none
+            about = [None] * len(lines)
+        for line, spot in zip(lines, about, strict=True):
+            shown.append(line)
+            self._spots.append(spot)
+            if spot in comments:
+                style = self._board.look.style("yellow", bold=True)
+                shown.append(Text(f" ✎ {escapes.line(comments[spot])}", style=style))
+                self._spots.append(None)
+        return shown
+
+    def place(self) -> None:
+        """Put the cursor on a line of the diff after it was drawn: where it was, else on the first line that is visible."""
+        view = self._board.lines
+        if not self.is_on:
+            return
+        if not any(self._spots):
+            self.leave()
+            self._board.say("there is no line to comment on")
+            return
+        here = view.cursor if view.cursor is not None else view.scroll_offset.y
+        self._go(here, 1)
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """The keys that apply while a line is chosen."""
+        key = self._board.key_of
+        return [
+            (f"{key('line-down')} {key('line-up')}", "line"),
+            (f"{key('page-down')} {key('page-up')}", "page"),
+            (key("comment"), "comment"),
+            (key("close"), "back"),
+        ]
+
+    @property
+    def _comments(self) -> Comments:
+        row = self._board.row
+        return self._board.drafts.get((row.project, row.slug or ""), {}) if row is not None else {}
+
+    # what the keys do ---------------------------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Show the diff with a cursor."""
+        row, view = self._board.row, self._board.lines
+        self.is_on, self._row, self._spots = True, row.key if row else "", []
+        view.cursor_style, view.cursor = self._board.look.style("", selected=True), None
+        self._board.show_tab("diff")
+
+    def leave(self) -> None:
+        """Take the cursor away."""
+        if self.is_on:
+            self.is_on, self._board.lines.cursor = False, None
+            self._board.redraw_tab()
+
+    def leave_unless(self, row: str) -> None:
+        """Take the cursor away when another row is selected now."""
+        if row != self._row:
+            self.leave()
+
+    def press(self, event: events.Key) -> None:
+        """Move, write a comment, or leave."""
+        view = self._board.lines
+        here, page = view.cursor or 0, max(view.size.height - 3, 1)
+        steps = {"line-down": 1, "line-up": -1, "page-down": page, "page-up": -page}
+        name = self._by_key.get(event.key) or self._by_key.get(event.character or "", "")
+        if name in steps:
+            self._go(here + steps[name], 1 if steps[name] > 0 else -1)
+        elif (name == "comment" or event.key == "enter") and here < len(self._spots):
+            self._write(self._spots[here])
+        elif name == "close":
+            self.leave()
+
+    def _go(self, number: int, direction: int) -> None:
+        """Put the cursor on the next line in a direction that can be commented on; on the last one when there is none."""
+        places = [place for place, spot in enumerate(self._spots) if spot is not None]
+        beyond = [place for place in places if (place >= number if direction > 0 else place <= number)]
+        if places:
+            nearest = (beyond or places[-1:])[0] if direction > 0 else (beyond or places[:1])[-1]
+            self._board.lines.select(nearest)
+
+    def _write(self, spot: Spot | None) -> None:
+        """Ask for a comment on a line; an empty one removes it."""
+        row = self._board.row
+        if spot is None or row is None:
+            return
+        comments = self._board.drafts.setdefault((row.project, row.slug or ""), {})
+
+        def keep(text: str | None) -> None:
+            if text is None:
+                return
+            comments.pop(spot, None)
+            if text:
+                comments[spot] = " ".join(text.split())
+            self._board.redraw_tab()
+            if comments:
+                self._board.say(self._how_to_send(len(comments)))
+
+        self._board.ask(
+            Write(spot.title, given=comments.get(spot, ""), hint="nothing removes it", optional=True, sends="keeps"),
+            keep,
+        )
+
+    def _how_to_send(self, count: int) -> str:
+        board = self._board
+        kept = f"{count} comment{'' if count == 1 else 's'} kept"
+        if on_agent(board):
+            return f"{kept}: {board.key_of('message')} sends {'it' if count == 1 else 'them'} to the agent"
+        return f"{kept} for the review of the task"
+
+    def collected(self) -> str:
+        """Return the comments on the selected row's task, to be sent to its agent; empty when there are none."""
+        return comments_as_text(self._files, self._comments)
+
+
+def _has_branch(board: Board) -> bool:
+    row = board.row
+    return row is not None and row.kind == "task" and bool(row.slug and row.branch)
+
+
+ON_LINES = {"comment-line": Doing(_has_branch, lambda board: board.commenting.begin())}

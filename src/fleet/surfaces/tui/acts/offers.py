@@ -1,0 +1,52 @@
+"""Which acts the bar and the palette offer: those that apply to the selected row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.settings.keys import ACTS
+from fleet.surfaces.tui.acts.agents import ON_AGENTS
+from fleet.surfaces.tui.acts.comments import ON_LINES
+from fleet.surfaces.tui.acts.moves import MOVES
+from fleet.surfaces.tui.acts.tasks import ON_TASKS
+from fleet.surfaces.tui.dialogs.picking import Choice
+from fleet.surfaces.tui.widgets.bars import key_line
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from fleet.surfaces.tui.board import Board
+
+DOINGS = MOVES | ON_AGENTS | ON_TASKS | ON_LINES
+# The order in which keys are offered at the bottom: what answers and ends first, what always applies last.
+_OFFERED = (
+    *("approve", "deny", "answer", "review", "merge", "land", "dispatch", "resume", "retry", "attach", "message"),
+    *("comment-line", "hand-off", "kill", "next", "coordinator", "new", "run", "tab", "filter", "graph", "timeline"),
+    *("sweep", "palette", "help", "quit"),
+)
+_ALWAYS = ("help", "quit")
+
+
+def key_bar(board: Board, width: int) -> Text:
+    """Return the keys that apply now, as many as fit."""
+    if board.commenting.is_on:
+        keys = board.commenting.keys
+        return key_line(keys[:-1], board.look, width, always=keys[-1:])
+    labels = {act.name: act.label for act in ACTS if act.place == "board"}
+    offered = [name for name in _OFFERED if DOINGS[name].applies(board)]
+    words = {**labels, "attach": "fold" if board.rows.is_foldable else "attach"}
+    keys = [(board.key_of(name), words[name]) for name in offered if name not in _ALWAYS]
+    most = board.most_choices
+    numbers = [(f"1–{most}" if most > 1 else "1", "choose")] if most else []
+    last = [(board.key_of(name), words[name]) for name in _ALWAYS]
+    return key_line([*numbers, *keys], board.look, width, always=last)
+
+
+def offered_choices(board: Board) -> list[Choice]:
+    """Return the acts that apply now, for the palette."""
+    known = {act.name: act for act in ACTS}
+    return [
+        Choice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))
+        for name in _OFFERED
+        if name != "palette" and DOINGS[name].applies(board)
+    ]

@@ -1,0 +1,142 @@
+"""How the screen looks: without colour, on narrow terminals, and how little of it a key draws again."""
+
+import pytest
+from rich.cells import cell_len
+from rich.text import Text
+from screen.driving import sit_down
+
+from fleet.api.views.tones import glyph_of
+from fleet.model.results.views import RowView
+from fleet.surfaces.tui.acts.comments import Commenting
+from fleet.surfaces.tui.feeds.repeating import Repeating
+from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, Look, palette_for
+from fleet.surfaces.tui.pages.timeline import TimelinePage
+from fleet.surfaces.tui.widgets.about import about_row
+from fleet.surfaces.tui.widgets.bars import key_line
+from fleet.surfaces.tui.widgets.row_list import RowList
+
+LOOK = Look(DARK)
+
+
+@pytest.fixture
+def tasks(scene):
+    with scene.fleet() as fleet:
+        for name in ("door", "roof", "wall"):
+            fleet.tasks.add(project="p", title=f"Mend the {name}", slug=name)
+    return scene
+
+
+@pytest.mark.req("TUI-1")
+@pytest.mark.parametrize("theme", ["auto", "dark", "light", "terminal"])
+def test_without_colour_every_theme_is_drawn_in_the_terminals_own_two_colours(tasks, monkeypatch, theme):
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def look(person):
+        await person.sees("○ door", "▌")
+        strips = person.app.screen._compositor.render_strips()
+        colours = {
+            colour.name
+            for strip in strips
+            for segment in strip
+            if segment.style is not None
+            for colour in (segment.style.color, segment.style.bgcolor)
+            if colour is not None
+        }
+        assert colours <= {"default"}
+
+    sit_down(tasks.home, look, theme=theme)
+
+
+def test_a_light_terminal_is_known_by_what_it_says_of_itself(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for said, palette in (("0;15", LIGHT), ("15;0", DARK), ("", DARK)):
+        monkeypatch.setenv("COLORFGBG", said)
+        assert palette_for("auto") is palette
+    assert palette_for("terminal") is TERMINAL
+
+
+def test_a_page_shows_what_it_fetched_once_and_a_key_scrolls_it_once(tasks, monkeypatch):
+    monkeypatch.setitem(Repeating.__init__.__kwdefaults__, "every", 3600.0)
+    monkeypatch.setattr(TimelinePage, "fetch", lambda _page, _fleet: [Text(f"line {n}") for n in range(200)])
+
+    async def act(person):
+        await person.sees("○ door")
+        await person.presses("t")
+        await person.sees("line 0")
+        await person.presses("j")
+        assert person.app.screen.view.scroll_offset.y == 1
+        await person.presses("+")
+        await person.sees("line 1")
+
+    sit_down(tasks.home, act)
+
+
+def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):
+    async def act(person):
+        await person.goes_to("p/door")
+        await person.sees("no agent has worked on it yet")
+        laid_out, really = [], person.app.board._refresh_layout
+
+        def lay_out(*words, **given):
+            laid_out.append(words)
+            really(*words, **given)
+
+        vars(person.app.board)["_refresh_layout"] = lay_out
+        for _ in range(5):
+            await person.presses("j", "k")
+        assert len(laid_out) < 5
+
+    sit_down(tasks.home, act)
+
+
+def row(**more) -> RowView:
+    given = {"key": "p/t", "kind": "task", "project": "p", "slug": "t", "title": "日本語 " * 30, "state": "failed"}
+    return RowView(**given, group="failed", glyph=glyph_of("failed", "failed"), tone="red", **more)
+
+
+def test_a_long_title_leaves_room_for_the_branch_and_the_reason():
+    shown = about_row(row(branch="worker/t", text="no luck", source="store"), "+1 −0", 0, LOOK, 40)
+    first, *rest = shown.split("\n")
+    assert first.cell_len <= 40
+    assert first.plain.endswith("…")
+    assert [line.plain for line in rest] == ["worker/t · +1 −0", "no luck"]
+
+
+@pytest.mark.parametrize("width", range(10, 60))
+def test_the_last_key_is_always_shown_whole(width):
+    line = key_line([("a", "accept"), ("⇥", "file"), ("S", "send back")], LOOK, width, always=[("q", "close")])
+    assert line.plain.endswith("q close")
+    assert line.cell_len <= width
+
+
+def test_what_is_no_diff_has_no_line_to_comment_on():
+    class Board:
+        """As much of a board as a cursor needs."""
+
+        app = type("app", (), {"keys": {}})
+        row, look, drafts = None, LOOK, {}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fleet.surfaces.tui.acts.comments.ACTS", ())
+        commenting = Commenting(Board())
+    commenting.is_on = True
+    lines = [Text("the branch changes nothing")]
+    assert commenting.noted(lines) == lines
+    assert not any(commenting._spots)
+
+
+def test_what_stands_in_the_way_of_a_project_is_said_where_other_rows_have_their_name():
+    rows = RowList(LOOK)
+    given = {"key": "p!0", "kind": "obstacle", "project": "p", "state": "needs you", "group": "needs you", "glyph": "◐"}
+    sentence = RowView(**given, text="its coordinator died", source="store")
+    shown = "".join(text for text, _ in rows._row(sentence, 42, selected=False))
+    assert shown.rstrip() == "  ◐ its coordinator died"
+
+
+@pytest.mark.parametrize(("slug", "changes"), [("door", True), ("a-name-that-leaves-no-room", False)])
+def test_a_narrow_list_shows_the_changes_of_a_branch_where_they_fit(slug, changes):
+    rows = RowList(LOOK)
+    rows.changes = {"p/t": "+12 −3"}
+    shown = "".join(text for text, _ in rows._row(row(source="store").replaced(slug=slug), 42, selected=False))
+    assert ("+12 −3" in shown) is changes
+    assert cell_len(shown) <= 42
