@@ -1,8 +1,12 @@
 """`fleet up` starts the daemon, which holds the coordinator's seat; `fleet down` ends it when nothing needs it any more."""
 
+import os
+import signal
 import subprocess
 
 import pytest
+
+from fleet.testing.crash.scenarios import until
 
 BEGIN = ("up", "--engine", "scripted", "--autonomy", "full", "--review", "none", "--no-tui")
 
@@ -25,6 +29,25 @@ def test_up_starts_the_daemon_and_the_coordinator_in_it_and_down_ends_both(progr
     said = program("down").ok().out
     assert "the daemon is ended" in said
     assert program("daemon", "status", "--json").ok().json["running"] is False
+
+
+@pytest.mark.req("GATE-6", "IPC-6")
+def test_a_daemon_that_ends_says_who_has_no_coordinator_and_the_next_one_has_taken_the_seat(program):
+    program(*BEGIN).ok()
+    (first,) = program("ps", "--json").ok().json
+    again = program("daemon", "restart", "--json").ok().json
+    (second,) = program("ps", "--json").ok().json
+    assert (again["unheld"], second["detail"], second["state"]) == ([], f"daemon, pid {again['pid']}", "running")
+    assert second["id"] != first["id"]
+    says = f"without a coordinator now: {second['project']}; `fleet daemon start`"
+    assert says in program("daemon", "stop").ok().out
+    assert says in program("daemon", "status").ok().out
+    assert program("daemon", "start").ok().out.count("\n") == 1
+    os.kill(program("daemon", "status", "--json").ok().json["pid"], signal.SIGTERM)
+    until(lambda: not program("daemon", "status", "--json").ok().json["running"])
+    assert program("daemon", "status", "--json").ok().json["unheld"] == [second["project"]]
+    program("daemon", "start").ok()
+    program("down").ok()
 
 
 @pytest.mark.req("CLI-2")

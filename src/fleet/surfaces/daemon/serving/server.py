@@ -238,6 +238,7 @@ class Server:
             errors=self._errors, batched=figures.requests, commits=figures.batches,
             largest=figures.largest, lost=figures.lost, at_work=self._at_work,
             children=len(self._children), subscribers=len(self.changes), duties=self._duties.status(),
+            unheld=sorted(self._household.open().coord.unheld()),
         )  # fmt: skip
 
 

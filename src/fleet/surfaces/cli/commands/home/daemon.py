@@ -85,6 +85,7 @@ def start(*, json: bool) -> None:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon {'runs already' if before else 'runs'} (process {found.pid})")
+    _print_unheld(found)
 
 
 @daemon.command("stop")
@@ -99,9 +100,10 @@ def stop(*, json: bool) -> None:
     with Fleet.open() as fleet, waiting("the daemon finishes what it has begun"):
         found = lifecycle.stop(fleet)
     if json:
-        terminal.say_json(found.replaced(running=False))
+        terminal.say_json(found)
         return
     terminal.say(f"the daemon (process {found.pid}) has ended")
+    _print_unheld(found)
 
 
 @daemon.command("restart")
@@ -123,6 +125,7 @@ def restart(*, json: bool) -> None:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon runs (process {found.pid})")
+    _print_unheld(found)
 
 
 @daemon.command("status")
@@ -141,8 +144,17 @@ def status(*, json: bool) -> None:
         terminal.say_json(found)
     elif not found.running:
         terminal.say(f"no daemon serves {found.home}; `fleet daemon start` starts one")
+        _print_unheld(found)
     else:
         _print_status(found)
+        _print_unheld(found)
+
+
+def _print_unheld(found: DaemonStatus) -> None:
+    """Print which projects have no coordinator because no daemon holds their seats, and what helps."""
+    if found.unheld:
+        helps = "the table of `fleet daemon status` says why" if found.running else "`fleet daemon start` takes the seats again"
+        terminal.say(f"  without a coordinator now: {', '.join(found.unheld)}; {helps}")
 
 
 def _print_status(found: DaemonStatus) -> None:
