@@ -101,7 +101,9 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
 
 
 def _finding_of_clock(doubt: str) -> Swept:
-    return Swept(what="what is deleted by its age", why=doubt, proof="the time of the last sweep", action="kept", standing=True)
+    return Swept(
+        what="what is deleted by its age", why=doubt, proof="the time of the last sweep", action="kept", standing=True
+    )
 
 
 def _dispatches(context: Context, *, ended: bool) -> list[Dispatch]:

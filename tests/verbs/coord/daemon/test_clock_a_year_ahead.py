@@ -133,7 +133,9 @@ def test_a_candidate_of_a_year_ahead_does_not_keep_the_seat_for_a_year(scene):
     assert (shown.holder, shown.candidate, shown.state) == (old, None, "alive")
 
 
-@pytest.mark.parametrize(("ran", "last_at", "may"), [(-YEAR, 0, True), (HOUR, YEAR, True), (SECOND, 0, False), (HOUR, HOUR, False)])
+@pytest.mark.parametrize(
+    ("ran", "last_at", "may"), [(-YEAR, 0, True), (HOUR, YEAR, True), (SECOND, 0, False), (HOUR, HOUR, False)]
+)
 def test_a_dead_loop_is_started_again_although_the_clock_was_set_back(ran, last_at, may):
     last = Restarts(project=PROJECT, holder="a", tries=1, at=last_at)
     assert may_restart(last, holder="b", ran=ran, now=HOUR, most=3) is may

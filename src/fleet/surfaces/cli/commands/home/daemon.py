@@ -153,7 +153,11 @@ def status(*, json: bool) -> None:
 def _print_unheld(found: DaemonStatus) -> None:
     """Print which projects have no coordinator because no daemon holds their seats, and what helps."""
     if found.unheld:
-        helps = "the table of `fleet daemon status` says why" if found.running else "`fleet daemon start` takes the seats again"
+        helps = (
+            "the table of `fleet daemon status` says why"
+            if found.running
+            else "`fleet daemon start` takes the seats again"
+        )
         terminal.say(f"  without a coordinator now: {', '.join(found.unheld)}; {helps}")
 
 
