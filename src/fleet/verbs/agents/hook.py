@@ -10,7 +10,7 @@ from __future__ import annotations
 from fleet.model.agents import questions as asking
 from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
-from fleet.model.results.reports import Received
+from fleet.model.results.reports import Received  # noqa: TC001 - a stored Outcome is made of it
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
@@ -332,7 +332,8 @@ def _record(event: HookEvent, decide: Decide, *, question: str | None = None) ->
         tx.note(event=event.name, state=report.state, detail=report.detail or None)
         return Outcome(turn=report.turn, messages=handed, question=question)
 
-    return event.by.commit(Change(f"hook {event.name} of {event.dispatch}", work, returns=Outcome))
+    recorded: Change[Outcome | None] = Change(f"hook {event.name} of {event.dispatch}", work, returns=Outcome)
+    return event.by.commit(recorded)
 
 
 def record_agent(tx: Tx, after: LivingAgent) -> None:

@@ -141,7 +141,8 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
     if not may_wake:
         return []
     taken = event.by.commit(messages.take(event.dispatch, "woken"))
-    return [each if isinstance(each, Received) else Received.from_json(each) for each in taken]
+    # A repeated request gets the stored result, which is JSON.
+    return [each if isinstance(each, Received) else Received.from_json(each) for each in taken]  # type: ignore[redundant-expr]
 
 
 def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:
