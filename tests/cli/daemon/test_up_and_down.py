@@ -70,3 +70,10 @@ def test_doctor_says_whether_a_daemon_runs(program):
     found = {each["about"]: each for each in program("doctor", "--json").json}
     assert found["daemon"]["says"] == f"runs as process {pid}"
     program("daemon", "stop").ok()
+
+
+@pytest.mark.req("IPC-4")
+def test_a_daemon_that_cannot_serve_its_home_says_why_at_once(program, home):
+    program("init").ok()
+    (home / "daemon.sock").mkdir()
+    program("daemon", "start").refused(1, "the daemon did not start", "daemon.sock is in the way")

@@ -12,6 +12,7 @@ from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
 from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
 from fleet.verbs.coord.hold import unheld_seats
+from fleet.world.files import daemon_log
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _END = 30.0
 _LOOK = 0.05
 # Seconds within which a daemon that has started takes the seats that the one before it held.
 _SEATS = 20.0
+# The event in the daemon's log that says that it could not serve its home, and how many entries are searched for it.
+FAILED = "failed"
+_NEWEST = 20
 # The duty of the daemon that takes seats.
 SEATS_DUTY = "coordinators"
 # Many threads with an arena each would hold twice the memory.
@@ -46,7 +50,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
     finally:
         door.close()
     found: DaemonStatus = wire.remade(answer["result"], "fleet.model.results.home:DaemonStatus")
-    return found
+    return found.replaced(unheld=found.unheld or [])  # a daemon of another version may not say
 
 
 def _absent(by: Actor) -> DaemonStatus:
@@ -80,13 +84,24 @@ def start(by: Actor) -> DaemonStatus:
     gate = by.world.daemon_gate()
     if not gate.is_free():
         raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
+    before = daemon_log.newest(by.home, _NEWEST)
     by.world.start_fleet("daemon", "run", "--detached", more=_ONE_ARENA)
     until = by.clock.ticks() + _START
     while (found := _answered(by)) is None:
+        _refuse_failed_start(by, before)
         if by.clock.ticks() > until:
             raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
         by.clock.wait(_LOOK)
     return _seated(by, found)
+
+
+def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
+    """Raise an error when the daemon that was started has given up, as its log says, or its home is not there any more."""
+    if not os.path.isdir(by.home):
+        raise errors.HomeUnusable(path=by.home, why="it was moved or removed while the daemon started")
+    for entry in daemon_log.newest(by.home, _NEWEST):
+        if entry.get("event") == FAILED and entry not in before:
+            raise errors.FleetError(what=f"the daemon did not start: {entry.get('why')}")
 
 
 def _seated(by: Actor, found: DaemonStatus) -> DaemonStatus:

@@ -141,8 +141,12 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
     if not may_wake:
         return []
     taken = event.by.commit(messages.take(event.dispatch, "woken"))
-    # A repeated request gets the stored result, which is JSON.
-    return [each if isinstance(each, Received) else Received.from_json(each) for each in taken]  # type: ignore[redundant-expr]
+    return list(map(_received, taken))
+
+
+def _received(given: object) -> Received:
+    """Return a message that was taken; a repeated request gets the stored result, which is JSON."""
+    return given if isinstance(given, Received) else Received.from_json(given)
 
 
 def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:

@@ -102,8 +102,9 @@ class Rounds:
             self._news.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait for the running round at most so long. Returns whether the thread has ended."""
-        self._thread.join(seconds)
+        """Wait for the running round at most so long. Returns whether the thread has ended, or was never begun."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
         return not self._thread.is_alive()
 
     @property

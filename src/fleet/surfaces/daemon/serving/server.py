@@ -220,7 +220,11 @@ class Server:
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line at once, as far as the client takes it; the loop sends the rest, and reads on."""
-        connection.put(line)
+        try:
+            connection.put(line)
+        except (TypeError, ValueError) as error:  # whoever answers must not die by an answer that is no JSON
+            self._log("cannot answer", why=f"{type(error).__name__}: {error}")
+            connection.put({"id": line.get("id"), "error": wire.error_document(error)})
         if not connection.flush() or connection.wants_to_send or not connection.events:
             self.loop.wake(connection)
 

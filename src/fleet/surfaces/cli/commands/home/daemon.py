@@ -11,6 +11,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
+from fleet.model import VERSION
 from fleet.model.text.times import iso, utc
 from fleet.surfaces.cli.commands.home import daemon_logs, daemon_service
 from fleet.surfaces.cli.hot.answering import Answering
@@ -166,6 +167,10 @@ def _print_status(found: DaemonStatus) -> None:
     terminal.say(
         f"the daemon of {found.home} runs: process {found.pid}, fleet {found.fleet}, since {utc(found.since or '')}"
     )
+    if found.fleet != VERSION:
+        terminal.say(
+            f"  commands of fleet {VERSION} work without it; `fleet daemon restart` starts it with this version"
+        )
     shared = f"{terminal.counted(found.requests, 'request')} in {terminal.counted(found.commits, 'transaction')}"
     terminal.say(
         f"  {shared} (at most {found.largest} together); now {found.at_work} at work, {found.children} in processes"
