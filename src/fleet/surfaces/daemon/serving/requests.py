@@ -126,7 +126,7 @@ def check(document: Json) -> None:
             raise errors.BadRequest(why=f"'caller.{name}' is of a wrong kind")
     if any(not isinstance(value, str) for value in (caller.get("environ") or {}).values()):
         raise errors.BadRequest(why="'caller.environ' has a value that is no text")
-    if document.get("fleet", VERSION) != VERSION and document["method"] not in _OF_EVERY_VERSION:
+    if document.get("fleet", VERSION) != VERSION and document.get("method") not in _OF_EVERY_VERSION:
         raise errors.OtherVersion(daemon=VERSION, client=document["fleet"])
     if caller.get("dispatch"):
         names.DispatchId(caller["dispatch"], source="caller.dispatch")
