@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fleet.model.agents.dialect import Dialect, Payload
     from fleet.store.transaction import Store
     from fleet.verbs.agents.hook import Reply
+    from fleet.verbs.context import Invocation
     from fleet.world.funnel import Funnel
 
 # How many seconds a hook waits for its turn to write to the store; the engine's own limits are longer.
@@ -70,6 +71,10 @@ class Hooking:
     def __exit__(self, *_: object) -> None:
         """Close the store."""
         self.store.close()
+
+    def under(self, key: str | None) -> Invocation:
+        """Return a block whose changes belong to one request, which a daemon may have done under this key."""
+        return self._committer.under(key)
 
     def prove(self) -> None:
         """Prove a new coordinator with the nonce in its environment, so that it gets the seat; no nonce, no effect."""

@@ -55,7 +55,7 @@ class Committer:
         """Commit a change even in a home that was moved. Only for changes of rows that a repair needs first."""
         by = self.caller(self._step_key(change) if key is None else key)
         result = self.store.transact(change.why, change.work, by, *change.request)
-        if change.returns is None or isinstance(result, Value):
+        if change.returns is None or result is None or isinstance(result, Value):
             return result
         return change.returns.from_json(result)  # the stored result: this key was committed before
 

@@ -96,9 +96,9 @@ def test_a_change_whose_answer_was_lost_is_not_made_again_by_the_client_itself(e
 @pytest.mark.req("IPC-2")
 def test_a_hot_command_whose_answer_was_lost_is_not_done_again_by_its_own_process(either, daemon, monkeypatch):
     either.add("a")
-    ask = by_daemon._ask
+    ask = by_daemon.exchange
     with monkeypatch.context() as patch:
-        patch.setattr(by_daemon, "_ask", lambda path, request: (ask(path, request), None)[1])
+        patch.setattr(by_daemon, "exchange", lambda path, request: (ask(path, request), None)[1])
         either("task", "log", "a", "once").ok()
     monkeypatch.delenv("FLEET_DIRECT")  # which the command has set for its own process
     assert [entry["message"] for entry in either.show("a")["log"]] == ["once"]

@@ -14,6 +14,7 @@ from plugins import account
 from staging.daemon import PATIENCE, RunningDaemon
 
 from fleet.api.fleet import PARTS, Fleet, part_class
+from fleet.api.remote import door as fleet_door
 from fleet.api.remote.acts import OWN, WAYS, is_forwarded
 from fleet.api.remote.door import Door
 from fleet.api.remote.parts import RemotePart
@@ -95,9 +96,17 @@ def test_status_changes_settings_and_mutations_are_asked_for_at_one_socket(eithe
 
 
 @pytest.mark.req("IPC-4")
+def test_a_fleet_of_another_version_sees_the_daemon_and_ends_it(fleet, served, monkeypatch):
+    monkeypatch.setattr(fleet_door, "VERSION", "9.9")
+    assert fleet("daemon", "status").ok().out.startswith("the daemon of")
+    assert "has ended" in fleet("daemon", "stop").ok().out
+    assert served.process.wait(60) == 0
+
+
+@pytest.mark.req("IPC-4")
 def test_another_version_is_told_both_versions(served):
     door = served.connect()
-    door._socket.sendall(json.dumps({"id": 1, "method": "daemon.status", "fleet": "9.9"}).encode() + b"\n")
+    door._socket.sendall(json.dumps({"id": 1, "method": "daemon.reload", "fleet": "9.9"}).encode() + b"\n")
     answer = door.receive()
     error = answer["error"]
     door.close()
@@ -110,12 +119,18 @@ def test_another_version_is_told_both_versions(served):
 
 @pytest.mark.req("IPC-4")
 def test_commands_of_another_version_work_without_the_daemon_and_its_status_says_why(fleet, served, monkeypatch):
-    for place in ("fleet.api.remote.door", "fleet.surfaces.cli.hot.by_daemon"):
+    for place in (
+        "fleet.api.remote.door",
+        "fleet.surfaces.cli.hot.by_daemon",
+        "fleet.surfaces.cli.commands.home.daemon",
+    ):
         monkeypatch.setattr(f"{place}.VERSION", "9.9")
     fleet.add("a")
     fleet("task", "log", "a", "by itself").ok()
     assert log_of(fleet) == ["by itself"]
-    fleet("daemon", "status").refused(14, "9.9", VERSION, "fleet daemon restart")
+    said = fleet("daemon", "status").ok().out
+    assert f"fleet {VERSION}" in said
+    assert "commands of fleet 9.9 work without it; `fleet daemon restart` starts it with this version" in said
 
 
 @pytest.mark.req("IPC-4")

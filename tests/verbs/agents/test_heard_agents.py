@@ -156,7 +156,7 @@ def test_two_processes_that_hand_out_at_once_give_a_message_once(hooked):
     facts = {"id": sent.id, "dispatch": ident, "how": "a test"}
 
     def hand_out(tx) -> int:
-        return q.hand_out_message(tx, **facts, at=tx.at, before=tx.at - messages.LEASE)
+        return q.hand_out_message(tx, **facts, at=tx.at, before=tx.at - messages.LEASE, after=tx.at + messages.LEASE)
 
     # Both have seen that it waits.
     assert [hooked.fleet.commit(Change("hand out", hand_out)) for _ in range(2)] == [1, 0]

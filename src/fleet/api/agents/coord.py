@@ -79,6 +79,10 @@ class Coord(Part):
         """Return the coordinators that were duties of a daemon that has died, by project. `start` takes their seats anew."""
         return daemon_duty.lost_seats(self._by.context)
 
+    def unheld(self) -> dict[str, str]:
+        """Return the coordinators that are to be duties of the daemon and that no running daemon holds now, by project."""
+        return daemon_duty.unheld_seats(self._by.view)
+
     def tick_held(self, project: str, holder: str) -> Ticked:
         """Do one tick for a coordinator that is a duty of this process, in its name. NotSeated when it is none any more.
 

@@ -8,6 +8,7 @@ from fleet.api.actor import Part
 from fleet.api.remote.following import pushed_operations
 from fleet.model.text.times import duration
 from fleet.verbs.homes import rotate
+from fleet.verbs.sweep import clock_doubt
 from fleet.verbs.views import operations
 from fleet.world.home import paths
 
@@ -56,6 +57,11 @@ class Operations(Part):
         """Record when the daemon has removed old operations and journals."""
         self._by.may("operations.note_upkeep")
         self._by.files.publish(paths.UPKEEP, str(at).encode())
+
+    def why_clock_doubted(self) -> str:
+        """Return why nothing may be removed by its age now; empty when it may. Notes the time for the next call."""
+        self._by.may("operations.note_upkeep")
+        return clock_doubt.why_clock_doubted(self._by.context)
 
     def rotate(self, *, older_than: str | None = None) -> Rotated:
         """Move old operations into the archive."""

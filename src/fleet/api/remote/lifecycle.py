@@ -11,6 +11,8 @@ from fleet.api.remote.door import Door, DoorClosed
 from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
 from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
+from fleet.verbs.coord.daemon_duty import unheld_seats
+from fleet.world.files import daemon_log
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -20,23 +22,40 @@ if TYPE_CHECKING:
 _START = 20.0
 _END = 30.0
 _LOOK = 0.05
+# Seconds within which a daemon that has started takes the seats that the one before it held.
+_SEATS = 20.0
+# The event in the daemon's log that says that it could not serve its home, and how many entries are searched for it.
+FAILED = "failed"
+_NEWEST = 20
+# The duty of the daemon that takes seats.
+SEATS_DUTY = "coordinators"
 # Many threads with an arena each would hold twice the memory.
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 
 
 def status(by: Actor) -> DaemonStatus:
     """Return what the daemon of a home is doing; `running` is False when none answers."""
+    return _answered(by) or _absent(by)
+
+
+def _answered(by: Actor) -> DaemonStatus | None:
+    """Return what a running daemon says of itself; None when none answers."""
     door = _connected(by.home)
     if door is None:
-        return not_running(by.home)
+        return None
     try:
         answer = door.call("daemon.status", {})
     except DoorClosed:
-        return not_running(by.home)
+        return None
     finally:
         door.close()
     found: DaemonStatus = wire.remade(answer["result"], "fleet.model.results.home:DaemonStatus")
-    return found
+    return found.replaced(unheld=found.unheld or [])  # a daemon of another version may not say
+
+
+def _absent(by: Actor) -> DaemonStatus:
+    """Return the status of a home that no daemon serves. An agent is not told of seats: its person starts the daemon."""
+    return not_running(by.home).replaced(unheld=sorted(unheld_seats(by.view)) if by.speaker is None else [])
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
@@ -57,21 +76,49 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
 
 def start(by: Actor) -> DaemonStatus:
     """Start the daemon of a home, unless one runs, and wait until it answers."""
-    found = status(by)
-    if found.running:
+    found = _answered(by)
+    if found is not None:
         return found
     if by.speaker is not None:
         raise errors.Refused(what="only a person starts the daemon, and this is an agent")
     gate = by.world.daemon_gate()
     if not gate.is_free():
         raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
+    before = daemon_log.newest(by.home, _NEWEST)
     by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
-    while not (found := status(by)).running:
+    while (found := _answered(by)) is None:
+        _refuse_failed_start(by, before)
         if by.clock.ticks() > until:
             raise errors.FleetError(what=f"the daemon did not start within {_START:g} s; `fleet daemon logs` says why")
         by.clock.wait(_LOOK)
+    return _seated(by, found)
+
+
+def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
+    """Raise an error when the daemon that was started has given up, as its log says, or its home is not there any more."""
+    if not os.path.isdir(by.home):
+        raise errors.HomeUnusable(path=by.home, why="it was moved or removed while the daemon started")
+    for entry in daemon_log.newest(by.home, _NEWEST):
+        if entry.get("event") == FAILED and entry not in before:
+            raise errors.FleetError(what=f"the daemon did not start: {entry.get('why')}")
+
+
+def _seated(by: Actor, found: DaemonStatus) -> DaemonStatus:
+    """Return the status of a daemon that has started, once it has taken its seats; at last with those that it could not take."""
+    until = by.clock.ticks() + _SEATS
+    while found.unheld and not _why_unheld(found) and by.clock.ticks() < until:
+        by.clock.wait(_LOOK)
+        again = _answered(by)
+        if again is None:
+            raise errors.FleetError(what="the daemon ended right after its start; `fleet daemon logs` says why")
+        found = again
     return found
+
+
+def _why_unheld(found: DaemonStatus) -> str:
+    """Return why a daemon could not take a seat, as its duty says; empty when it has not tried yet."""
+    return next((duty.error or duty.remark or "" for duty in found.duties if duty.name == SEATS_DUTY), "")
 
 
 def start_if_wanted(by: Actor) -> str | None:
@@ -87,10 +134,13 @@ def start_if_wanted(by: Actor) -> str | None:
 
 
 def stop(by: Actor) -> DaemonStatus:
-    """End the daemon of a home: it finishes what it has begun. NoDaemon when none runs. Returns what it was doing."""
-    found = status(by)
+    """End the daemon of a home: it finishes what it has begun. NoDaemon when none runs.
+
+    Returns what it was doing, and which projects have no coordinator without it.
+    """
+    found = _answered(by)
     door = _connected(by.home)
-    if door is None:
+    if door is None or found is None:
         raise errors.NoDaemon(home=by.home)
     try:
         door.call("daemon.stop", {}, caller={"as": by.actor})
@@ -104,12 +154,12 @@ def stop(by: Actor) -> DaemonStatus:
         if by.clock.ticks() > until:
             raise errors.FleetError(what=f"the daemon ({gate.holder()}) is still ending after {_END:g} s")
         by.clock.wait(_LOOK)
-    return found
+    return found.replaced(running=False, unheld=_absent(by).unheld)
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:
     """End the daemon when no agent and no coordinator is left in the home. Returns whether it ended; None: none runs."""
-    if not status(by).running:
+    if _answered(by) is None:
         return None
     if by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0)):
         return False

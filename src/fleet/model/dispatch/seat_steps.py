@@ -73,7 +73,7 @@ def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most:
     """Whether fleet starts a dead loop again by itself: it did not die at its start, and the restarts before did not all fail.
 
     `ran` is how many milliseconds it ran: a loop that dies within a minute would die again, and a person has to see why.
-    Never twice within a minute: the one before may be under way.
+    Never twice within a minute: the one before may be under way. A clock that was set back meanwhile proves neither.
     """
-    under_way = last is not None and now - last.at < MINUTE
-    return ran >= MINUTE and not under_way and restarts_so_far(last, holder, ran) < most
+    under_way = last is not None and 0 <= now - last.at < MINUTE
+    return (ran >= MINUTE or ran < 0) and not under_way and restarts_so_far(last, holder, ran) < most

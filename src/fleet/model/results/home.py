@@ -252,6 +252,7 @@ class DaemonStatus(Value):
     children: int  # processes that work on requests now
     subscribers: int
     duties: list[DutyStatus]
+    unheld: list[str]  # projects whose coordinator is a duty of the daemon, and which no daemon coordinates now
 
 
 def not_running(home: str) -> DaemonStatus:
@@ -259,5 +260,5 @@ def not_running(home: str) -> DaemonStatus:
     return DaemonStatus(
         running=False, home=home, pid=None, fleet=None, since=None, store=None, clients=0, requests=0, errors=0, commits=0,
         batched=0,
-        largest=0, lost=0, at_work=0, children=0, subscribers=0, duties=[],
+        largest=0, lost=0, at_work=0, children=0, subscribers=0, duties=[], unheld=[],
     )  # fmt: skip

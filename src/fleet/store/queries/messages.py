@@ -244,15 +244,15 @@ def prune_messages(tx: Tx, /, *, before: int) -> int:
 
 HAND_OUT_MESSAGE = Query(
     'hand_out_message',
-    'UPDATE messages SET delivered_at = :at, how = :how WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before)',
-    'UPDATE messages SET delivered_at = %(at)s, how = %(how)s WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < %(before)s)',
+    'UPDATE messages SET delivered_at = :at, how = :how WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before OR delivered_at > :after)',
+    'UPDATE messages SET delivered_at = %(at)s, how = %(how)s WHERE id = %(id)s AND dispatch = %(dispatch)s AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < %(before)s OR delivered_at > %(after)s)',
     None,
 )
 
 
-def hand_out_message(tx: Tx, /, *, at: int | None, how: str | None, id: str, dispatch: str, before: int) -> int:
-    """Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it."""
-    return tx.write(HAND_OUT_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch, 'before': before})
+def hand_out_message(tx: Tx, /, *, at: int | None, how: str | None, id: str, dispatch: str, before: int, after: int) -> int:
+    """Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it. Who did so in the future did it while the clock was ahead."""
+    return tx.write(HAND_OUT_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch, 'before': before, 'after': after})
 
 
 MESSAGE_BY_ID = Query(

@@ -45,8 +45,10 @@ DELETE FROM messages WHERE acknowledged_at IS NOT NULL AND acknowledged_at < :be
 
 -- name: hand_out_message
 -- Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it.
+-- Who did so in the future did it while the clock was ahead.
 UPDATE messages SET delivered_at = :at, how = :how
-WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL AND (delivered_at IS NULL OR delivered_at < :before);
+WHERE id = :id AND dispatch = :dispatch AND acknowledged_at IS NULL
+  AND (delivered_at IS NULL OR delivered_at < :before OR delivered_at > :after);
 
 -- name: message_by_id
 -- returns: Message?

@@ -7,6 +7,7 @@ controls the process, it means that the terminal is gone, and drains too. No age
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.remote.door import DIRECT
+from fleet.api.remote.lifecycle import FAILED
 from fleet.surfaces.daemon.duties.duties import Duties
 from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.serving.server import DRAIN, Server
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 # Seconds after which a thread lets another one run: an answer should not wait for a long computation.
 _SWITCH = 0.0005
+# How many files and connections the daemon may have open.
+_FILES = 8_192
 
 
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
@@ -43,10 +47,22 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
             raise fleet.moved
         gate = _taken_gate(fleet)
         household = Household(fleet.home, fleet.world.record, Funnel())
+    _allow_many_files()
     try:
         Daemon(household, commands(), log).serve()
+    except Exception as error:
+        log(FAILED, pid=os.getpid(), why=str(error))
+        raise
     finally:
         gate.give()
+
+
+def _allow_many_files() -> None:
+    """Let this process have as many clients as it takes, as far as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _taken_gate(fleet: Fleet) -> Gate:

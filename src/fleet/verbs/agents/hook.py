@@ -10,6 +10,7 @@ from __future__ import annotations
 from fleet.model.agents import questions as asking
 from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
+from fleet.model.results.reports import Received  # noqa: TC001 - a stored Outcome is made of it
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
 from fleet.store import queries as q
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from fleet.model.agents.activity.hook_events import Facts, Turn
     from fleet.model.agents.dialect import Dialect, Payload
-    from fleet.model.results.reports import Received
     from fleet.store.queries import Hold, LivingAgent
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer
@@ -55,10 +55,11 @@ class Reply(Value):
 
 
 class Outcome(Value):
-    """What was recorded for a hook event: the result of the turn, and the messages that were handed out."""
+    """What was recorded for a hook event: the result of the turn, the messages that were handed out, the question that was asked."""
 
     turn: Turn
     messages: list[Received]
+    question: str | None = None
 
 
 class Known(Value):
@@ -268,7 +269,8 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
         questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
         return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
-    return Reply(question=event.fresh if _record_event(event, decide) is not None else None)
+    outcome = _record_event(event, decide, question=event.fresh)
+    return Reply(question=outcome.question if outcome is not None else None)
 
 
 def _on_permits(event: HookEvent, _known: Known) -> Reply:
@@ -311,8 +313,11 @@ def permission(event: str) -> Payload:
 
 
 # writing --------------------------------------------------------------------------------------------------------------
-def _record_event(event: HookEvent, decide: Decide) -> Outcome | None:
-    """Decide and record in one transaction. Returns None when the agent has ended."""
+def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> Outcome | None:
+    """Decide and record in one transaction. Returns None when the agent has ended.
+
+    When the daemon has recorded it under the same key and its answer was lost, this returns the outcome that was recorded.
+    """
 
     def work(tx: Tx) -> Outcome | None:
         agent = q.heard_agent(tx, dispatch=event.dispatch)
@@ -325,9 +330,10 @@ def _record_event(event: HookEvent, decide: Decide) -> Outcome | None:
             record_agent(tx, after)
         _lift_hold(tx, event, report)
         tx.note(event=event.name, state=report.state, detail=report.detail or None)
-        return Outcome(turn=report.turn, messages=handed)
+        return Outcome(turn=report.turn, messages=handed, question=question)
 
-    return event.by.commit(Change(f"hook {event.name} of {event.dispatch}", work))
+    recorded: Change[Outcome | None] = Change(f"hook {event.name} of {event.dispatch}", work, returns=Outcome)
+    return event.by.commit(recorded)
 
 
 def record_agent(tx: Tx, after: LivingAgent) -> None:

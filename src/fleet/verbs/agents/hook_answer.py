@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fleet.model.agents import questions
 from fleet.model.agents.activity.hook_events import QUIET, HookReport, agent_after_report
+from fleet.model.results.reports import Received
 from fleet.model.results.value import Value
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.agents.dialect import Payload
-    from fleet.model.results.reports import Received
     from fleet.store.queries import LivingAgent
     from fleet.store.transaction import Tx
     from fleet.verbs.agents.hook import HookEvent
@@ -60,10 +60,10 @@ def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: C
 def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
     """Look once for the answer to a question of the agent, and take it."""
     row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
-    if row is None or row.closed_at is not None or row.dispatch != event.dispatch:
+    if row is None or row.dispatch != event.dispatch:
         return Looked(over=True)
     if row.answer is None:
-        return Looked(over=False)
+        return Looked(over=row.closed_at is not None)
     return Looked(over=True, payload=_take_answer(event, ident, row.answer, clock.now()))
 
 
@@ -94,9 +94,10 @@ def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload 
         after = agent_after_report(agent, HookReport(at, state="working")) if agent is not None and closed else None
         if after is not None and not q.open_questions(tx, dispatch=event.dispatch):
             record_agent(tx, after)
-        tx.note(question=ident, taken=True)
+        tx.note(question=ident, taken=closed)
         return closed
 
+    # Of a question that is closed: the same request may have taken the answer before, and its reply was lost.
     closed = event.by.commit(Change(f"answer taken: {ident} of {event.dispatch}", work))
     return _answer_payload(event, questions.answer_of(answer)) if closed else None
 
@@ -137,7 +138,15 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
     if not quiet and not settling:
         return None
     may_wake = quiet and known.waiting and not _is_parked(event, known.agent)
-    return event.by.commit(messages.take(event.dispatch, "woken")) if may_wake else []
+    if not may_wake:
+        return []
+    taken = event.by.commit(messages.take(event.dispatch, "woken"))
+    return list(map(_received, taken))
+
+
+def _received(given: object) -> Received:
+    """Return a message that was taken; a repeated request gets the stored result, which is JSON."""
+    return given if isinstance(given, Received) else Received.from_json(given)
 
 
 def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:

@@ -50,16 +50,16 @@ def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message")
 def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
     """Return the agent's unacknowledged messages that no process is handing out at the moment."""
     unread = q.waiting_messages(rows, dispatch=dispatch)
-    return [row for row in unread if row.delivered_at is None or row.delivered_at < now - LEASE]
+    return [row for row in unread if row.delivered_at is None or not now - LEASE <= row.delivered_at <= now + LEASE]
 
 
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
     """Take the waiting messages of an agent, so that no other process hands them out for a minute."""
-    before = tx.at - LEASE
+    between = {"before": tx.at - LEASE, "after": tx.at + LEASE}
     handed_out = [
         Received.made_of(row)
         for row in waiting(tx, dispatch, tx.at)[:most]
-        if q.hand_out_message(tx, id=row.id, dispatch=dispatch, how=how, at=tx.at, before=before)
+        if q.hand_out_message(tx, id=row.id, dispatch=dispatch, how=how, at=tx.at, **between)
     ]
     if handed_out:
         tx.note(messages=[message.id for message in handed_out], how=how)

@@ -117,6 +117,19 @@ def lost_seats(context: Context) -> dict[str, str]:
     return {seat.project: row.id for seat, row in _seated_duties(context) if _is_lost(context, seat, row)}
 
 
+def unheld_seats(context: Context) -> dict[str, str]:
+    """Return the coordinators that are to be duties of the daemon and that no running daemon holds now, by project.
+
+    A daemon that starts takes these seats. Not those that somebody asked to exit.
+    """
+    daemon = context.world.daemon_process()
+    return {
+        seat.project: row.id
+        for seat, row in _seated_duties(context)
+        if _is_wanted(context, seat, row) and not (is_in_flight(row) and daemon and row.process == str(daemon))
+    }
+
+
 def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
     """Return each seat of this home whose holder is or was a duty of a daemon, with the holder's journal."""
     found = []
@@ -133,9 +146,14 @@ def is_held_here(context: Context, row: Dispatch) -> bool:
 
 
 def _is_lost(context: Context, seat: Seat, row: Dispatch) -> bool:
-    if not is_own_loop(_without_hopeless_candidate(context, seat), engine=row.engine, asked_for=row.asked_for):
+    if not _is_wanted(context, seat, row):
         return False
     return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
+
+
+def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:
+    """Whether a seat's holder is fleet's own loop, nobody asked it to exit, and nobody who may live follows it."""
+    return is_own_loop(_without_hopeless_candidate(context, seat), engine=row.engine, asked_for=row.asked_for)
 
 
 def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:

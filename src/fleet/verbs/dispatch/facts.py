@@ -10,7 +10,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import MAY_APPLY, Seen, report_age
 from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
-from fleet.model.text.times import SECOND, duration
+from fleet.model.text.times import MINUTE, SECOND, duration
 from fleet.resources.tmux_session import TmuxSession
 from fleet.store import queries as q
 from fleet.store import seats
@@ -133,11 +133,16 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     if seat.holder == row.id:
         return "holder"
     if seat.candidate == row.id:
-        return "late" if context.world.clock.now() >= (seat.deadline or 0) else "candidate"
+        return "late" if _is_proof_late(context.world.clock.now(), row, seat) else "candidate"
     if row.engine is None:
         return "none"  # a program starts it, and never put it into the seat
     nonce = q.nonce_of(rows, dispatch=row.id)
     return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
+
+
+def _is_proof_late(now: int, row: Dispatch, seat: Seat) -> bool:
+    """Whether a candidate has had its time to prove itself; also when the clock was set back since it was started."""
+    return now >= (seat.deadline or 0) or now < row.created_at - MINUTE
 
 
 def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen) -> Seen:

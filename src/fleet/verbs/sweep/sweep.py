@@ -37,6 +37,7 @@ from fleet.verbs.homes.ownership import disown_hint, is_own, owner_of
 from fleet.verbs.jobs.sweep import sweep_ended_items, sweep_leftovers
 from fleet.verbs.merge.merge import finish_dead_merge
 from fleet.verbs.sweep import coordinators, journal_archive, strays, trash
+from fleet.verbs.sweep.clock_doubt import why_clock_doubted
 from fleet.verbs.sweep.derived_files import reconcile_coord_state
 from fleet.verbs.sweep.finding import Outcome, act_on, describe_dispatch
 from fleet.verbs.sweep.warm_trees import sweep_warm_trees
@@ -66,7 +67,9 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
 
     `warm-trees` besides `retry-releases`: remove also the merge trees that are kept for the next merge.
     """
-    findings: list[Swept] = []
+    doubt = why_clock_doubted(context) if kill else ""
+    findings: list[Swept] = [_finding_of_clock(doubt)] if doubt else []
+    is_due = kill and not doubt
     if "orphans" in phases:
         findings += coordinators.sweep_candidates(context, kill=kill)
         listing = context.world.tmux.listing()
@@ -77,15 +80,15 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         findings += strays.sweep_cgroups(context, kill=kill)
         findings += strays.sweep_files(context, kill=kill)
         findings += strays.sweep_rewrites(context, kill=kill)
-        findings += strays.sweep_late_inboxes(context, kill=kill)
-        findings += coordinators.sweep_proofs_and_messages(context, kill=kill)
+        findings += strays.sweep_late_inboxes(context, kill=is_due)
+        findings += coordinators.sweep_proofs_and_messages(context, kill=is_due)
     if "retry-releases" in phases:
-        findings += _sweep_long_ended_tasks(context, kill=kill)
+        findings += _sweep_long_ended_tasks(context, kill=is_due)
         findings += sweep_ended_items(context, kill=kill)
         findings += _sweep_bundles(context, kill=kill)
         findings += _sweep_gone_bundles(context, kill=kill)
         findings += sweep_warm_trees(context, every="warm-trees" in phases, kill=kill)
-        findings += trash.sweep_trash(context, kill=kill)
+        findings += trash.sweep_trash(context, kill=kill, is_due=is_due)
         findings += _sweep_ended(context, kill=kill)
     if "reconcile-derived" in phases:
         findings += _sweep_coord_states(context, kill=kill)
@@ -95,6 +98,12 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
         context.world.namespaces.forget_gone(context.world.funnel)
         _stop_empty_server(context)
     return findings
+
+
+def _finding_of_clock(doubt: str) -> Swept:
+    return Swept(
+        what="what is deleted by its age", why=doubt, proof="the time of the last sweep", action="kept", standing=True
+    )
 
 
 def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:

@@ -161,8 +161,11 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
     return f"{describe_count(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
 
 
-def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle."""
+def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
+    """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle.
+
+    `is_due`: what has expired may be deleted.
+    """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)
         try:
@@ -170,12 +173,12 @@ def sweep_trash(context: Context, *, kill: bool) -> Iterator[Swept]:
         except errors.GateHeld:
             continue  # another process is moving these files
         try:
-            yield _sweep_row(context, row, kill=kill)
+            yield _sweep_row(context, row, kill=kill, is_due=is_due)
         finally:
             gate.give()
 
 
-def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
+def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) -> Swept:
     """Bring a trash folder's files and its row in line: move back, record as moved or gone, delete, or keep."""
     now, what = context.world.clock.now(), f"{row.name} ({describe_count(row)} of {row.project}/{row.slug})"
     if row.held:
@@ -189,7 +192,7 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool) -> Swept:
         return act_on(what, why, proof, "record that", kill, lambda: context.commit(_record_move(context, row)))
     if row.until <= now:
         proof = f"it was kept until {clock(row.until)}"
-        return act_on(what, "it has expired", proof, "delete it", kill, lambda: _delete_expired(context, row))
+        return act_on(what, "it has expired", proof, "delete it", is_due, lambda: _delete_expired(context, row))
     soon = f", {describe_expiry(row, now)}" if row.until - now <= DAY else ""
     proof = f"kept until {clock(row.until)}{soon}"
     return Swept(what=what, why=f"{shown_size(row.bytes)} in the trash", proof=proof, action="kept", standing=True)

@@ -9,6 +9,9 @@ RECORD_COPY = "locks/home.json"  # read when the first is missing or damaged
 TMUX_SOCKET = "tmux.sock"
 TMUX_SETTINGS = "tmux.conf"
 UPKEEP = "locks/upkeep"  # when old operations and journals were last removed
+CLOCK = (
+    "locks/clock"  # what time it was when something was last deleted by its age, and until when the clock is doubted
+)
 RESUMED_BOOT = "locks/resumed-boot"  # the boot in which everything that was lost before it has been resumed
 DAEMON_SOCKET = "daemon.sock"  # for persons, and for agents with their token
 AGENTS_SOCKET = (

@@ -44,6 +44,21 @@ def test_a_new_daemon_takes_every_seat_of_the_old_one_anew_and_ticks_for_it(scen
     assert Ticks(PROJECT, found[PROJECT]).run(second) == []
 
 
+@pytest.mark.req("GATE-6", "IPC-6")
+def test_a_daemon_that_is_still_ending_keeps_the_next_one_looking_until_its_seat_can_be_taken(scene, daemon, die):
+    first = daemon.coord.start(OWN_LOOP).id
+    assert daemon.coord.unheld() == {}
+    daemon.held_gate.give()
+    second, found = start_daemon(scene), {}
+    duty = coordinators(found)
+    assert (duty.run(second), second.coord.unheld()) == ([], {PROJECT: first})
+    assert duty.every == 1.0
+    assert (duty.run(second), duty.every) == ([], 2.0), "later and later"
+    die(daemon)
+    (line,) = duty.run(second)
+    assert (second.coord.unheld(), list(found), duty.every) == ({}, [PROJECT], 60.0), line
+
+
 @pytest.mark.req("EXC-4", "IPC-6")
 def test_a_new_daemon_does_not_take_up_what_was_stopped_or_killed(scene, daemon, die):
     daemon.coord.start(OWN_LOOP)

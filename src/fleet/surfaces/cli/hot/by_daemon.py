@@ -54,7 +54,7 @@ def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
     if not os.path.exists(path) or (getattr(sys.stdout, "encoding", None) or "").lower() != "utf-8":
         return {}, None
     key = os.urandom(12).hex()
-    answer = _ask(path, _request(words, key))
+    answer = exchange(path, _request(words, key))
     if answer is None and not door:
         os.environ["FLEET_DIRECT"] = "1"  # it did not answer: this process does everything itself
     return _result(answer or {}), key
@@ -92,7 +92,7 @@ class _Address:
         self._folder = -1
 
     def __enter__(self) -> str:
-        if len(self._path.encode()) <= _LONGEST_ADDRESS:
+        if len(os.fsencode(self._path)) <= _LONGEST_ADDRESS:
             return self._path
         self._folder = os.open(os.path.dirname(self._path), os.O_RDONLY | os.O_DIRECTORY)
         return f"/proc/self/fd/{self._folder}/{os.path.basename(self._path)}"
@@ -141,11 +141,11 @@ def _columns() -> int:
         return 0
 
 
-def _ask(path: str, request: bytes) -> dict[str, Any] | None:
+def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
     """Return the daemon's answer; None when there is none in time."""
     connection = unix_socket()
     try:
-        connection.settimeout(_PATIENCE)
+        connection.settimeout(patience)
         with _Address(path) as address:
             connection.connect(address)
         connection.sendall(request)

@@ -1,17 +1,19 @@
-"""The hooks of an agent that has only the daemon's socket: short requests, and the waiting between them.
+"""The hooks of an agent by the daemon's socket: short requests, and the waiting between them.
 
-A daemon that is being restarted is waited for. It never has to hold a request for an answer that may take a day.
+The daemon never has to hold a request for an answer that may take a day. Where an agent has only the socket, a daemon that is being
+restarted is waited for, and asked again under the same key: what it has done is not done twice.
 """
 
 from __future__ import annotations
 
 import os
 
-from fleet.fast import encode, scan
+from fleet.fast import encode
 from fleet.model import VERSION
-from fleet.model.agents.actors import DOOR, TOKEN
+from fleet.model.agents.actors import TOKEN
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.surfaces.cli.hot.by_daemon import exchange
 from fleet.world.clock import Clock
 
 TYPE_CHECKING = False
@@ -28,12 +30,14 @@ LOOK_AGAIN = 1.0
 SETTLING = 20.0
 # Seconds that a daemon has to answer, and seconds for which one that is not there is waited for.
 PATIENCE = 10.0
-_CHUNK = 1 << 16
-_LONGEST_ADDRESS = 103
 
 
 class Unanswered(Exception):
-    """The daemon did not answer, or refused."""
+    """The daemon did not answer, or refused. Whether it has done the request, its key tells."""
+
+    def __init__(self, why: str, key: str) -> None:
+        super().__init__(why)
+        self.key = key
 
 
 class Answered:
@@ -56,8 +60,10 @@ class Answered:
 class HookingByDoor:
     """The hooks of one agent, by the daemon's socket."""
 
-    def __init__(self) -> None:
-        self._path = os.environ[DOOR]
+    def __init__(self, path: str, *, waits: bool = True) -> None:
+        self._path = path
+        # Whether a daemon that is not there is waited for.
+        self._waits = waits
         self._clock = Clock()
 
     def __enter__(self) -> Self:
@@ -116,57 +122,21 @@ class HookingByDoor:
 
     def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
         """Return the result of a request. A daemon that is not there is waited for, at most until then."""
-        limit = max(until, self._clock.ticks() + PATIENCE)
+        limit = max(until, self._clock.ticks() + PATIENCE) if self._waits else 0.0
+        key = os.urandom(12).hex()
         while True:
-            answer = _answer(self._path, _request(method, args))
-            if answer is not None:
+            answer = exchange(self._path, _request(method, args, key), PATIENCE)
+            if answer is not None and (answer.get("error") or {}).get("name") != "Draining":
                 break
             if self._clock.ticks() >= limit:
-                msg = f"the daemon does not answer at {self._path}"
-                raise Unanswered(msg)
+                raise Unanswered(f"the daemon does not answer at {self._path}", key)
             self._clock.wait(LOOK_AGAIN)
         if error := answer.get("error"):
-            raise Unanswered(str(error.get("message")))
+            raise Unanswered(str(error.get("message")), key)
         return Answered(answer.get("result") or {})
 
 
-def _request(method: str, args: Json) -> bytes:
-    """Return the line of a request. A repeated one is another event, as when an engine calls a hook twice."""
+def _request(method: str, args: Json, key: str) -> bytes:
     caller = {"dispatch": os.environ.get("FLEET_DISPATCH_ID"), "token": os.environ.get(TOKEN)}
-    request = {"id": 1, "method": method, "args": args, "key": os.urandom(12).hex(), "caller": caller, "fleet": VERSION}
+    request = {"id": 1, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
     return encode(request).encode("utf-8", "surrogateescape") + b"\n"
-
-
-def _answer(path: str, request: bytes) -> Json | None:
-    """Return the daemon's answer; None when it does not answer."""
-    import socket  # noqa: PLC0415 - not for a hook that has nothing to ask
-
-    folder = -1
-    try:
-        address = path
-        if len(os.fsencode(path)) > _LONGEST_ADDRESS:
-            folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
-            address = f"/proc/self/fd/{folder}/{os.path.basename(path)}"
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(PATIENCE)
-            connection.connect(address)
-            connection.sendall(request)
-            lines = _lines(connection.recv)
-        found = scan(lines[1].decode())
-    except (OSError, ValueError, StopIteration, IndexError):
-        return None
-    finally:
-        if folder >= 0:
-            os.close(folder)
-    return found if isinstance(found, dict) else None
-
-
-def _lines(receive: Callable[[int], bytes]) -> list[bytes]:
-    """Return the greeting and the answer; fewer lines when the connection ends before."""
-    text = b""
-    while text.count(b"\n") < 2:  # noqa: PLR2004 - the greeting and the answer
-        chunk = receive(_CHUNK)
-        if not chunk:
-            return []
-        text += chunk
-    return text.split(b"\n")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fleet.api.hooking import Hooking
     from fleet.model.agents.dialect import Dialect
+    from fleet.surfaces.cli.hot.at_home import HookingAtHome
     from fleet.surfaces.cli.hot.door import HookingByDoor
 
 # The exit code with which a hook wakes an idle agent.
@@ -67,18 +68,23 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     return 0
 
 
-def _hooking(funnel: Funnel) -> Hooking | HookingByDoor:
-    """Return the hooks of this agent: by the daemon if the agent has only its socket, else by the home."""
-    if os.environ.get(DOOR):
+def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
+    """Return the hooks of this agent: by the daemon if one runs or the agent has only its socket, else by the home."""
+    if door := os.environ.get(DOOR):
         from fleet.surfaces.cli.hot.door import HookingByDoor  # noqa: PLC0415 - loads next to nothing
 
-        return HookingByDoor()
+        return HookingByDoor(door)
+    path = f"{home_path()}/{paths.DAEMON_SOCKET}"
+    if os.environ.get(TOKEN) and not os.environ.get("FLEET_DIRECT") and os.path.exists(path):
+        from fleet.surfaces.cli.hot.at_home import HookingAtHome  # noqa: PLC0415 - loads next to nothing
+
+        return HookingAtHome(path, funnel)
     from fleet.api.hooking import Hooking  # noqa: PLC0415 - loads the store
 
     return Hooking.here(funnel)
 
 
-def _wake(fleet: Hooking | HookingByDoor, dialect: Dialect, at: int) -> int:
+def _wake(fleet: Hooking | HookingByDoor | HookingAtHome, dialect: Dialect, at: int) -> int:
     """Wait for messages beside an idle agent; print them on stderr and return WAKE, which wakes it. 0: no message came."""
     text, idents = fleet.wait_for_messages(dialect, at, _gone_check())
     if not text:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.agents.coord import ENGINE
+from fleet.api.remote.lifecycle import SEATS_DUTY
 from fleet.surfaces.daemon.duties.duty import Duty, NotNow
+from fleet.surfaces.daemon.duties.schedule import wait_after_failures
 from fleet.verbs.dispatch.plan import Wanted
 
 if TYPE_CHECKING:
@@ -16,11 +18,14 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
 
 
+_EVERY = 60.0
+
+
 class Coordinators(Duty):
     """See to it that every seat that this daemon holds is ticked for."""
 
-    name = "coordinators"
-    every = 60.0
+    name = SEATS_DUTY
+    every = _EVERY
     apart = 0.3
     on_change = True
 
@@ -29,6 +34,7 @@ class Coordinators(Duty):
         # Set when what a reboot interrupted was resumed, as far as it fits: it comes before new work.
         self._after = after
         self._failed: dict[str, str] = {}
+        self._rounds_unheld = 0
 
     def run(self, fleet: Fleet) -> list[str]:
         """Take the seats of dead daemons anew, and start the ticks of every seat that this daemon holds."""
@@ -38,7 +44,16 @@ class Coordinators(Duty):
         self._failed = {project: why for project, why in self._failed.items() if project in lost}
         lines = [line for project, ident in lost.items() if (line := self._take_anew(fleet, project, ident))]
         self._tick_for(fleet.coord.held())
+        self.every = self._seconds_to_next(fleet)
         return lines
+
+    def _seconds_to_next(self, fleet: Fleet) -> float:
+        """Return when to look again if nothing changes: soon, then later and later, while a seat is not taken yet.
+
+        The daemon that held it may be about to exit, or another process may hold the gate for a moment.
+        """
+        self._rounds_unheld = self._rounds_unheld + 1 if fleet.coord.unheld() else 0
+        return wait_after_failures(self._rounds_unheld) if self._rounds_unheld else _EVERY
 
     def _take_anew(self, fleet: Fleet, project: str, ident: str) -> str:
         """Take the seat of a coordinator that was a duty of a dead daemon. Returns one line; empty when there is no news."""

@@ -103,8 +103,9 @@ class Rounds:
             self._news.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait a bounded time for the running round to end. Returns whether the thread has ended."""
-        self._thread.join(seconds)
+        """Wait a bounded time for the running round to end. Returns whether the thread has ended, or was never begun."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
         return not self._thread.is_alive()
 
     @property

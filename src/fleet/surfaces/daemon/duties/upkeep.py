@@ -28,6 +28,8 @@ class Upkeep(Duty):
             self.every = left
             return []
         self.every = _DAY
+        if why := fleet.operations.why_clock_doubted():
+            return [f"removed nothing: {why}"]
         rotated, pruned = fleet.operations.rotate(), fleet.sweep.prune_archive()
         fleet.operations.note_upkeep(now)
         lines = [f"archived {rotated.moved} operations"] if rotated.moved else []

@@ -120,13 +120,15 @@ class Changes:
                 fleet.store.read(lambda rows: self._serve(rows, subscriber))  # noqa: B023 - called at once
 
     def _serve(self, rows: Rows, subscriber: Subscriber) -> None:
-        """Send a subscriber the changes that it lacks, a page at a time; or that some are gone."""
+        """Send a subscriber the changes that it lacks, a page at a time, as far as it reads them; or that some are gone."""
         first = q.first_operation(rows).seq
         if subscriber.after + 1 < first:
             subscriber.after = newest(rows)
             self._send(subscriber.connection, {"id": subscriber.id, "push": "gap", "newest": subscriber.after})
             return
-        while page := q.operations_after(rows, after=subscriber.after, until=FOREVER, most=PAGE):
+        while not subscriber.connection.is_behind and (
+            page := q.operations_after(rows, after=subscriber.after, until=FOREVER, most=PAGE)
+        ):
             changes = [wire.plain(operation_view(row)) for row in page]
             push = {"id": subscriber.id, "push": "changes", "after": subscriber.after, "operations": changes}
             subscriber.after = page[-1].seq

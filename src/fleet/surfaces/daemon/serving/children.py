@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from fleet.api.remote.door import DIRECT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import IO
 
     from fleet.api.remote.wire import Json
     from fleet.surfaces.daemon.household import Household
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST = 64
 _LAST_WORDS = 2_000
+# Seconds for which the last words of a child that has ended are waited for.
+_PATIENCE = 1.0
 
 
 class Children:
@@ -72,6 +76,8 @@ class Children:
         )
         with self._lock:
             self._at_work[child] = request.connection
+        if not request.connection.is_open:  # the client went away while the child was started
+            self.interrupt(request.connection)
         try:
             return self._listen(child, request)
         finally:
@@ -85,8 +91,10 @@ class Children:
         assert child.stdin is not None  # noqa: S101 - pipes were asked for
         assert child.stdout is not None  # noqa: S101
         assert child.stderr is not None  # noqa: S101
-        child.stdin.write(json.dumps(asked).encode() + b"\n")
-        child.stdin.close()
+        said = LastWords(child.stderr)
+        with suppress(BrokenPipeError):  # it has ended already; its last words say why
+            child.stdin.write(json.dumps(asked).encode() + b"\n")
+            child.stdin.close()
         answer: Json | None = None
         for line in child.stdout:
             told = json.loads(line)
@@ -94,13 +102,32 @@ class Children:
                 self._send(request.connection, {**told, "id": request.id})
             else:
                 answer = told
-        said = child.stderr.read().decode("utf-8", "replace")[-_LAST_WORDS:]
         status = child.wait()
         if answer is None:
             raise errors.FleetError(
-                what=f"the process that did it ended with {status} and without an answer: {said.strip()}"
+                what=f"the process that did it ended with {status} and without an answer: {said.text()}"
             )
         return answer
+
+
+class LastWords:
+    """The end of what a child prints besides its answer. It is read all the time: a full pipe would stop the child for ever."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._end = b""
+        self._thread = Thread(target=self._read, name="what a child prints", daemon=True)
+        self._thread.start()
+
+    def text(self) -> str:
+        """Return the last words. A process that the child has left behind may keep the stream open: it is not waited for."""
+        self._thread.join(_PATIENCE)
+        return self._end.decode("utf-8", "replace").strip()
+
+    def _read(self) -> None:
+        with self._stream:
+            for line in self._stream:
+                self._end = (self._end + line)[-_LAST_WORDS:]
 
 
 def _interrupt(child: Child) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 16 << 20
 # So much may wait for a client that does not read. A subscriber is dropped then, and asks again.
 MOST_WAITING = 32 << 20
+# A subscriber for which more waits than this gets further changes when it has read some.
+BEHIND = 4 << 20
 # Seconds within which a line that was begun has to end, and within which a client has to read something.
 PATIENCE = 30.0
 # How many requests of one connection are worked on at once; the others stay in its socket.
@@ -104,6 +106,11 @@ class Connection:
         self._outgoing += line
         if len(self._outgoing) > MOST_WAITING:
             self.is_open = False
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much waits for the client that further pushes had better wait, or nothing can be sent any more."""
+        return not self.is_open or len(self._outgoing) > BEHIND
 
     @property
     def wants_to_send(self) -> bool:

@@ -46,6 +46,8 @@ class Loop:
         self._waker, self._wakes = os.pipe()
         os.set_blocking(self._waker, False)
         os.set_blocking(self._wakes, False)
+        # A descriptor to give up when there is no other: somebody who waits can be refused then, and is not found waiting again.
+        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._ready: deque[Connection] = deque()
         self._is_ending = False
         self._looked_at = 0.0
@@ -97,8 +99,11 @@ class Loop:
             connection.flush()
             self._close(connection)
         self._selector.close()
-        os.close(self._waker)
-        os.close(self._wakes)
+        waker, wakes = self._waker, self._wakes
+        self._waker = self._wakes = -1  # a late thread must not write into whatever gets these numbers next
+        os.close(waker)
+        os.close(wakes)
+        os.close(self._spare)
 
     # events -----------------------------------------------------------------------------------------------------------
     def _handle(self, of: Listener | Connection | None, events: int) -> None:
@@ -118,8 +123,19 @@ class Loop:
                 return
             except OSError as error:
                 self._log("not accepted", why=str(error))
+                self._refuse_one(listening)
                 return
             self._accept(sock, is_for_agents=is_for_agents)
+
+    def _refuse_one(self, listening: socket.socket) -> None:
+        """Close the connection of one who waits, by the spare descriptor: without any, the loop would find it again and again."""
+        os.close(self._spare)
+        try:
+            listening.accept()[0].close()
+        except OSError:
+            return  # nobody waits any more
+        finally:
+            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _accept(self, sock: socket.socket, *, is_for_agents: bool) -> None:
         sock.settimeout(0)

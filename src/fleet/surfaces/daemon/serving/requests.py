@@ -29,6 +29,8 @@ _OF_AGENTS = frozenset(
     {"FLEET_PROJECT", "FLEET_TASK", "FLEET_KIND", "FLEET_REPLACE_NONCE", "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
 )
 
+# What a fleet of another version may ask: after an update it has to see the old daemon, and to end it.
+_OF_EVERY_VERSION = frozenset({"daemon.status", "daemon.stop"})
 _OF_DAEMON = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "XDG_RUNTIME_DIR")
 
 
@@ -124,7 +126,7 @@ def check(document: Json) -> None:
             raise errors.BadRequest(why=f"'caller.{name}' is of a wrong kind")
     if any(not isinstance(value, str) for value in (caller.get("environ") or {}).values()):
         raise errors.BadRequest(why="'caller.environ' has a value that is no text")
-    if document.get("fleet", VERSION) != VERSION:
+    if document.get("fleet", VERSION) != VERSION and document.get("method") not in _OF_EVERY_VERSION:
         raise errors.OtherVersion(daemon=VERSION, client=document["fleet"])
     if caller.get("dispatch"):
         names.DispatchId(caller["dispatch"], source="caller.dispatch")

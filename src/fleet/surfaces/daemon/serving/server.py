@@ -221,7 +221,12 @@ class Server:
 
     def _push(self, connection: Connection, line: Json) -> None:
         """Send a line at once, as far as the client takes it; the loop sends the rest, and reads on."""
-        if not connection.send(line) or not connection.events:
+        try:
+            is_sent = connection.send(line)
+        except (TypeError, ValueError) as error:  # whoever answers must not die by an answer that is no JSON
+            self._log("cannot answer", why=f"{type(error).__name__}: {error}")
+            is_sent = connection.send({"id": line.get("id"), "error": wire.error_document(error)})
+        if not is_sent or not connection.events:
             self.loop.wake(connection)
 
     def _metrics(self) -> str:
@@ -238,6 +243,7 @@ class Server:
             errors=self._errors, batched=figures.requests, commits=figures.batches,
             largest=figures.largest, lost=figures.lost, at_work=self._at_work,
             children=len(self._children), subscribers=len(self.changes), duties=self._duties.status(),
+            unheld=sorted(self._household.open().coord.unheld()),
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.results.home import DaemonUnit
+from fleet.verbs.coord.daemon_duty import unheld_seats
 from fleet.verbs.homes.units.launchd import Launchd
 from fleet.verbs.homes.units.systemd import Systemd
 from fleet.verbs.homes.units.unit import Unit
@@ -48,7 +49,13 @@ def uninstall(context: Context) -> DaemonUnit:
     world.machine.remove_file(path)
     if not system.why_absent():
         system.forget()
-    return _unit_view(system, unit, is_installed=False, is_changed=True, notes=[])
+    return _unit_view(system, unit, is_installed=False, is_changed=True, notes=_left_seats(context))
+
+
+def _left_seats(context: Context) -> list[str]:
+    """Return a line about projects that have no coordinator because the daemon has ended; none when there are none."""
+    left = sorted(unheld_seats(context))
+    return [f"without a coordinator now: {', '.join(left)}; `fleet daemon start` takes the seats again"] if left else []
 
 
 def _unit_system(world: World) -> UnitSystem:

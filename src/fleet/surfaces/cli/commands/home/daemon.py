@@ -11,6 +11,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
+from fleet.model import VERSION
 from fleet.model.text.times import iso, utc
 from fleet.surfaces.cli.commands.home import daemon_logs, daemon_service
 from fleet.surfaces.cli.hot.answering import Answering
@@ -85,6 +86,7 @@ def start(*, json: bool) -> None:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon {'runs already' if before else 'runs'} (process {found.pid})")
+    _print_unheld(found)
 
 
 @daemon.command("stop")
@@ -99,9 +101,10 @@ def stop(*, json: bool) -> None:
     with Fleet.open() as fleet, waiting("the daemon finishes what it has begun"):
         found = lifecycle.stop(fleet)
     if json:
-        terminal.say_json(found.replaced(running=False))
+        terminal.say_json(found)
         return
     terminal.say(f"the daemon (process {found.pid}) has ended")
+    _print_unheld(found)
 
 
 @daemon.command("restart")
@@ -123,6 +126,7 @@ def restart(*, json: bool) -> None:
         terminal.say_json(found)
         return
     terminal.say(f"the daemon runs (process {found.pid})")
+    _print_unheld(found)
 
 
 @daemon.command("status")
@@ -141,8 +145,21 @@ def status(*, json: bool) -> None:
         terminal.say_json(found)
     elif not found.running:
         terminal.say(f"no daemon serves {found.home}; `fleet daemon start` starts one")
+        _print_unheld(found)
     else:
         _print_status(found)
+        _print_unheld(found)
+
+
+def _print_unheld(found: DaemonStatus) -> None:
+    """Print which projects have no coordinator because no daemon holds their seats, and what helps."""
+    if found.unheld:
+        helps = (
+            "the table of `fleet daemon status` says why"
+            if found.running
+            else "`fleet daemon start` takes the seats again"
+        )
+        terminal.say(f"  without a coordinator now: {', '.join(found.unheld)}; {helps}")
 
 
 def _print_status(found: DaemonStatus) -> None:
@@ -150,6 +167,10 @@ def _print_status(found: DaemonStatus) -> None:
     terminal.say(
         f"the daemon of {found.home} runs: process {found.pid}, fleet {found.fleet}, since {utc(found.since or '')}"
     )
+    if found.fleet != VERSION:
+        terminal.say(
+            f"  commands of fleet {VERSION} work without it; `fleet daemon restart` starts it with this version"
+        )
     shared = f"{terminal.counted(found.requests, 'request')} in {terminal.counted(found.commits, 'transaction')}"
     terminal.say(
         f"  {shared} (at most {found.largest} together); now {found.at_work} at work, {found.children} in processes"

@@ -54,6 +54,7 @@ def uninstall(**given: Unpack[Unkeyed]) -> None:
         terminal.say_json(unit)
     elif unit.is_changed:
         terminal.say(f"{unit.system} no longer starts the daemon of {unit.home}; {unit.path} is removed")
+        _print_notes(unit)
     else:
         terminal.say(f"there is no unit of the daemon of {unit.home}: nothing was done")
 

@@ -1,0 +1,42 @@
+"""Whether the wall clock can be trusted for what is deleted because of its age.
+
+A clock that was set a year ahead makes everything look old. So each sweep and each upkeep notes what time it was. When more time has
+passed since then than a home is usually left alone, nothing is deleted by its age for a day: by then a wrong clock is
+set right, and a home that nobody used for so long loses nothing by the day.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.model.text.times import DAY, HOUR, age, clock
+from fleet.world.home import paths
+
+if TYPE_CHECKING:
+    from fleet.verbs.context import Context
+
+LONGEST_ABSENCE = 31 * DAY
+_WAIT = DAY
+
+
+def why_clock_doubted(context: Context) -> str:
+    """Return why nothing may be deleted by its age now; empty when it may. Notes the time for the next call."""
+    now, (seen, until) = context.world.clock.now(), _noted(context)
+    if seen is None or now < seen:
+        until = 0  # nothing is known, or the clock was set back: nothing looks older than it is
+    elif now - seen > LONGEST_ABSENCE:
+        until = now + _WAIT
+    is_doubted = now < until
+    if seen is None or abs(now - seen) > HOUR:
+        context.world.files.publish(paths.CLOCK, f"{now} {until}".encode())
+    jump = f"between two looks it went more than {age(LONGEST_ABSENCE)} ahead"
+    return f"the clock may be wrong: {jump}; the next look after {clock(until)} trusts it" if is_doubted else ""
+
+
+def _noted(context: Context) -> tuple[int | None, int]:
+    """Return the time of the last look, None when there is none, and until when the clock is doubted."""
+    try:
+        seen, until = context.world.files.read(paths.CLOCK).split()
+        return int(seen), int(until)
+    except (OSError, ValueError):
+        return None, 0

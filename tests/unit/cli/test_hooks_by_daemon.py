@@ -1,0 +1,133 @@
+"""Hooks of agents that have the home: the daemon records what they tell while it answers; else they do so, under the same key."""
+
+import json
+import threading
+from socket import AF_UNIX, socket
+
+import pytest
+
+from fleet.api.hooking import Hooking
+from fleet.model.agents.dialect import Dialect
+from fleet.surfaces.cli.hot import hook
+from fleet.surfaces.cli.hot.at_home import HookingAtHome
+from fleet.surfaces.cli.hot.door import HookingByDoor
+from fleet.verbs.agents.hook import Reply
+from fleet.world.funnel import Funnel
+
+DIALECT = Dialect({"engine": "shell", "events": {"Start": "started"}, "wait": 10})
+DONE = {"result": {"messages": ["m1"], "payload": None}}
+
+
+class PlayedDaemon:
+    """Greets each client, reads its request, and answers with what the test gives; None: it closes without an answer."""
+
+    def __init__(self, path, *answers) -> None:
+        self.requests: list[dict] = []
+        self._answers = list(answers)
+        self._socket = socket(AF_UNIX)
+        self._socket.bind(str(path))
+        self._socket.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        for answer in self._answers:
+            client, _ = self._socket.accept()
+            with client, client.makefile("rwb") as lines:
+                lines.write(b'{"fleet": "x"}\n')
+                lines.flush()
+                self.requests.append(json.loads(lines.readline()))
+                if answer is not None:
+                    lines.write(json.dumps({"id": 1, **answer}).encode() + b"\n")
+
+    def end(self) -> None:
+        self._thread.join(60)
+        self._socket.close()
+
+
+class Home:
+    """What a hook does by itself: which keys it used, and what it did."""
+
+    def __init__(self) -> None:
+        self.keys: list[str | None] = []
+        self.did: list[str] = []
+        self.store = self
+
+    def close(self) -> None:
+        self.did.append("close")
+
+    def under(self, key):
+        from contextlib import nullcontext  # noqa: PLC0415
+
+        self.keys.append(key)
+        return nullcontext()
+
+    def prove(self) -> None:
+        self.did.append("prove")
+
+    def handle_event(self, *_: object) -> Reply:
+        self.did.append("event")
+        return Reply()
+
+    def acknowledge(self, idents) -> None:
+        self.did.append(f"acknowledge {idents}")
+
+
+@pytest.fixture
+def at_home(monkeypatch) -> Home:
+    home = Home()
+    monkeypatch.setattr(Hooking, "here", lambda _funnel: home)
+    return home
+
+
+@pytest.mark.req("IPC-2")
+def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_home):
+    daemon = PlayedDaemon(tmp_path / "sock", DONE, {"result": None})
+    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+        reply = hooks.handle_event(DIALECT, "Start", {"a": 1}, 5)
+        hooks.acknowledge(reply.messages)
+    daemon.end()
+    assert [each["method"] for each in daemon.requests] == ["hooks.event", "hooks.acknowledge"]
+    assert (daemon.requests[0]["args"]["payload"], daemon.requests[1]["args"]) == ({"a": 1}, {"messages": ["m1"]})
+    assert at_home.did == []
+
+
+@pytest.mark.req("IPC-2", "IPC-3")
+@pytest.mark.parametrize(
+    "answer", [None, {"error": {"name": "WrongToken", "message": "no"}}, {"error": {"name": "Draining"}}]
+)
+def test_without_an_answer_the_hook_goes_on_by_itself_under_the_same_key_and_at_once(tmp_path, at_home, answer):
+    daemon = PlayedDaemon(tmp_path / "sock", answer)
+    with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
+        hooks.handle_event(DIALECT, "Start", {}, 5)
+        hooks.acknowledge(["m1"])
+    daemon.end()
+    assert at_home.did == ["prove", "event", "acknowledge ['m1']", "close"]
+    assert at_home.keys == [daemon.requests[0]["key"], None], "what follows is another request"
+
+
+@pytest.mark.req("IPC-3", "SEC-3")
+def test_an_agent_with_only_the_socket_asks_a_restarted_daemon_again_under_the_same_key(tmp_path, monkeypatch):
+    daemon = PlayedDaemon(tmp_path / "sock", None, {"error": {"name": "Draining"}}, DONE)
+    hooks = HookingByDoor(str(tmp_path / "sock"))
+    monkeypatch.setattr(type(hooks._clock), "wait", lambda *_: None)
+    assert hooks.handle_event(DIALECT, "Start", {}, 5).messages == ["m1"]
+    daemon.end()
+    first, second, third = (each["key"] for each in daemon.requests)
+    assert first == second == third
+
+
+@pytest.mark.req("IPC-2")
+def test_a_hook_takes_the_daemon_if_there_is_one_and_a_token_else_the_home(tmp_path, monkeypatch, at_home):
+    monkeypatch.setenv("FLEET_HOME", str(tmp_path))
+    monkeypatch.setenv("FLEET_TOKEN", "secret")
+    assert hook._hooking(Funnel()) is at_home, "no daemon"
+    (tmp_path / "daemon.sock").touch()
+    assert isinstance(hook._hooking(Funnel()), HookingAtHome)
+    monkeypatch.setenv("FLEET_DIRECT", "1")
+    assert hook._hooking(Funnel()) is at_home
+    monkeypatch.delenv("FLEET_DIRECT")
+    monkeypatch.delenv("FLEET_TOKEN")
+    assert hook._hooking(Funnel()) is at_home, "its engine keeps the token from its hooks"
+    monkeypatch.setenv("FLEET_DOOR", str(tmp_path / "door"))
+    assert isinstance(hook._hooking(Funnel()), HookingByDoor)
