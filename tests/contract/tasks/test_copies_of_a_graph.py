@@ -46,7 +46,7 @@ def test_a_task_that_comes_while_others_are_exported_is_waited_for_by_none_of_th
     before_the_second_page(monkeypatch, act)
     copied = lines_of(fleet)
     add_project(fleet, "copy")
-    assert [(node["slug"], node["after"]) for node in (jsontext.loads(line.decode()) for line in copied)] == [
+    assert [(node["slug"], node.get("after", [])) for node in (jsontext.loads(line.decode()) for line in copied)] == [
         ("m", []),
         ("z", []),
     ]
