@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from conformance import read_due
@@ -153,9 +154,15 @@ def place_of(file: str, text: str, offset: int) -> str:
     if not file.endswith(".py"):
         return ""
     line = text.count("\n", 0, offset) + 1
-    around = [
-        (node.lineno, node.name)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
+    around = [(first, name) for first, last, name in _functions(text) if first <= line <= last]
     return f"{max(around)[1]} (line {max(around)[0]})" if around else ""
+
+
+@cache
+def _functions(text: str) -> list[tuple[int, int, str]]:
+    """Return the first and the last line of each function, and its name."""
+    return [
+        (node.lineno, node.end_lineno or 0, node.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]

@@ -15,6 +15,7 @@ that hangs and a test that does not start are said, and fail nothing: they tell 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -45,9 +46,13 @@ class Candidate:
 
 def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
     """Return the mutants whose named tests can run on a store that counts, and that are not slow."""
+    of_row: dict[str, list[Test]] = defaultdict(list)
+    for test in tests:
+        for row in test.rows:
+            of_row[row].append(test)
     found = []
     for mutant in mutants:
-        needs = rounds(mutant, tests, memory)[0]
+        needs = rounds(mutant, of_row[mutant.row], memory)[0]
         stores = tuple(store for store in mutant.stores if store in needs.values())
         if stores and not mutant.slow:
             seconds = START + sum(memory.expected(test) for test in needs)
