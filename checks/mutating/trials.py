@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -62,8 +63,7 @@ class Whole:
         """Return the verdicts of earlier runs that still hold and those of this one, which starts none after `stop`."""
         kept = [verdict for mutant in mutants if (verdict := self.ledger.verdict_on(mutant))]
         known = {verdict.mutant.name for verdict in kept}
-        # Those that were tried and not caught come last: a run of many parts gets round.
-        waiting = sorted((each for each in mutants if each.name not in known), key=self.ledger.has)
+        waiting = in_turn([each for each in mutants if each.name not in known], self.ledger)
         progress.start(kept)
 
         def do(copy: Copy, mutant: Mutant) -> None:
@@ -122,6 +122,16 @@ class Part:
 
     def _play(self, copy: Copy, candidate: Candidate) -> Verdict:
         return play(copy, candidate.mutant, [candidate.needs], self.memory, self.stop)
+
+
+def in_turn(mutants: list[Mutant], ledger: Ledger) -> list[Mutant]:
+    """Return them with each area in turn, and those that were tried and not caught last: a part of the run sees something of everything."""
+    seen: Counter[str] = Counter()
+    places = {}
+    for mutant in mutants:
+        seen[mutant.area] += 1
+        places[mutant.name] = seen[mutant.area]
+    return sorted(mutants, key=lambda mutant: (ledger.has(mutant), places[mutant.name]))
 
 
 def run_unbroken(copy: Copy, tests: list[str]) -> list[Seen]:

@@ -227,3 +227,9 @@ def test_on_main_the_last_day_has_changed_and_on_a_branch_what_is_its_own(tmp_pa
     repository.commit("e", 99)
     assert choice.base_of(tmp_path, "") == fourth
     assert choice.head_of(tmp_path) == repository.git("rev-parse", "--short=12", "HEAD")
+
+
+def test_a_part_of_the_whole_sees_something_of_each_area_and_comes_to_what_was_not_caught_last(root):
+    mutants = [replace(MUTANT, name=f"{area}{number}", area=area) for area in "ab" for number in (1, 2)]
+    ledger(root).add(Verdict(mutant=mutants[0], kind="survived"))
+    assert [each.name for each in trials.in_turn(mutants, ledger(root))] == ["b1", "a2", "b2", "a1"]
