@@ -158,7 +158,7 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         server = ThrowawayPostgres()
         stack.callback(server.stop)
         copies = make_copies(arguments.jobs, server.start())
-        seconds = (stop - time.monotonic()) * len(copies) * part.USED
+        seconds = (stop - time.monotonic()) * len(copies)
         chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
         if fault := fault_of_environment(copies[0], chosen):
             print(f"mutants: nothing was tried: a test does not run in a copy of the unbroken source: {fault}")

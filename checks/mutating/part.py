@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 FAILING = frozenset({"survived", "unfit"})
 # Seconds that pytest takes to start and to collect the tests of one mutant.
-START = 2.5
-# Share of the time that is planned for: machines are slower than the last run says.
-USED = 0.8
+START = 1.5
 # Seconds that a mutant may be expected to take, when it changed and when not.
 MOST_CHANGED, MOST = 15.0, 6.0
 
