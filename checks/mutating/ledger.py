@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import TYPE_CHECKING, Any
 
 from mutating.trial import Verdict
@@ -54,7 +54,7 @@ class Ledger:
             out.write(json.dumps(line) + "\n")
 
     def _text(self, mutant: Mutant, by: dict[str, str]) -> str:
-        digest = hashlib.sha256(f"{self.shared} {astuple(mutant)}".encode())
+        digest = hashlib.sha256(f"{self.shared} {astuple(replace(mutant, slow=False))}".encode())
         for file in sorted({mutant.file, *(test.partition("::")[0] for test in by.values())}):
             if file not in self._texts:
                 path = self.root / file
