@@ -30,7 +30,7 @@ from mutating.memory import Memory
 from mutating.rows import hash_of_shared, hash_of_tree, read_tests, tests_of_rows
 from mutating.trials import Part, Whole, run_unbroken
 
-from fleet.testing.postgres import ThrowawayPostgres
+from fleet.testing.postgres import PostgresUnavailable, ThrowawayPostgres
 
 if TYPE_CHECKING:
     from mutating.catalogue import Mutant
@@ -95,7 +95,13 @@ def main() -> int:
         if arguments.only:
             names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
             mutants = [mutant for mutant in mutants if mutant.name in names]
-        return try_part(mutants, arguments) if arguments.part else try_whole(mutants, arguments)
+        if not arguments.part:
+            return try_whole(mutants, arguments)
+        try:
+            return try_part(mutants, arguments)
+        except (OSError, PostgresUnavailable) as why:
+            print(f"mutants: not tried to the end, the environment is broken: {type(why).__name__}: {why}")
+            return 0
 
 
 def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:

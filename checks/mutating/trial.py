@@ -153,7 +153,9 @@ def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: b
             words, cwd=copy.place, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
         )
         ended = _wait(run, end, copy.grace)
-    return ended, [Seen(**json.loads(line)) for line in out.read_text(encoding="utf-8").splitlines()]
+    # A run that is killed may leave half a line.
+    lines = out.read_text(encoding="utf-8").splitlines(keepends=True)
+    return ended, [Seen(**json.loads(line)) for line in lines if line.endswith("\n")]
 
 
 def _wait(run: subprocess.Popen[bytes], end: float, grace: float) -> bool:
