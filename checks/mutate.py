@@ -167,7 +167,7 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         seconds = (stop - time.monotonic()) * len(copies)
         chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
         if fault := fault_of_environment(copies[0], chosen):
-            print(f"mutants: nothing was tried: a test does not run in a copy of the unbroken source: {fault}")
+            print(f"mutants: nothing was tried: {fault}")
             return 0
         for copy in copies:
             copy.grace = RESERVE / 4
@@ -198,7 +198,7 @@ def chosen_part(
 def fault_of_environment(copy: Copy, chosen: list[Candidate]) -> str:
     """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass."""
     if not chosen:
-        return "no mutant has a test that ran before"
+        return "no mutant has tests that passed in the run before, and there is time for"
     test = next(iter(chosen[0].needs))
     seen = run_unbroken(copy, [test])
     return (
