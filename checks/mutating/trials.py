@@ -84,7 +84,11 @@ class Whole:
         if doubtful:
             print(f"running {len(doubtful)} tests that noticed once more, on the unbroken source", flush=True)
             parts = [doubtful[start : start + _TOGETHER] for start in range(0, len(doubtful), _TOGETHER)]
-            in_copies(self.copies, parts, float("inf"), lambda copy, part: seen.extend(run_unbroken(copy, part)))
+
+            def run(copy: Copy, part: list[str]) -> None:
+                seen.extend(run_unbroken(copy, part, time.monotonic() + _PATIENCE * len(part)))
+
+            in_copies(self.copies, parts, float("inf"), run)
         failed = {each.test for each in seen if each.kind != "passed"}
         sound |= {each.test for each in seen} - failed
         self.memory.sound |= sound
@@ -134,7 +138,6 @@ def in_turn(mutants: list[Mutant], ledger: Ledger) -> list[Mutant]:
     return sorted(mutants, key=lambda mutant: (ledger.has(mutant), places[mutant.name]))
 
 
-def run_unbroken(copy: Copy, tests: list[str]) -> list[Seen]:
-    """Run tests on the source as it is."""
-    end = time.monotonic() + _PATIENCE * len(tests)
+def run_unbroken(copy: Copy, tests: list[str], end: float) -> list[Seen]:
+    """Run tests on the source as it is, until `end`."""
     return run_tests(copy, dict.fromkeys(tests, ""), end, until_noticed=False)[1]
