@@ -166,11 +166,11 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
         copies = make_copies(arguments.jobs, server.start())
         seconds = (stop - time.monotonic()) * len(copies)
         chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
-        if fault := fault_of_environment(copies[0], chosen):
-            print(f"mutants: nothing was tried: {fault}")
-            return 0
         for copy in copies:
             copy.grace = RESERVE / 4
+        if fault := fault_of_environment(copies[0], chosen, stop):
+            print(f"mutants: nothing was tried: {fault}")
+            return 0
         verdicts = Part(copies, memory, stop).run(chosen)
     report.print_table(verdicts)
     print(f"mutants: no time for {len(chosen) - len(verdicts)} of those that were chosen")
@@ -195,15 +195,16 @@ def chosen_part(
     return chosen
 
 
-def fault_of_environment(copy: Copy, chosen: list[Candidate]) -> str:
+def fault_of_environment(copy: Copy, chosen: list[Candidate], end: float) -> str:
     """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass."""
     if not chosen:
         return "no mutant has tests that passed in the run before, and there is time for"
     test = next(iter(chosen[0].needs))
-    seen = run_unbroken(copy, [test])
-    return (
-        "" if [each.kind for each in seen] == ["passed"] else f"{test}: {seen[0].words if seen else 'it did not start'}"
-    )
+    seen = run_unbroken(copy, [test], end)
+    if [each.kind for each in seen] == ["passed"]:
+        return ""
+    why = seen[0].words if seen else "it did not come to its end"
+    return f"{test} does not pass in a copy of the unbroken source: {why}"
 
 
 if __name__ == "__main__":
