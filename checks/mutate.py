@@ -1,12 +1,14 @@
 """Break the source on purpose, in copies, and fail when the tests of the broken row do not notice.
 
-python checks/mutate.py                           try all mutants of checks/mutants/
+python checks/mutate.py                           try all mutants of checks/mutants/, and go on where an earlier run was interrupted
+python checks/mutate.py --again                   all of them, also those that an earlier run has seen caught
 python checks/mutate.py --only "STORE-4 fence"    those with these words in row, name, area or file; may be repeated
+python checks/mutate.py --seconds 600             start none after this time; the next run goes on
 python checks/mutate.py --check                   only say whether the entries are right and every row that needs one has one
-python checks/mutate.py --changed --seconds 100   those whose source, entry or tests changed, then others in turn, until time is up
+python checks/mutate.py --part 60                 CI's part: for a minute, never longer (checks/mutating/part.py says which)
 
-A mutant is caught when a test that bears its row fails on each store that the row names. A test that fails without the mutant,
-too, is named as unsound.
+A mutant is caught when a test that bears its row, and that the mutant names, fails on each store that the row names. A test that
+fails without the mutant, too, is named as unsound.
 """
 
 from __future__ import annotations
@@ -14,32 +16,34 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
-import queue
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mutating import catalogue, choice, report
+from mutating import catalogue, choice, part, report
 from mutating.copies import Copy
+from mutating.ledger import Ledger
 from mutating.memory import Memory
-from mutating.rows import hash_of_tree, read_tests, tests_of_rows
-from mutating.trial import Seen, Verdict, run_tests, try_mutant
+from mutating.rows import hash_of_shared, hash_of_tree, read_tests, tests_of_rows
+from mutating.trials import Part, Whole, run_unbroken
 
-from fleet.testing.postgres import ThrowawayPostgres
+from fleet.testing.postgres import PostgresUnavailable, ThrowawayPostgres
 
 if TYPE_CHECKING:
     from mutating.catalogue import Mutant
+    from mutating.part import Candidate
     from mutating.rows import Test
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build/mutants"
+BEGAN = time.monotonic()
 # Whether a row of checks/mutants/rows.txt without a mutant fails the check.
 STRICT = True
-# Seconds that a test may take on the unbroken source.
-_PATIENCE = 120
+# Seconds of CI's part in which nothing runs any more: a run whose time is up is ended, the table is printed.
+RESERVE = 6.0
 
 
 def check(mutants: list[Mutant], unreadable: list[str]) -> int:
@@ -56,100 +60,21 @@ def check(mutants: list[Mutant], unreadable: list[str]) -> int:
     return 1 if faults or (bare and STRICT) else 0
 
 
-class Trials:
-    """Tries mutants in several copies at once."""
-
-    def __init__(self, tests: list[Test], memory: Memory, arguments: argparse.Namespace, postgres: str) -> None:
-        self.tests, self.memory = tests, memory
-        self.limit: float = arguments.timeout
-        self.stop = time.monotonic() + arguments.seconds if arguments.seconds else float("inf")
-        self.copies = [Copy(ROOT, BUILD / f"copy-{number}") for number in range(1, arguments.jobs + 1)]
-        for copy in self.copies:
-            copy.postgres = postgres
-        self.verdicts: list[Verdict] = []
-
-    def run(self, mutants: list[Mutant]) -> list[Verdict]:
-        """Try the mutants until all are tried, or time is up."""
-        waiting: queue.SimpleQueue[Mutant] = queue.SimpleQueue()
-        for mutant in mutants:
-            waiting.put(mutant)
-        progress = report.Progress(len(mutants))
-        with ThreadPoolExecutor(len(self.copies)) as workers:
-            for work in [workers.submit(self._work, copy, waiting, progress) for copy in self.copies]:
-                work.result()
-        return self._judge_soundness()
-
-    def _work(self, copy: Copy, waiting: queue.SimpleQueue[Mutant], progress: report.Progress) -> None:
-        copy.refresh()
-        while time.monotonic() < self.stop or (copy is self.copies[0] and not self.verdicts):
-            try:
-                mutant = waiting.get_nowait()
-            except queue.Empty:
-                return
-            whole = time.monotonic() + self.limit
-            # One mutant is always tried to its end, however long that takes.
-            end = whole if copy is self.copies[0] and not self.verdicts else min(whole, self.stop)
-            verdict = try_mutant(copy, mutant, self.tests, self.memory, end)
-            if verdict.kind == "unfinished" and end == whole:
-                verdict = replace(verdict, kind="hang")
-            self.verdicts.append(verdict)
-            progress.show(verdict)
-
-    def _judge_soundness(self) -> list[Verdict]:
-        """A test that noticed has to pass on the unbroken source. Run those of which that is not known."""
-        sound = self.memory.sound | {test.ident for test in self.tests if test.passed}
-        doubtful = sorted({test for verdict in self.verdicts for test in verdict.by.values()} - sound)
-        if doubtful:
-            print(f"running {len(doubtful)} tests that noticed once more, on the unbroken source", flush=True)
-            parts = [doubtful[start :: len(self.copies)] for start in range(len(self.copies))]
-            with ThreadPoolExecutor(len(self.copies)) as workers:
-                seen = [each for part in workers.map(self._run_unbroken, self.copies, parts) for each in part]
-            failed = {each.test for each in seen if each.kind != "passed"}
-            self.memory.sound |= {each.test for each in seen} - failed
-            sound |= self.memory.sound
-        return [self._judged(verdict, sound) for verdict in self.verdicts]
-
-    @staticmethod
-    def _run_unbroken(copy: Copy, tests: list[str]) -> list[Seen]:
-        end = time.monotonic() + _PATIENCE * len(tests)
-        return run_tests(copy, dict.fromkeys(tests, ""), end, until_noticed=False)[1] if tests else []
-
-    @staticmethod
-    def _judged(verdict: Verdict, sound: set[str]) -> Verdict:
-        wrong = sorted(set(verdict.by.values()) - sound)
-        words = f"fails on the unbroken source, too: {', '.join(wrong)}"
-        return replace(verdict, kind="unsound", words=words) if wrong else verdict
-
-
 def parsed() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", default=[], metavar="WORDS")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--again", action="store_true", help="also those that an earlier run has seen caught")
     parser.add_argument("--seconds", type=float, default=0, help="start no mutant after this time")
-    parser.add_argument("--seed", default="", help="the order of those that did not change; default: today")
+    parser.add_argument("--part", type=float, default=0, metavar="SECONDS", help="CI's part, for so long at most")
+    parser.add_argument("--seed", default="", help="of the part: decides the order; default: the newest commit")
+    parser.add_argument("--since", default="", metavar="REVISION", help="of the part: what differs from it has changed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one mutant")
     parser.add_argument("--outcomes", type=Path, help="what `make conformance` has just written: which tests pass")
     parser.add_argument("--json", type=Path, help="write the verdicts to this file")
     return parser.parse_args()
-
-
-def chosen(mutants: list[Mutant], tests: list[Test], arguments: argparse.Namespace) -> list[Mutant]:
-    """Return the mutants to try, in order."""
-    if not arguments.changed:
-        return mutants
-    seed = arguments.seed or time.strftime("%Y-%m-%d", time.gmtime())
-    first = choice.touched(mutants, tests, choice.changed_files(ROOT))
-    print(f"mutants: {len(first)} of {len(mutants)} changed; the others in turn, replayed by --seed {seed}")
-    return choice.in_turn(mutants, first, seed)
-
-
-def with_outcomes(tests: list[Test], outcomes: Path | None) -> list[Test]:
-    """Return the tests with what the last run knows of each: its outcome and its seconds. A run may leave tests out."""
-    ran = {test.ident: test for test in read_tests(outcomes)} if outcomes else {}
-    return [ran.get(test.ident, test) for test in tests]
 
 
 def main() -> int:
@@ -167,27 +92,119 @@ def main() -> int:
         except BlockingIOError:
             print("mutants: another run uses the copies; wait for it")
             return 1
-        return try_mutants(mutants, arguments)
+        if arguments.only:
+            names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
+            mutants = [mutant for mutant in mutants if mutant.name in names]
+        if not arguments.part:
+            return try_whole(mutants, arguments)
+        try:
+            return try_part(mutants, arguments)
+        except (OSError, PostgresUnavailable) as why:
+            print(f"mutants: not tried to the end, the environment is broken: {type(why).__name__}: {why}")
+            return 0
 
 
-def try_mutants(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
-    """Try the mutants that were asked for, and print what was seen; return the exit code."""
-    if arguments.only:
-        names = {mutant.name for words in arguments.only for mutant in choice.matching(mutants, words)}
-        mutants = [mutant for mutant in mutants if mutant.name in names]
-    rows = {mutant.row for mutant in mutants}
-    tests = with_outcomes(tests_of_rows(ROOT, BUILD, rows), arguments.outcomes)
+def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:
+    """Return the tests of the rows with what a run knows of each: its outcome and its seconds. `ran`: only those that passed in it."""
+    seen = {test.ident: test for test in read_tests(outcomes)} if outcomes and outcomes.exists() else {}
+    if ran and seen:
+        return [test for test in seen.values() if test.passed]
+    tests = tests_of_rows(ROOT, BUILD, {mutant.row for mutant in mutants})
+    return [seen.get(test.ident, test) for test in tests]
+
+
+def known_memory(tests: list[Test]) -> Memory:
+    """Return the memory, with the seconds that the tests have just taken."""
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
     memory.seconds |= {test.ident: test.seconds for test in tests if test.seconds is not None}
-    try:
-        with ThrowawayPostgres() as server:
-            verdicts = Trials(tests, memory, arguments, str(server.directory)).run(chosen(mutants, tests, arguments))
-    finally:
-        memory.save()
+    return memory
+
+
+def make_copies(jobs: int, server: ThrowawayPostgres | None) -> list[Copy]:
+    """Return fresh copies, and wait for the server that their tests share."""
+    copies = [Copy(ROOT, BUILD / f"copy-{number}") for number in range(1, jobs + 1)]
+    with ThreadPoolExecutor(jobs) as workers:
+        list(workers.map(Copy.refresh, copies))
+    if server:
+        server.wait()
+        for copy in copies:
+            copy.postgres = str(server.directory)
+    return copies
+
+
+def try_whole(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
+    """Try the mutants that no earlier run has seen caught, and print what is known of all; return the exit code."""
+    tests = known_tests(mutants, arguments.outcomes, ran=False)
+    memory = known_memory(tests)
+    if arguments.again:
+        (BUILD / "verdicts.jsonl").unlink(missing_ok=True)
+    ledger = Ledger(BUILD / "verdicts.jsonl", ROOT, hash_of_shared(ROOT))
+    stop = BEGAN + arguments.seconds if arguments.seconds else float("inf")
+    with ExitStack() as stack:
+        stack.callback(memory.save)
+        server = ThrowawayPostgres()
+        stack.callback(server.stop)
+        trials = Whole(make_copies(arguments.jobs, server.start()), tests, memory, ledger, arguments.timeout)
+        verdicts = trials.run(mutants, stop, report.Progress(len(mutants)))
     report.print_table(verdicts)
+    if untried := len(mutants) - len(verdicts):
+        print(f"mutants: {untried} of {len(mutants)} are still to be tried; the same command goes on")
     if arguments.json:
         report.write_json(verdicts, arguments.json)
     return 1 if any(verdict.kind in report.FAILING for verdict in verdicts) or not verdicts else 0
+
+
+def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
+    """Try CI's part, and print what was seen; return the exit code."""
+    stop = BEGAN + arguments.part - RESERVE
+    tests = known_tests(mutants, arguments.outcomes, ran=True)
+    memory = known_memory(tests)
+    candidates = part.candidates_of(mutants, tests, memory)
+    with ExitStack() as stack:
+        server = ThrowawayPostgres()
+        stack.callback(server.stop)
+        copies = make_copies(arguments.jobs, server.start())
+        seconds = (stop - time.monotonic()) * len(copies)
+        chosen = chosen_part(mutants, tests, candidates, arguments, seconds)
+        for copy in copies:
+            copy.grace = RESERVE / 4
+        if fault := fault_of_environment(copies[0], chosen, stop):
+            print(f"mutants: nothing was tried: {fault}")
+            return 0
+        verdicts = Part(copies, memory, stop).run(chosen)
+    report.print_table(verdicts)
+    print(f"mutants: no time for {len(chosen) - len(verdicts)} of those that were chosen")
+    if arguments.json:
+        report.write_json(verdicts, arguments.json)
+    return 1 if any(verdict.kind in part.FAILING for verdict in verdicts) else 0
+
+
+def chosen_part(
+    mutants: list[Mutant], tests: list[Test], candidates: list[Candidate], arguments: argparse.Namespace, seconds: float
+) -> list[Candidate]:
+    """Choose the candidates to try, and print how that can be repeated."""
+    base, seed = choice.base_of(ROOT, arguments.since), arguments.seed or choice.head_of(ROOT)
+    changed = {mutant.name for mutant in choice.touched(mutants, tests, choice.changed_files(ROOT, base))}
+    chosen = part.choose(candidates, changed, seed, seconds)
+    count = sum(each.mutant.name in changed for each in chosen)
+    print(
+        f"mutants: trying {count} of {len(changed)} that changed since {base[:12] or 'ever'}, and {len(chosen) - count} of "
+        f"{len(mutants) - len(changed)} others; repeat with --seed {seed} --since {base[:12]}",
+        flush=True,
+    )
+    return chosen
+
+
+def fault_of_environment(copy: Copy, chosen: list[Candidate], end: float) -> str:
+    """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass."""
+    if not chosen:
+        return "no mutant has tests that passed in the run before, and there is time for"
+    test = next(iter(chosen[0].needs))
+    seen = run_unbroken(copy, [test], end)
+    if [each.kind for each in seen] == ["passed"]:
+        return ""
+    why = seen[0].words if seen else "it did not come to its end"
+    return f"{test} does not pass in a copy of the unbroken source: {why}"
 
 
 if __name__ == "__main__":

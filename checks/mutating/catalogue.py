@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from conformance import read_due
@@ -32,8 +33,10 @@ class Mutant:
     before: str
     after: str
     stores: tuple[str, ...]
-    tests: tuple[str, ...] = ()
+    tests: tuple[str, ...]
     area: str = ""
+    # Its tests wait long before they notice: CI's part leaves it out.
+    slow: bool = False
 
     def applied_to(self, text: str) -> str | None:
         """Return the broken text; None when the text to replace is not there exactly once."""
@@ -78,15 +81,17 @@ def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
     words = {key: str(entry.get(key, "")) for key in _WORDS}
     if missing := [key for key in _WORDS if not words[key] and not (key == "after" and key in entry)]:
         raise Broken(f"no {', '.join(missing)}")
-    if unknown := sorted(set(entry) - {*_WORDS, *_LISTS}):
+    if unknown := sorted(set(entry) - {*_WORDS, *_LISTS, "slow"}):
         raise Broken(f"unknown key {', '.join(unknown)}")
     lists = {key: _strings(key, entry.get(key, [])) for key in _LISTS}
+    if not lists["tests"]:
+        raise Broken("no tests")
     if words["row"] not in due:
         raise Broken(f"{words['row']} is not a row that is due")
     stores = lists["stores"] or STORES[due[words["row"]]]
     if unknown := sorted(set(stores) - {"any", "sqlite", "postgres"}):
         raise Broken(f"unknown store {', '.join(unknown)}")
-    return Mutant(**words, stores=stores, tests=lists["tests"], area=area)
+    return Mutant(**words, stores=stores, tests=lists["tests"], area=area, slow=entry.get("slow") is True)
 
 
 def _strings(key: str, value: object) -> tuple[str, ...]:
@@ -130,8 +135,15 @@ def _why_wrong(root: Path, mutant: Mutant, text: str | None) -> str:
             ast.parse(broken)
         except SyntaxError as why:
             return f"does not compile: {why}"
-    missing = [test for test in mutant.tests if not (root / test.partition("::")[0]).is_file()]
+    missing = [test for test in mutant.tests if not _is_test(root, test)]
     return f"no such test: {', '.join(missing)}" if missing else ""
+
+
+def _is_test(root: Path, test: str) -> bool:
+    """Return whether the file has a function, or a class, of the test's name."""
+    file, *names = test.partition("[")[0].split("::")
+    text = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
+    return bool(text) and all(re.search(rf"\b(def|class) {re.escape(name)}\b", text) for name in names)
 
 
 def place_of(file: str, text: str, offset: int) -> str:
@@ -142,9 +154,15 @@ def place_of(file: str, text: str, offset: int) -> str:
     if not file.endswith(".py"):
         return ""
     line = text.count("\n", 0, offset) + 1
-    around = [
-        (node.lineno, node.name)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
-    ]
+    around = [(first, name) for first, last, name in _functions(text) if first <= line <= last]
     return f"{max(around)[1]} (line {max(around)[0]})" if around else ""
+
+
+@cache
+def _functions(text: str) -> list[tuple[int, int, str]]:
+    """Return the first and the last line of each function, and its name."""
+    return [
+        (node.lineno, node.end_lineno or 0, node.name)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import re
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mutating.catalogue import Mutant
     from mutating.rows import Test
 
+_DAY = 24 * 60 * 60
 _ROW = re.compile(r"[A-Z]+-\d+")
 
 
@@ -27,12 +28,27 @@ def _has(mutant: Mutant, word: str) -> bool:
     return word.lower() in f"{mutant.row} {mutant.name} {mutant.area} {mutant.file}".lower()
 
 
-def changed_files(root: Path) -> set[str]:
-    """Return the files that differ from where this branch began; on the main branch, from the commit before. Empty without history."""
+def base_of(root: Path, since: str) -> str:
+    """Return the commit from which on files count as changed (mutating/part.py says which); empty without history."""
+    if since:
+        return _git(root, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}")
+    head = _git(root, "rev-parse", "HEAD")
     base = _git(root, "merge-base", "HEAD", "origin/main") or _git(root, "merge-base", "HEAD", "main")
-    if not base or base == _git(root, "rev-parse", "HEAD"):
-        base = _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
+    if base and base != head:
+        return base
+    newest = int(_git(root, "show", "--no-patch", "--format=%ct", "HEAD") or 0)
+    before = _git(root, "rev-list", "--max-count=1", "--first-parent", f"--before={newest - _DAY}", "HEAD")
+    return before or _git(root, "rev-parse", "--verify", "--quiet", "HEAD~1")
+
+
+def changed_files(root: Path, base: str) -> set[str]:
+    """Return the files that differ from a commit; none when there is no commit."""
     return set(_git(root, "diff", "--name-only", base).splitlines()) if base else set()
+
+
+def head_of(root: Path) -> str:
+    """Return the newest commit, short; today where there is none."""
+    return _git(root, "rev-parse", "--short=12", "HEAD") or time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def _git(root: Path, *words: str) -> str:
@@ -47,10 +63,3 @@ def touched(mutants: list[Mutant], tests: list[Test], files: set[str]) -> list[M
         for mutant in mutants
         if mutant.file in files or mutant.row in rows or f"checks/mutants/{mutant.area}.toml" in files
     ]
-
-
-def in_turn(mutants: list[Mutant], first: list[Mutant], seed: str) -> list[Mutant]:
-    """Return all mutants in an order that the seed decides, those of `first` first."""
-    names = {mutant.name for mutant in first}
-    shuffled = random.Random(seed).sample(mutants, len(mutants))  # noqa: S311 - an order, not a secret
-    return sorted(shuffled, key=lambda mutant: mutant.name not in names)

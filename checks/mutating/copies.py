@@ -40,6 +40,8 @@ class Copy:
         self.python = place / ".venv/bin/python"
         # The folder of the server that the tests of all copies share; empty: each run starts its own.
         self.postgres = ""
+        # Seconds that a run whose time is up has for tidying up, before it is killed.
+        self.grace = 20.0
 
     def refresh(self) -> None:
         """Make the copy equal to the repository. Also repairs what a killed run left broken."""

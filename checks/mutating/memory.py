@@ -1,4 +1,4 @@
-"""What earlier runs have shown: how long tests take, which test noticed a mutant, which tests pass on the unbroken source."""
+"""What earlier runs have shown: how long tests take, and which tests pass on the unbroken source."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ class Memory:
     def __init__(self, path: Path, tree: str) -> None:
         self.path, self.tree = path, tree
         self.seconds: dict[str, float] = {}
-        self.noticed_by: dict[str, dict[str, str]] = {}
         self.sound: set[str] = set()
         if path.exists():
             kept = json.loads(path.read_text(encoding="utf-8"))
-            self.seconds, self.noticed_by = kept["seconds"], kept["noticed_by"]
+            self.seconds = kept["seconds"]
             self.sound = set(kept["sound"]) if kept["tree"] == tree else set()
 
     def expected(self, test: str) -> float:
@@ -32,11 +31,6 @@ class Memory:
 
     def save(self) -> None:
         """Write it down."""
-        kept = {
-            "tree": self.tree,
-            "seconds": self.seconds,
-            "noticed_by": self.noticed_by,
-            "sound": sorted(self.sound),
-        }
+        kept = {"tree": self.tree, "seconds": self.seconds, "sound": sorted(self.sound)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(kept), encoding="utf-8")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mutating.trial import Verdict
 
 _BAR = 30
-FAILING = frozenset({"survived", "hang", "unsound", "unfit"})
+FAILING = frozenset({"survived", "misnamed", "hang", "unrun", "unsound", "unfit"})
 
 
 class Progress:
@@ -22,6 +22,12 @@ class Progress:
     def __init__(self, total: int) -> None:
         self.total, self.done, self.failing = total, 0, 0
         self.is_terminal = sys.stdout.isatty()
+
+    def start(self, kept: list[Verdict]) -> None:
+        """Count those that earlier runs have shown."""
+        self.done += len(kept)
+        if kept:
+            print(f"mutants: {len(kept)} of {self.total} were caught by earlier runs and have not changed", flush=True)
 
     def show(self, verdict: Verdict) -> None:
         """One more mutant was tried."""
@@ -40,7 +46,7 @@ class Progress:
 def line_of(verdict: Verdict) -> str:
     """Return a line for a verdict."""
     mutant, by = verdict.mutant, " | ".join(dict.fromkeys(verdict.by.values()))
-    sign = "✓" if verdict.kind == "caught" else "·" if verdict.kind == "unfinished" else "✗"
+    sign = "✓" if verdict.kind == "caught" else "✗" if verdict.kind in FAILING else "·"
     said = by if verdict.kind == "caught" else f"{verdict.kind}: {verdict.words}"
     return f"{sign} {mutant.row:<9}{mutant.name[:70]:<72}{verdict.seconds:>6.1f} s  {said}"
 

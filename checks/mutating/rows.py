@@ -49,15 +49,14 @@ def read_tests(path: Path) -> list[Test]:
 
 def tests_of_rows(root: Path, build: Path, rows: Iterable[str]) -> list[Test]:
     """Return the tests of the files that name one of the rows. What was collected before and has not changed is not collected again."""
-    files = tracked(root / "tests")
-    texts = {Path("tests") / file: (root / "tests" / file).read_bytes() for file in files if file.suffix == ".py"}
+    texts = _texts(root)
     named = [f'"{row}"'.encode() for row in rows]
     wanted = [
         str(file)
         for file, text in texts.items()
         if file.name.startswith("test_") and _LEFT_OUT not in file.parents and any(row in text for row in named)
     ]
-    shared = _hash(text for file, text in texts.items() if not file.name.startswith("test_"))
+    shared = hash_of_shared(root)
     hashes = {file: _hash([shared.encode(), texts[Path(file)]]) for file in wanted}
     store = build / "tests.json"
     known: dict[str, tuple[str, list[dict[str, object]]]] = json.loads(store.read_text()) if store.exists() else {}
@@ -71,6 +70,16 @@ def tests_of_rows(root: Path, build: Path, rows: Iterable[str]) -> list[Test]:
     listed = build / "collected.json"
     listed.write_text(json.dumps([test for file in wanted for test in known[file][1]]), encoding="utf-8")
     return read_tests(listed)
+
+
+def _texts(root: Path) -> dict[Path, bytes]:
+    files = [Path("tests") / file for file in tracked(root / "tests") if file.suffix == ".py"]
+    return {file: (root / file).read_bytes() for file in files}
+
+
+def hash_of_shared(root: Path) -> str:
+    """Return a hash of what all tests share: conftest, plugins, staging."""
+    return _hash(text for file, text in _texts(root).items() if not file.name.startswith("test_"))
 
 
 def _collect(root: Path, build: Path, files: list[str]) -> None:

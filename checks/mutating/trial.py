@@ -20,20 +20,24 @@ if TYPE_CHECKING:
     from mutating.memory import Memory
     from mutating.rows import Test
 
-Kind = Literal["caught", "survived", "hang", "unsound", "unfit", "unfinished"]
+# survived: its tests ran to their end and passed; misnamed: caught, but by a test that it does not name; unrun: some of its tests
+# did neither pass nor fail; unfit: it cannot be tried; unfinished: time was up; unsound: the test fails without it, too.
+Kind = Literal["caught", "survived", "misnamed", "hang", "unrun", "unsound", "unfit", "unfinished"]
 _UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS")
-_GRACE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a mutant. `by` names the test that noticed on each store, `words` says why it is not caught."""
+    """What became of a mutant. `by` names the test that noticed on each store, `words` says why it is not caught, `sound` that the
+    tests in `by` pass on the unbroken source.
+    """
 
     mutant: Mutant
     kind: Kind
     by: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     words: str = ""
+    sound: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +58,14 @@ def need_served(test: Test, stores: Iterable[str]) -> str | None:
 
 
 def rounds(mutant: Mutant, tests: list[Test], memory: Memory) -> list[dict[str, str]]:
-    """Return which tests to run, with the store for which each counts: first the likely ones, then the others, cheap ones first."""
+    """Return which tests to run, with the store for which each counts: those that it names, then the row's others; cheap ones first."""
     needs = {
         test.ident: need
         for test in sorted(tests, key=lambda test: memory.expected(test.ident))
         if mutant.row in test.rows and (need := need_served(test, mutant.stores))
     }
-    before = set(memory.noticed_by.get(mutant.name, {}).values())
-    likely = {test: need for test, need in needs.items() if test in before or _is_named(test, mutant.tests)}
-    others = {test: need for test, need in needs.items() if test not in likely}
-    return [each for each in (likely, others) if each]
+    named = {test: need for test, need in needs.items() if _is_named(test, mutant.tests)}
+    return [named, {test: need for test, need in needs.items() if test not in named}]
 
 
 def _is_named(test: str, names: tuple[str, ...]) -> bool:
@@ -78,12 +80,17 @@ def unmarked_names(mutant: Mutant, tests: list[Test]) -> list[str]:
 
 def try_mutant(copy: Copy, mutant: Mutant, tests: list[Test], memory: Memory, end: float) -> Verdict:
     """Apply the mutant and run its row's tests until `end`, a time of the monotonic clock."""
-    began = time.monotonic()
     if wrong := unmarked_names(mutant, tests):
         return Verdict(mutant=mutant, kind="unfit", words=f"does not bear {mutant.row}: {', '.join(wrong)}")
     plan = rounds(mutant, tests, memory)
     if missing := set(mutant.stores) - {need for each in plan for need in each.values()}:
         return Verdict(mutant=mutant, kind="unfit", words=f"no test of the row on {', '.join(sorted(missing))}")
+    return play(copy, mutant, plan, memory, end)
+
+
+def play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory, end: float) -> Verdict:
+    """Apply the mutant and run the rounds of tests, until `end`."""
+    began = time.monotonic()
     try:
         with copy.broken_by(mutant):
             verdict = _play(copy, mutant, plan, memory, end)
@@ -97,22 +104,36 @@ def _play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory
     seen: list[Seen] = []
     for each in plan:
         needs = {test: need for test, need in each.items() if need not in by}
-        ended, lines = run_tests(copy, needs, end, until_noticed=True)
+        ended, lines = run_tests(copy, needs, end, until_noticed=True) if needs else (True, [])
         seen += lines
         memory.seconds |= {line.test: line.seconds for line in lines if line.kind == "passed"}
         by |= {line.need: line.test for line in reversed(lines) if line.kind == "noticed"}
         if set(by) == set(mutant.stores):
-            memory.noticed_by[mutant.name] = by
-            return Verdict(mutant=mutant, kind="caught", by=by)
+            return _caught(mutant, by)
         if not ended:
             return Verdict(mutant=mutant, kind="unfinished", by=by, words=_unnoticed(mutant, by, seen))
-    kind: Kind = "hang" if any(line.kind == "hang" for line in seen) else "survived"
-    return Verdict(mutant=mutant, kind=kind, by=by, words=_unnoticed(mutant, by, seen))
+    wanted = {test for each in plan for test, need in each.items() if need not in by}
+    return Verdict(mutant=mutant, kind=_kind_of_uncaught(wanted, seen), by=by, words=_unnoticed(mutant, by, seen))
+
+
+def _caught(mutant: Mutant, by: dict[str, str]) -> Verdict:
+    others = [test for test in by.values() if not _is_named(test, mutant.tests)]
+    words = f"it names no test that notices; caught by {', '.join(others)}" if others else ""
+    return Verdict(mutant=mutant, kind="misnamed" if others else "caught", by=by, words=words)
+
+
+def _kind_of_uncaught(wanted: set[str], seen: list[Seen]) -> Kind:
+    if any(line.kind == "hang" for line in seen):
+        return "hang"
+    passed = {line.test for line in seen if line.kind == "passed"}
+    failed = {line.test for line in seen if line.kind == "error"}
+    return "survived" if wanted <= passed - failed else "unrun"
 
 
 def _unnoticed(mutant: Mutant, by: dict[str, str], seen: list[Seen]) -> str:
     where = ", ".join(store for store in mutant.stores if store not in by)
-    other = next((f"; {line.kind}: {line.test}: {line.words}" for line in seen if line.kind in {"error", "hang"}), "")
+    odd = {"error", "hang", "skipped"}
+    other = next((f"; {line.kind}: {line.test}: {line.words}" for line in seen if line.kind in odd), "")
     return f"not noticed on {where} ({len({line.test for line in seen})} tests){other}"
 
 
@@ -131,11 +152,13 @@ def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: b
         run = subprocess.Popen(
             words, cwd=copy.place, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
         )
-        ended = _wait(run, end)
-    return ended, [Seen(**json.loads(line)) for line in out.read_text(encoding="utf-8").splitlines()]
+        ended = _wait(run, end, copy.grace)
+    # A run that is killed may leave half a line.
+    lines = out.read_text(encoding="utf-8").splitlines(keepends=True)
+    return ended, [Seen(**json.loads(line)) for line in lines if line.endswith("\n")]
 
 
-def _wait(run: subprocess.Popen[bytes], end: float) -> bool:
+def _wait(run: subprocess.Popen[bytes], end: float, grace: float) -> bool:
     """Wait until the run ends or its time is up; a run that does not end is interrupted, so that it tidies up, and then killed."""
     try:
         run.wait(max(1.0, end - time.monotonic()))
@@ -143,7 +166,7 @@ def _wait(run: subprocess.Popen[bytes], end: float) -> bool:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             os.killpg(run.pid, number)
             try:
-                run.wait(_GRACE)
+                run.wait(grace)
             except subprocess.TimeoutExpired:
                 continue
             return False

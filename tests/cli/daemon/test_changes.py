@@ -58,11 +58,11 @@ def test_after_a_reconnect_a_subscriber_goes_on_from_its_number(either, daemon):
 
 
 @pytest.mark.req("LOG-1")
-def test_a_subscriber_whose_changes_were_rotated_away_is_told_to_take_a_new_snapshot(fleet, served):
+def test_a_subscriber_whose_changes_were_rotated_away_is_told_to_take_a_new_snapshot(either, daemon):
     for slug in ("a", "b", "c"):
-        fleet.add(slug)
-    fleet("maintenance", "rotate-operations", "--older-than", "0s").ok()
-    door, _ = subscribed(served, after=1)
+        either.add(slug)
+    either("maintenance", "rotate-operations", "--older-than", "0s").ok()
+    door, _ = subscribed(daemon, after=1)
     push = door.receive()
     assert push["push"] == "gap"
     again = door.call("subscribe", {"snapshot": True})["result"]

@@ -72,9 +72,13 @@ def test_a_database_that_may_not_be_written_to_is_an_error_and_stays_as_it_is(us
 @pytest.mark.req("STORE-15")
 def test_a_database_that_may_not_be_read_is_an_error(used, program):
     database = used.home / "fleet.db"
+    before = database.read_bytes()
     database.chmod(0)
     program("task", "list", under=WITHOUT_POWERS).refused(1, str(database))
     program("task", "log", "a", "hi", under=WITHOUT_POWERS).refused(1, str(database))
+    database.chmod(0o600)
+    assert database.read_bytes() == before
+    assert used.show("a")["log"] == []
 
 
 def test_a_configuration_that_may_not_be_read_is_an_error(used, program):

@@ -92,6 +92,8 @@ def test_no_command_works_on_while_the_operators_file_holds_an_unknown_key(text,
     (fleet.home / "config.toml").write_text(text)
     for words in (["task", "log", "a", "hi"], ["task", "list"], ["status"]):
         fleet(*words).refused(2, f"{fleet.home}/config.toml:1: ", "unknown setting")
+    (fleet.home / "config.toml").unlink()
+    assert fleet.show("a")["log"] == [], "nothing was written, wherever"
 
 
 @pytest.mark.req("CONF-1")

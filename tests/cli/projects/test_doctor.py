@@ -83,4 +83,7 @@ def test_the_counts_of_blockers_are_right_after_a_life_of_changes(either):
         ["fail", "a", "-r", "x"],
     ):
         either("task", *words).ok()
-    assert findings(either)["store"]["ok"]
+    says = "readable, and every count of open blockers is right"
+    assert findings(either)["store"] == {"about": "store", "ok": True, "says": says, "advice": ""}
+    blockers = {slug: either.show(slug)["open_blockers"] for slug in "abc"}
+    assert blockers == {"a": 0, "b": 1, "c": 0}

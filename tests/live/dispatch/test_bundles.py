@@ -21,10 +21,19 @@ from fleet.verbs.dispatch.acquire import release
 from fleet.verbs.dispatch.plan import Wanted
 
 SLEEP = ("sleep", "1000")
+WHOLE = {"README": "a repository\n"}
 
 
 def wanted(slug: str = "t", **how) -> Wanted:
     return Wanted(project="p", slug=slug, engine="shell", command=SLEEP, **how)
+
+
+def content(scene, slug: str = "t") -> dict[str, str]:
+    """The files of a worktree that is on its own branch and has no changes."""
+    tree = scene.tree(slug)
+    assert scene.git("symbolic-ref", "--short", "HEAD", cwd=str(tree)) == f"worker/{slug}"
+    assert scene.git("status", "--porcelain", cwd=str(tree)) == ""
+    return {path.name: path.read_text() for path in tree.iterdir() if path.name != ".git"}
 
 
 def adoptions(fleet, slug: str) -> list[tuple]:
@@ -117,7 +126,7 @@ def test_a_releaser_with_an_old_memory_does_not_take_the_new_owners_tree_away(ei
         fleet.tasks.retry(project="p", slug="t")
         fleet.dispatches.start(wanted())
         release(fleet.context, remembered)
-        assert (either.tree("t") / "README").exists(), "a live agent's worktree was removed"
+        assert content(either) == WHOLE, "a live agent's worktree was removed"
 
 
 @pytest.mark.req("ADO-9", "ADO-11")
@@ -226,7 +235,7 @@ def test_a_worktree_half_made_when_only_git_was_killed_is_completed_by_the_next_
         fleet.funnel.watcher = None
         if not fleet.agents.list():
             fleet.dispatches.start(wanted())
-        assert (scene.tree("t") / "README").exists()
+        assert content(scene) == WHOLE
 
 
 @pytest.mark.req("ADO-12", "SWEEP-2")
@@ -337,9 +346,12 @@ def test_a_tree_that_somebody_removed_is_made_anew_from_its_branch(scene):
     with scene.fleet() as fleet:
         scene.killed(fleet, "t")
         fleet.tasks.retry(project="p", slug="t")
+        (scene.tree("t") / "kept.txt").write_text("of the branch")
+        scene.git("add", "kept.txt", cwd=str(scene.tree("t")))
+        scene.git("commit", "--quiet", "--message=Keep", cwd=str(scene.tree("t")))
         shutil.rmtree(scene.tree("t"))
         fleet.dispatches.start(wanted())
-        assert (scene.tree("t") / "README").exists()
+        assert content(scene) == {**WHOLE, "kept.txt": "of the branch"}
 
 
 @pytest.mark.req("ADO-10", "ADO-12")

@@ -374,6 +374,8 @@ def test_a_dispatch_that_dies_before_its_branch_is_marked_is_made_again(scene):
         scene.dispatch(fleet, "a", engine="scripted")
         scene.ended(fleet)
         assert fleet.merge.task(project="p", slug="a").changed
+        assert scene.git("show", "fleet/main:a.txt") == "a"
+        assert scene.git("log", "--format=%s", "main..fleet/main").splitlines() == ["Merge a", "Add a"]
 
 
 # merges that died, and ways out ----------------------------------------------------------------------------------------------------

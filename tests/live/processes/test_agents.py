@@ -220,7 +220,8 @@ def test_a_stopped_task_can_be_dispatched_again_in_its_own_tree(either):
         fleet.tasks.retry(project="p", slug="t")
         again = fleet.dispatches.start(Wanted(project="p", slug="t", engine="shell", command=("cat", "a.txt"))).id
         either.ended(fleet)
-        assert "one" in fleet.agents.output(again)
+        assert fleet.agents.output(again) == "one\n"
+        assert bundle_of(fleet, "t").generation == 2
 
 
 @pytest.mark.req("AGENT-7")

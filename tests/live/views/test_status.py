@@ -54,8 +54,11 @@ def test_every_agent_is_listed_with_what_it_does_who_says_so_and_since_when(eith
         fleet.tasks.claim(project="p", slug="hand")
         found = {each.who: each for each in fleet.views.status().working}
         assert set(found) == {ident, coordinator, "tester"}
-        assert (found[ident].slug, found[ident].source, found[coordinator].slug) == ("t", "process", None)
-        assert (found["tester"].state, found["tester"].source) == ("claimed", "store")
+        assert {who: (each.project, each.slug, each.state, each.source) for who, each in found.items()} == {
+            ident: ("p", "t", "running", "process"),
+            coordinator: ("p", None, "running", "process"),
+            "tester": ("p", "hand", "claimed", "store"),
+        }
         said = either.program("status").out
         assert re.search(rf"  {ident} running \(process, \d+s\)  p/t  t\n", said)
         assert re.search(rf"  {coordinator} running \(process, \d+s\)  p's coordinator", said)

@@ -111,9 +111,22 @@ def test_for_programs_it_says_what_arrived(check):
 
 
 @pytest.mark.req("ENG-4")
-@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "scripted", "shell"])
-def test_these_say_how_they_are_proven(name):
-    assert engine("", name).check is not None
+@pytest.mark.parametrize(
+    ("name", "dialect", "files"),
+    [
+        ("claude", "messages", [".claude.json"]),
+        ("codex", "responses", [".codex/config.toml"]),
+        ("gemini", "contents", [".gemini/settings.json", ".gemini/trustedFolders.json"]),
+        ("opencode", "messages", [".config/opencode/opencode.json"]),
+        ("scripted", "script", []),
+        ("shell", "command", []),
+    ],
+)
+def test_these_say_how_they_are_proven(name, dialect, files):
+    check = engine("", name).check
+    assert (check.dialect, sorted(check.files)) == (dialect, files)
+    where = [text for text in (*check.env.values(), *check.files.values()) if "{url}" in text]
+    assert len(where) == (dialect not in {"script", "command"}), "it is sent to the stub, and nowhere else"
 
 
 # With a stub of a model

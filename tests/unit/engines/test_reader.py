@@ -156,7 +156,12 @@ def test_a_tall_pane_with_a_gap_reads_like_a_small_one():
 
 @pytest.mark.req("ENG-1")
 def test_every_built_in_engine_can_be_read(home):
-    assert sorted(all_engines(str(home))) == NAMES
+    found = all_engines(str(home))
+    assert sorted(found) == NAMES
+    own = {"fleet": "{fleet}", "job": "{fleet}", "scripted": "{python}", "shell": ""}
+    assert {name: (each.name, each.program) for name, each in found.items()} == {
+        name: (name, own.get(name, name)) for name in NAMES
+    }
 
 
 @pytest.mark.req("ENG-1")

@@ -22,9 +22,17 @@ breaks = "x is not 1."
 file = "src/fleet/numbers.py"
 before = '''{before}'''
 after = '''{after}'''
+tests = [{tests}]
 """
 MUTANT = Mutant(
-    name="two", row="A-1", breaks="x is not 1.", file="src/fleet/numbers.py", before="1", after="2", stores=("any",)
+    name="two",
+    row="A-1",
+    breaks="x is not 1.",
+    file="src/fleet/numbers.py",
+    before="1",
+    after="2",
+    stores=("any",),
+    tests=("tests/unit/test_a.py::test_fast",),
 )
 
 
@@ -38,6 +46,7 @@ def root(tmp_path):
         "scripts/fleet": "#!python\nfrom fleet import numbers\nprint(numbers.x())\n",
         "docs/reference/due.txt": "A-1 any\nB-2 both\n",
         "checks/mutants/some.toml": "",
+        "tests/unit/test_a.py": "def test_fast():\n    pass\n",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -46,7 +55,7 @@ def root(tmp_path):
 
 
 def entries(root, *entries: dict[str, str]) -> tuple[list[Mutant], list[str]]:
-    default = {"name": "two", "row": "A-1", "before": "1", "after": "2"}
+    default = {"name": "two", "row": "A-1", "before": "1", "after": "2", "tests": f"'{MUTANT.tests[0]}'"}
     text = "".join(ENTRY.format(**{**default, **entry}) for entry in entries)
     (root / "checks/mutants/some.toml").write_text(text)
     mutants, faults = catalogue.read(root)
@@ -68,6 +77,9 @@ def test_an_entry_takes_its_stores_from_its_row(root):
         ({"before": " ", "after": ""}, "times in src/fleet/numbers.py, not once"),
         ({"before": "return 1", "after": "return ("}, "does not compile"),
         ({"before": ""}, "no before"),
+        ({"tests": ""}, "no tests"),
+        ({"tests": "'tests/unit/test_b.py::test_fast'"}, "no such test: tests/unit/test_b.py::test_fast"),
+        ({"tests": "'tests/unit/test_a.py::test_renamed'"}, "no such test: tests/unit/test_a.py::test_renamed"),
     ],
 )
 def test_a_wrong_entry_is_named(root, entry, fault):
@@ -125,16 +137,18 @@ def test_a_test_that_chooses_its_store_counts_for_sqlite_and_not_for_postgresql(
     assert need_served(replace(own, store="postgres"), ("any",)) == "any"
 
 
-def test_likely_tests_come_first_then_cheap_ones_and_each_store_is_needed(tmp_path):
+def test_named_tests_come_first_then_cheap_ones_and_each_store_is_needed(tmp_path):
     mutant = replace(MUTANT, row="B-2", stores=("sqlite", "postgres"))
     memory = Memory(tmp_path / "memory.json", "tree")
-    (plan,) = rounds(mutant, candidates(), memory)
-    assert [test.split("/")[1] for test in plan] == ["unit", "unit", "live", "live"]
-    assert sorted(plan.values()) == ["postgres", "postgres", "sqlite", "sqlite"]
-    likely, others = rounds(replace(mutant, tests=("tests/live/test_b.py::test_slow",)), candidates(), memory)
-    assert (len(likely), len(others)) == (2, 2)
-    memory.noticed_by["two"] = {"sqlite": "tests/live/test_b.py::test_slow[sqlite]"}
-    assert list(rounds(mutant, candidates(), memory)[0]) == ["tests/live/test_b.py::test_slow[sqlite]"]
+    assert [
+        list(each) for each in rounds(replace(mutant, tests=("tests/live/test_b.py::test_slow",)), candidates(), memory)
+    ] == [
+        [f"tests/live/test_b.py::test_slow[{store}]" for store in ("sqlite", "postgres")],
+        [f"tests/unit/test_a.py::test_fast[{store}]" for store in ("sqlite", "postgres")],
+    ]
+    _, others = rounds(replace(mutant, tests=()), candidates(), memory)
+    assert [test.split("/")[1] for test in others] == ["unit", "unit", "live", "live"]
+    assert sorted(others.values()) == ["postgres", "postgres", "sqlite", "sqlite"]
 
 
 def test_a_named_test_has_to_bear_the_row():
@@ -165,15 +179,6 @@ def test_a_word_like_a_row_is_the_whole_row():
     assert choice.matching(mutants, "A-1 two") == mutants[:1]
     assert choice.matching(mutants, "numbers") == mutants
     assert choice.matching(mutants, "A-1 three") == []
-
-
-def test_what_changed_is_tried_first_and_the_rest_in_an_order_that_a_seed_repeats():
-    mutants = [replace(MUTANT, name=str(number), file=f"src/{number}.py") for number in range(20)]
-    first = choice.touched(mutants, [], {"src/7.py", "src/9.py"})
-    order = choice.in_turn(mutants, first, "today")
-    assert {mutant.name for mutant in order[:2]} == {"7", "9"}
-    assert order == choice.in_turn(mutants, first, "today") != choice.in_turn(mutants, first, "tomorrow")
-    assert choice.touched(mutants, [Row(ident="tests/t.py::t", rows=("A-1",), store="any")], {"tests/t.py"}) == mutants
 
 
 def test_memory_forgets_which_tests_pass_when_the_source_changes(tmp_path):

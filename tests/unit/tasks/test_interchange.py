@@ -27,6 +27,12 @@ def test_whatever_the_bytes_each_line_is_a_node_left_out_or_a_finding(lines):
     reading = read_lines(lines)
     said = [line for line in lines if line.strip()]
     assert len(reading.nodes) + reading.left_out + len(reading.findings) == len(said)
+    numbers = [number for number, line in enumerate(lines, 1) if line.strip()]
+    named = [node.line for node in reading.nodes] + [
+        int(each.split(":")[0].removeprefix("line ")) for each in reading.findings
+    ]
+    assert sorted(set(named)) == sorted(named)
+    assert set(named) <= set(numbers), "each is named by its own number"
 
 
 KEYS = [

@@ -6,8 +6,10 @@ from staging.stage import acted
 from fleet.errors.contested import CoordSpawnInProgress
 from fleet.errors.families import Superseded
 from fleet.errors.refused import CoordinatorLives
+from fleet.model.dispatch.remedies import remedy_for
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 
 YEAR = 365 * 24 * 3600.0
@@ -97,6 +99,8 @@ def test_a_pending_coordinator_whose_spawner_died_is_followed(scene):
     scene.machine.table.exit(scene.process_of(doomed))
     with pytest.raises(CoordinatorLives):
         scene.fleet.coord.start(coordinator())
+    seen = look(scene.fleet.context, scene.fleet.context.dispatch(first), "dispatch")
+    assert remedy_for("dispatch", seen).why == "its session is starting"
     scene.server.close(scene.pane(first))
     new = scene.fleet.coord.start(coordinator()).id
     assert (scene.fleet.coord.show(PROJECT).holder, new != first) == (new, True)

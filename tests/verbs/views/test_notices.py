@@ -144,7 +144,9 @@ def test_a_failure_is_told_once_with_its_reason_and_the_next_failure_again(scene
 def test_an_agent_that_waits_again_is_told_again_and_one_whose_state_is_not_known_is_not(scene, told):
     ident = scene.work("a")
     hear(scene, ident, "Idle", notification_type="idle", message="idle")
-    assert len(scene.fleet.notices.send_due()) == 1, scene.fleet.agents.list()
+    assert scene.fleet.notices.send_due() == [f"p/a needs you (agent {ident}): told by command"], (
+        scene.fleet.agents.list()
+    )
     scene.agent(ident).is_hidden = True
     assert scene.fleet.notices.send_due() == []
     scene.agent(ident).is_hidden = False
@@ -152,7 +154,7 @@ def test_an_agent_that_waits_again_is_told_again_and_one_whose_state_is_not_know
     hear(scene, ident, "Worked", tool_name="Bash", tool_input={"command": "ls"})
     assert scene.fleet.notices.send_due() == []
     hear(scene, ident, "Idle", notification_type="idle", message="idle")
-    assert len(scene.fleet.notices.send_due()) == 1
+    assert scene.fleet.notices.send_due() == [f"p/a needs you (agent {ident}): told by command"]
     assert len(messages(told)) == 2
 
 
@@ -164,10 +166,11 @@ def test_what_a_screen_shows_is_told_once_as_long_as_nobody_can_say_that_it_ende
     scene.fleet.tasks.add(project=PROJECT, title="a", slug="a")
     ident = scene.fleet.dispatches.start(Wanted(project=PROJECT, slug="a", engine="seen")).id
     scene.launch(ident)
-    for shown, expected in (("WAITING", 1), ("", 0), ("WAITING", 0), ("BUSY", 0), ("WAITING", 1)):
+    told_once = [f"p/a needs you (agent {ident}): told by command"]
+    for shown, expected in (("WAITING", told_once), ("", []), ("WAITING", []), ("BUSY", []), ("WAITING", told_once)):
         scene.pane(ident).screen = shown
         scene.clock.wait(1)
-        assert len(scene.fleet.notices.send_due()) == expected, (shown, scene.fleet.agents.list())
+        assert scene.fleet.notices.send_due() == expected, (shown, scene.fleet.agents.list())
 
 
 @pytest.mark.req("NOTE-1")

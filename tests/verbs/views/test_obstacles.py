@@ -140,7 +140,10 @@ def test_a_coordinator_that_was_stopped(scene):
     ready_task(scene)
     scene.fleet.coord.stop("p", "enough")
     assert kinds(scene) == ["Uncoordinated"]
-    assert "was stopped" in scene.fleet.views.status().in_the_way[0].text
+    (said,) = scene.fleet.views.status().in_the_way
+    assert said.text == (
+        "its coordinator was stopped, and nobody starts its tasks — `fleet up` in the repository starts another"
+    )
 
 
 @pytest.mark.req("OBS-3")
@@ -149,7 +152,12 @@ def test_a_setting_that_nobody_has_trusted(scene):
     ready_task(scene)
     config.write_text(config.read_text().replace('trust = "always"', 'trust = "ask"'))
     Path(scene.repository, "fleet.toml").write_text(f'{SETTINGS}[worktree]\nsetup = "make"\n')
-    assert "NotTrusted" in kinds(scene)
+    assert kinds(scene) == ["NotTrusted"]
+    (said,) = scene.fleet.views.status().in_the_way
+    assert said.text == (
+        "p: fleet.toml sets worktree.setup, and no person has trusted that yet — "
+        "a person reviews and trusts it with `fleet trust -p p`"
+    )
 
 
 @pytest.mark.req("OBS-3")
@@ -161,7 +169,7 @@ def test_a_failed_start_says_why_while_the_task_waits_for_the_next_try(scene):
     scene.clock.wait(60)
     scene.fleet.sessions.settle(ident)
     [parked] = scene.fleet.views.status().parked
-    assert parked.reason.startswith("the last start failed: ")
+    assert parked.reason == "the last start failed: it was never launched"
 
 
 def test_the_reasons_are_decided_from_values():

@@ -86,7 +86,10 @@ def test_any_process_asks_the_running_daemon_to_hold_the_seat_under_the_same_gat
 @pytest.mark.req("GATE-7")
 def test_without_a_living_daemon_the_loop_gets_a_session(scene, daemon, die):
     die(daemon)
-    assert scene.fleet.coord.start(OWN_LOOP).session is not None
+    started = scene.fleet.coord.start(OWN_LOOP)
+    assert started.session == f"fleet-{started.id}"
+    assert scene.pane(started.id).session == started.session
+    assert daemon.coord.held() == {}
 
 
 @pytest.mark.req("GATE-11", "EXC-4")
@@ -253,11 +256,13 @@ def test_the_daemon_replaces_an_agent_with_a_proof_of_its_own(scene, daemon):
 
 @pytest.mark.req("REP-9")
 def test_a_duty_is_never_pressed_whatever_it_was_asked_for():
-    for place in ("out", "withdrawn"):
+    for place, wanted in (("out", "replaced"), ("withdrawn", "kill")):
         for asked_for in (None, "kill", "replaced"):
             seen = Seen(condition="alive", kind="coord", place=place, asked_for=asked_for, exit_grace_over=True)
-            assert isinstance(decide(seen), Press)
-            assert isinstance(decide(Seen(**{**fields(seen), "held": True})), Dismiss)
+            pressed, dismissed = decide(seen), decide(Seen(**{**fields(seen), "held": True}))
+            assert isinstance(pressed, Press)
+            assert dismissed == Dismiss(asked_for=pressed.asked_for, reason=pressed.reason, act=pressed.act)
+            assert (pressed.asked_for, pressed.act) == (wanted, "retire")
 
 
 def fields(seen: Seen) -> dict[str, object]:

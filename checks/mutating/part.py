@@ -1,0 +1,76 @@
+"""Choose the part of the mutants that CI tries for a fixed time, right after the tests, and judge it.
+
+What changed: on a branch, the files that differ from where it left main; on main, those that differ from the last commit that is a
+day older than the newest one (or from the commit before, in a younger history). So a fresh clone of main with its history knows
+what the last day brought. `--since REVISION` says otherwise. A clone without history has changed nothing.
+
+What is tried: mutants whose source, entry or tests changed, for two thirds of the time at most, and then others, all in an order
+that the seed decides; the seed is the newest commit, unless it is given. Of each, only the tests that it names run, and of these only
+those that passed in the run whose outcomes are given. Mutants whose tests take long are left to `make mutants`.
+
+What fails: a mutant that does not apply, or whose tests ran to their end and passed, twice. A mutant for which there was no time, a test
+that hangs and a test that does not start are said, and fail nothing: they tell about the machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mutating.trial import rounds
+
+if TYPE_CHECKING:
+    from mutating.catalogue import Mutant
+    from mutating.memory import Memory
+    from mutating.rows import Test
+
+FAILING = frozenset({"survived", "unfit"})
+# Seconds that pytest takes to start and to collect the tests of one mutant.
+START = 1.5
+# Seconds that a mutant may be expected to take, when it changed and when not.
+MOST_CHANGED, MOST = 15.0, 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A mutant, on the stores where its tests can run, with these tests and the seconds that they are expected to take."""
+
+    mutant: Mutant
+    needs: dict[str, str]
+    seconds: float
+
+
+def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
+    """Return the mutants whose named tests can run on a store that counts, and that are not slow."""
+    of_row: dict[str, list[Test]] = defaultdict(list)
+    for test in tests:
+        for row in test.rows:
+            of_row[row].append(test)
+    found = []
+    for mutant in mutants:
+        needs = rounds(mutant, of_row[mutant.row], memory)[0]
+        stores = tuple(store for store in mutant.stores if store in needs.values())
+        if stores and not mutant.slow:
+            seconds = START + sum(memory.expected(test) for test in needs)
+            found.append(Candidate(mutant=replace(mutant, stores=stores), needs=needs, seconds=seconds))
+    return found
+
+
+def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: float) -> list[Candidate]:
+    """Return as many as take the seconds, in an order that the seed decides: names that changed first, for two thirds of the time."""
+    order = random.Random(seed).sample(candidates, len(candidates))  # noqa: S311 - an order, not a secret
+    first = [each for each in order if each.mutant.name in changed and each.seconds <= MOST_CHANGED]
+    others = [each for each in order if each.mutant.name not in changed and each.seconds <= MOST]
+    taken = _within(first, seconds * 2 / 3)
+    return taken + _within(others, seconds - sum(each.seconds for each in taken))
+
+
+def _within(candidates: list[Candidate], seconds: float) -> list[Candidate]:
+    taken = []
+    for each in candidates:
+        if each.seconds <= seconds:
+            seconds -= each.seconds
+            taken.append(each)
+    return taken

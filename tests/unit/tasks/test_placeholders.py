@@ -1,0 +1,104 @@
+"""Placeholders of a job's document: a value is text in a prompt and a variable in a command, never a part of the command."""
+
+import os
+import subprocess
+
+import pytest
+
+from fleet.model.jobs.placeholders import LONGEST_VARIABLE, Missing, fill, fill_shell, names_in, value_of
+
+VALUES = {"item": {"path": "a b.txt", "n": 3, "tags": ["x", "é"]}, "env": {"HOME": "/h"}}
+
+
+def test_a_text_gets_strings_as_they_are_and_anything_else_as_json():
+    assert fill("{item.path} {item.n} {item.tags} {item.tags.1} {env.HOME}", VALUES) == 'a b.txt 3 ["x", "é"] é /h'
+
+
+def test_braces_that_are_no_placeholder_stay_and_doubled_ones_are_the_placeholder_itself():
+    text = "{{item.path}} {other} {item path} ${HOME} {}"
+    assert fill(text, VALUES) == "{item.path} {other} {item path} ${HOME} {}"
+    assert fill_shell(text, VALUES) == ("{item.path} {other} {item path} ${HOME} {}", {})
+    assert names_in(f"{text} {{item.n}} {{setup.x.y-z}}") == ["item.n", "setup.x.y-z"]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("map.x", "{map.x}: there is no map here"),
+        ("item.size", "{item.size}: item has no 'size'"),
+        ("item.tags.2", "{item.tags.2}: item has no '2'"),
+        ("item.path.x", "{item.path.x}: item has no 'x'"),
+    ],
+)
+def test_what_has_no_value_is_named(name, why):
+    with pytest.raises(Missing) as caught:
+        value_of(name, VALUES)
+    assert (caught.value.name, str(caught.value)) == (name, why)
+
+
+HOSTILE = [
+    "a b",
+    "$(touch hit)",
+    "`touch hit`",
+    "'; touch hit; '",
+    '"; touch hit; "',
+    "\\",
+    "*",
+    "$HOME",
+    "-n",
+    "a\nb",
+    "é",
+]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "printf %s {item}",
+        'printf %s "{item}"',
+        "printf %s '{item}'",
+        'printf %s "$(printf %s {item})"',
+        "printf %s \"$(printf %s '{item}')\"",
+        "printf %s \"it's \"'{item}' | sed \"1s/^it's //\"",
+    ],
+)
+def test_a_value_reaches_a_command_unchanged_inside_quotes_and_outside(command, tmp_path):
+    for value in HOSTILE:
+        words, variables = fill_shell(command, {"item": value})
+        done = subprocess.run(
+            ["sh", "-c", words],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], **variables},
+            capture_output=True,
+            check=True,
+        )
+        assert done.stdout.decode() == value, words
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_value_that_is_used_twice_is_one_variable():
+    assert fill_shell("cp {item.path} {item.n} {item.path}", VALUES) == (
+        'cp "${FLEET_VALUE_1}" "${FLEET_VALUE_2}" "${FLEET_VALUE_1}"',
+        {"FLEET_VALUE_1": "a b.txt", "FLEET_VALUE_2": "3"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("x" * (LONGEST_VARIABLE + 1), "it is longer than the 100000 bytes that a command can take"),
+        ("é" * (LONGEST_VARIABLE // 2 + 1), "it is longer than the 100000 bytes that a command can take"),
+        ("a\0b", "it has a NUL in it, which no command can take"),
+        ("\ud800", "it is no text that a command can take"),
+    ],
+    ids=["long", "long in bytes", "nul", "no text"],
+)
+def test_a_value_that_a_command_cannot_take_is_refused(value, why):
+    with pytest.raises(Missing) as caught:
+        fill_shell("echo {item}", {"item": value})
+    assert str(caught.value) == f"{{item}}: {why}"
+
+
+def test_the_longest_value_and_bytes_that_are_no_text_are_taken():
+    for value in ("x" * LONGEST_VARIABLE, "caf\udce9.txt"):
+        assert fill_shell("echo {item}", {"item": value})[1] == {"FLEET_VALUE_1": value}
