@@ -1,6 +1,7 @@
 """The seat and its gate: one coordinator a project, and no guess ever ends one."""
 
 import pytest
+from fleet.verbs.dispatch.looking import look
 from staging.stage import acted
 
 from fleet.errors.contested import CoordSpawnInProgress
@@ -9,7 +10,6 @@ from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.remedies import remedy_for
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.coord.tick import tick
-from fleet.verbs.dispatch.looking import look
 from fleet.verbs.dispatch.plan import Wanted
 
 YEAR = 365 * 24 * 3600.0
