@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm daemon-storm bench fmt sql api lock clean ready
+.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm daemon-storm bench fmt sql hot api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -95,6 +95,10 @@ fmt: ready
 
 sql: ready
 	$(BIN)/python checks/sql.py
+
+# After a change of what the hot commands import.
+hot: ready
+	$(BIN)/python checks/hot.py --write
 
 api: ready
 	$(BIN)/python checks/api.py

@@ -1,6 +1,9 @@
 """Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
 Each command runs in a home without a config.toml, and in one whose config.toml has every setting except those of the store.
+
+python checks/hot.py            fail on a heavy import, or when fleet/bundle_groups.py is old
+python checks/hot.py --write    write fleet/bundle_groups.py: which modules commands import together
 """
 
 import os
@@ -8,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from module_groups import PAGE, text_of
 
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 
@@ -58,6 +63,8 @@ READS = (
     STATUS,
     (0, ("ps",)),
 )
+# A task is added by people and coordinators, often many at once. Its defaults are settings of the project.
+ADDS = ((0, ("task", "add", "More", "-p", "p", "-d", "what to do", "--after", "t")),)
 # What engines call at every step of an agent, here for an unknown agent: everything is imported, nothing is written.
 HOOKS = tuple((0, ("hook", event, "--engine", "x")) for event in ("PostToolUse", "Stop", "PermissionRequest", "Status"))
 # What tmux calls when an agent starts and ends, here for an unknown agent. They may import more than hot commands.
@@ -72,10 +79,12 @@ FAT = (
     "fleet.verbs.dispatch.dispatch",
 )
 DIALECT = '{"engine": "x", "events": {"PostToolUse": "worked", "Stop": "stopped", "PermissionRequest": "asks", "Status": "status"}}'
-EVERY = HOT + READS + HOOKS + SESSIONS
+EVERY = HOT + READS + ADDS + HOOKS + SESSIONS
 RUN = """
 import sys
 before = set(sys.modules)
+import fleet.surfaces.cli.hot.start
+print("begun", file=sys.stderr)
 from fleet.surfaces.cli.entry import run
 code = run(sys.argv[1:])
 print("\\n" + " ".join(sorted(set(sys.modules) - before)))
@@ -84,10 +93,13 @@ sys.exit(code)
 
 
 def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
-    """Run a command in a new process; return its exit code, the modules it imported, and its output."""
+    """Run a command in a new process; return its exit code, the modules it imported, and its output.
+
+    What Python says of the imports, in their order, is in the output.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
     process = subprocess.run(
-        [sys.executable, "-c", RUN, *argv],
+        [sys.executable, "-X", "importtime", "-c", RUN, *argv],
         env={**kept, "FLEET_HOME": str(home), **env},
         input="{}",
         capture_output=True,
@@ -132,15 +144,17 @@ def _toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
-def faults(home: Path, expected: int, argv: tuple[str, ...]) -> list[str]:
-    """Run a command and return a line for a wrong exit code, a hook error, or forbidden imports."""
+def faults(home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str]) -> list[str]:
+    """Run a command and return a line for a wrong exit code, a hook error, or forbidden imports. Keep its output."""
     code, modules, output = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
     found = []
+    if expected == 0:
+        outputs.setdefault(argv, output)
     if (home / "hooks" / "last-error").exists():
         found.append((home / "hooks" / "last-error").read_text())
     if code != expected:
         found.append(f"gave {code}, not {expected}: {output}")
-    has_settings = (expected, argv) == STATUS and (home / HOME_FILE).exists()
+    has_settings = (expected, argv) in (STATUS, *ADDS) and (home / HOME_FILE).exists()
     if heavy := sorted(modules & forbidden(expected, argv) - (READING_TOML if has_settings else frozenset())):
         found.append(f"imports {', '.join(heavy)}")
     return [f"fleet {' '.join(argv)} {fault}" for fault in found]
@@ -150,7 +164,7 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
     """Return the modules that a command may not import."""
     if (expected, argv) in SESSIONS:
         return set(FAT)
-    if (expected, argv) in READS:
+    if (expected, argv) in READS + ADDS:
         return (set(FORBIDDEN) | set(FAT)) - READERS_MAY
     return set(FORBIDDEN)
 
@@ -158,13 +172,19 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
 def main() -> int:
     """Print the faults of all commands, without and with a config.toml; return the exit code."""
     found: list[str] = []
+    outputs: dict[tuple[str, ...], str] = {}
     for config in ("", every_other_setting()):
         with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
             home = prepare(Path(scene))
             if config:
                 (home / HOME_FILE).write_text(config)
             where = f" (with {HOME_FILE})" if config else ""
-            found += [fault + where for expected, argv in EVERY for fault in faults(home, expected, argv)]
+            found += [fault + where for expected, argv in EVERY for fault in faults(home, expected, argv, outputs)]
+    text = text_of(outputs)
+    if "--write" in sys.argv:
+        PAGE.write_text(text, encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
+        found.append(f"{PAGE} is old: run `make hot`")
     for fault in found:
         print(fault)
     print(f"hot: {len(EVERY)} commands, {len(found)} faults")

@@ -26,12 +26,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
 {types}
+# One text a module: hundreds of short ones would take longer to load than a query takes to run.
 _MODULES = {modules}
 
 
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
-        if name in names:
+        if f" {{name}} " in names:
             found = globals()[name] = getattr(__import__(f"fleet.store.queries.{{module}}", None, None, (name,)), name)
             return found
     msg = f"no query is named {{name!r}}"
@@ -67,12 +68,12 @@ def _shapes(queries: list[Query]) -> dict[str, Shape]:
         if list(shape.items()) != list(query.shape.items()):
             differ = sorted({name for name, _ in shape.items() ^ query.shape.items()}) or ["their order"]
             raise Unclear(
-                f"{query.module}.sql: {query.name}: it returns {query.row} as {first.name} does, but they differ in "
+                f"{query.source}.sql: {query.name}: it returns {query.row} as {first.name} does, but they differ in "
                 f"{', '.join(differ)}: give it another name"
             )
         if taken := [name for name in query.shape if hasattr(Row, name)]:
             raise Unclear(
-                f"{query.module}.sql: {query.name}: every row has a method {taken[0]}: give the column another name"
+                f"{query.source}.sql: {query.name}: every row has a method {taken[0]}: give the column another name"
             )
     return {row: shape for row, (_, shape) in found.items()}
 
@@ -80,6 +81,9 @@ def _shapes(queries: list[Query]) -> dict[str, Shape]:
 def _defining_module(row: str, queries: list[Query], tables: frozenset[str]) -> str:
     """Return the module that defines a row class: that of its table, of the only user, or the shared one."""
     users = {query.module for query in queries if query.row == row}
+    # A module of hot commands has what it needs, so that they do not load another one.
+    if apart := sorted(users - {query.source for query in queries}):
+        return apart[0]
     named = [module for module in sorted(users & tables) if _singular(module) == row]
     return named[0] if named else users.pop() if len(users) == 1 else SHARED
 
@@ -108,13 +112,22 @@ def _module_text(name: str, queries: list[Query], shapes: dict[str, Shape], home
     used |= {each.base for query in mine for each in query.takes.values()}
     doors = {"Rows" if query.row else "Tx" for query in mine}
     types = [("model.states", state) for state in used - _BUILTIN] + [("store.transaction", door) for door in doors]
-    about = f"The queries of sql/{name}.sql" if mine else "Rows that queries of several files return"
+    about = _about(name, mine)
     head = _HEAD.format(
         about=about,
         imports=_import_lines([(f"store.{module}", each) for module, each in imports]),
         types=_import_lines(types, indent="    ") or "    pass\n",
     )
     return "\n\n".join([head, *[_row_text(row, shapes[row]) for row in own], *map(_query_text, mine)])
+
+
+def _about(name: str, mine: list[Query]) -> str:
+    """Return what a generated module has, for its docstring."""
+    if not mine:
+        return "Rows that queries of several files return"
+    return (
+        f"The queries of sql/{name}.sql" if mine[0].source == name else f"The queries marked `module: {name}` in sql/"
+    )
 
 
 def _import_lines(wanted: list[tuple[str, str]], indent: str = "") -> str:
@@ -175,5 +188,5 @@ def _package_text(modules: list[str], queries: list[Query], homes: dict[str, str
     for module in modules:
         names = [query.name for query in queries if query.module == module]
         names += [name.upper() for name in names] + [row for row, home in homes.items() if home == module]
-        table += f"    {module!r}: (\n" + "".join(f"        {name!r},\n" for name in sorted(names)) + "    ),\n"
+        table += f"    {module!r}: ' '\n" + "".join(f"    '{name} '\n" for name in sorted(names)) + "    ,\n"
     return _INDEX.format(types=types, modules=f"{{\n{table}}}")

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 Shape = dict[str, Type]
 _RETURNS = re.compile(r"([A-Z][A-Za-z]+)([?*!])")
+_DIRECTIVE = re.compile(r"(returns|column|takes|module): ")
 _DECLARED = re.compile(r"([a-z_]+) (\w+)( \| None)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One query: its file, its text and its types. `many` is ?, * or !; an empty `row` means that the query writes."""
+    """One query: its file, its text and its types. `many` is ?, * or !; an empty `row` means that the query writes.
+
+    `module` is the module that it is compiled into, `source` the name of its file.
+    """
 
     module: str
+    source: str
     name: str
     description: str
     statement: str
@@ -58,7 +63,7 @@ class Reader:
         except Unclear as why:
             raise Unclear(f"{file.name}: {name.strip()}: {why}") from None
 
-    def _typed_query(self, module: str, name: str, lines: list[str]) -> Query:
+    def _typed_query(self, source: str, name: str, lines: list[str]) -> Query:
         """Return a query with the types of its parameters and its row."""
         comments = [line[3:] for line in lines if line.startswith("-- ")]
         text = " ".join(line.strip() for line in lines if not line.startswith("--"))
@@ -70,9 +75,10 @@ class Reader:
         row, many = self._returns(comments, reads=nodes[0] in {"SELECT", "WITH"})
         self._db.execute(f"EXPLAIN {statement}", dict.fromkeys(parameters(nodes), 0))
         return Query(
-            module=module,
+            module=_module(comments) or source,
+            source=source,
             name=name,
-            description=" ".join(line for line in comments if not re.match(r"(returns|column|takes): ", line)),
+            description=" ".join(line for line in comments if not _DIRECTIVE.match(line)),
             statement=statement,
             takes=parameter_types(nodes, self._tables, takes),
             row=row,
@@ -122,6 +128,12 @@ class Reader:
         if extra := columns.keys() - set(names):
             raise Unclear(f"it declares `column` for {', '.join(extra)}, which it does not return")
         return {name: columns.get(name) or _require_type(name, each) for name, each in zip(names, known, strict=True)}
+
+
+def _module(comments: list[str]) -> str:
+    """Return the module that `-- module: name` declares, for a query of a hot command; empty without one."""
+    declared = [line.removeprefix("module: ") for line in comments if line.startswith("module: ")]
+    return declared[0] if declared else ""
 
 
 def _selected_types(nodes: list[Node], scope: Scope) -> list[Type | None]:

@@ -9,13 +9,10 @@
 Importing the package imports next to nothing: the hot commands pay for every module.
 """
 
-from fleet.model import VERSION
-
-__version__ = VERSION
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
+    from fleet.model import VERSION as __version__  # noqa: N811
     from fleet.verbs.dispatch.plan import Wanted
     from fleet.verbs.tasks.edit import Edit
     from fleet.verbs.tasks.show import Filters
@@ -34,7 +31,11 @@ _TAKEN = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a class when somebody asks for it."""
+    """Load the version or a class when somebody asks for it."""
+    if name == "__version__":
+        from fleet.model import VERSION
+
+        return VERSION
     if name not in _TAKEN:
         raise AttributeError(name)
     from importlib import import_module

@@ -74,7 +74,10 @@ class Actor:
         if cls.opened_by_daemon is not None:
             found: Self = cls.opened_by_daemon(actor)
             return found
-        name, dispatch = identify_actor(dispatch=os.environ.get("FLEET_DISPATCH_ID"), named=actor, person=person_name())
+        ident = os.environ.get("FLEET_DISPATCH_ID")
+        # The name of a person is looked up in the system's files, and an agent has its own.
+        person = "" if ident or actor is not None else person_name()
+        name, dispatch = identify_actor(dispatch=ident, named=actor, person=person)
         if home is None and os.environ.get(DOOR) and not os.environ.get("FLEET_DIRECT"):
             by_door: Self = _by_door(name, dispatch)
             return by_door

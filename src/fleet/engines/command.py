@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.engines import permissions
 from fleet.model.agents.allow import NOTHING
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST_ARGUMENT = 100_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Filling:
     """The values for the placeholders in an engine's file."""
 

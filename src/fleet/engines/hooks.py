@@ -25,17 +25,16 @@ An engine's file has a table [hooks]:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shlex
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
 from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, choice
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
+from fleet.records import field, record
 
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
@@ -49,7 +48,7 @@ _SYNC_TIMEOUT, _ASYNC_TIMEOUT = 30, 120
 _SEEN_ONLY = {"failed": ("failed_turn", "limit"), "asks": ("asks", "dialog"), "": ("retrying",)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Hooks:
     """The table [hooks] of an engine's file."""
 
@@ -119,6 +118,8 @@ def words_of_events(engine: Engine, fleet: str) -> list[str]:
 
 def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
     """Return the key of a hook and its hash, as Codex makes it: of the hook as JSON with sorted keys."""
+    import hashlib  # noqa: PLC0415 - not for whoever only reads an engine
+
     hooks = hooks_of(engine)
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
     hook = {"type": "command", "command": command(engine, event, fleet), "timeout": limit(hooks, event), "async": False}

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.text.documents.kinds import SOME_WORDS, TEXT, Key
 from fleet.model.text.documents.tables import Table
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _REST = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Permissions:
     """The table [permissions] of an engine's file."""
 
@@ -48,7 +48,7 @@ class Permissions:
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Rules:
     """The table [rules] of an engine's file."""
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
@@ -34,14 +33,17 @@ from fleet.model.text.documents.kinds import (
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
 from fleet.model.text.documents.toml_tree import parse
+from fleet.records import field, record
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from fleet.model.text.documents.nodes import Fault, Node
 
-BUILT_IN = Path(__file__).parent / "data"
+_BUILT_IN = f"{os.path.dirname(__file__)}/data"
+_ENDING = ".toml"
 # The prompt of an agent whose own prompt is too long for a command line, unless the engine's file has another text.
 LONG_PROMPT = "Your instructions are in the file {prompt_file}. Read that file in full, then do what it says."
 STATES = ("working", "asks", "idle", "retrying", "limit", "dialog", "failed_turn", "finished")
@@ -50,7 +52,7 @@ _EMPTY_BOX = frozenset({"idle", "finished", "failed_turn"})
 DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A pattern that recognises one state on a screen."""
 
@@ -60,7 +62,7 @@ class Rule:
     box: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Before:
     """A value that a file must have before the engine is started; otherwise the engine would stop at a dialog."""
 
@@ -72,7 +74,7 @@ class Before:
     unless: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Check:
     """How to check an engine without an account: the stub for its model, variables, and files of a temporary HOME."""
 
@@ -81,7 +83,7 @@ class Check:
     files: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Engine:
     """How one agent program is started, resumed, watched and stopped."""
 
@@ -207,20 +209,28 @@ TABLE = Table(
 )
 
 
+def __getattr__(name: str) -> Path:
+    """Return the folder of fleet's own engines as a path. To import pathlib takes longer than to read one of them."""
+    if name != "BUILT_IN":
+        raise AttributeError(name)
+    from pathlib import Path  # noqa: PLC0415
+
+    return Path(_BUILT_IN)
+
+
 def all_engines(home: str) -> dict[str, Engine]:
     """Return every engine by its name. The user's own file replaces a built-in one of the same name."""
     engines: dict[str, Engine] = {}
-    for folder in (BUILT_IN, Path(home, paths.ENGINES)):
-        for path in sorted(folder.glob("*.toml")):
-            engines[path.stem] = read(path)
+    for folder in (_BUILT_IN, f"{home}/{paths.ENGINES}"):
+        for name in _names_in(folder):
+            engines[name] = read(f"{folder}/{name}{_ENDING}")
     return engines
 
 
 def readable_engines(home: str) -> list[Engine]:
     """Return every engine whose file is not broken."""
-    stems = {path.stem for folder in (BUILT_IN, Path(home, paths.ENGINES)) for path in folder.glob("*.toml")}
     found = []
-    for name in sorted(stems):
+    for name in _known_names(home):
         with contextlib.suppress(errors.FleetError):  # whoever starts an agent on it is told what is wrong
             found.append(engine(home, name))
     return found
@@ -228,17 +238,17 @@ def readable_engines(home: str) -> list[Engine]:
 
 def is_built_in(engine: Engine) -> bool:
     """Whether an engine's file is fleet's own and not the user's."""
-    return Path(engine.source).parent == BUILT_IN
+    return os.path.dirname(engine.source) == _BUILT_IN
 
 
 def engine(home: str, name: str) -> Engine:
     """Return one engine by its name. Only its own file is read, so a broken file of another engine does not matter."""
     names.engine(name)
-    for folder in (Path(home, paths.ENGINES), BUILT_IN):
-        path = folder / f"{name}.toml"
-        if path.exists():
+    for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
+        path = f"{folder}/{name}{_ENDING}"
+        if os.path.exists(path):
             return read(path)
-    known = sorted({path.stem for folder in (Path(home, paths.ENGINES), BUILT_IN) for path in folder.glob("*.toml")})
+    known = _known_names(home)
     import difflib  # noqa: PLC0415 - only for the message
 
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
@@ -246,17 +256,29 @@ def engine(home: str, name: str) -> Engine:
     raise errors.Absent(what=f"engine {name!r}{hint}")
 
 
-def read(path: Path) -> Engine:
+def _known_names(home: str) -> list[str]:
+    """Return the names of all engines, built-in ones and the user's own."""
+    return sorted({*_names_in(_BUILT_IN), *_names_in(f"{home}/{paths.ENGINES}")})
+
+
+def _names_in(folder: str) -> list[str]:
+    """Return the names of the engines whose files are in a folder."""
+    there = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(name.removesuffix(_ENDING) for name in there if name.endswith(_ENDING))
+
+
+def read(path: str | os.PathLike[str]) -> Engine:
     """Return the engine in a file, parsed once for each text; BadSetting when the file is broken."""
     try:
-        raw = path.read_bytes()
+        with open(path, "rb") as file:
+            raw = file.read()
     except OSError as error:
-        raise _broken_file(path, 1, f"it cannot be read: {error.strerror}") from None
-    return _parse(path, raw)
+        raise _broken_file(os.fspath(path), 1, f"it cannot be read: {error.strerror}") from None
+    return _parse(os.fspath(path), raw)
 
 
 @lru_cache(maxsize=16)
-def _parse(path: Path, raw: bytes) -> Engine:
+def _parse(path: str, raw: bytes) -> Engine:
     """Return the engine in the bytes of a file; BadSetting with the line when they are broken."""
     try:
         root = parse(raw.decode())
@@ -270,12 +292,12 @@ def _parse(path: Path, raw: bytes) -> Engine:
     return _engine(path, root.plain)
 
 
-def _broken_file(path: Path, line: int, why: str, advice: str = "") -> errors.BadSetting:
+def _broken_file(path: str, line: int, why: str, advice: str = "") -> errors.BadSetting:
     example = "`fleet engine show claude` is an example that works"
-    return errors.BadSetting(file=str(path), line=line, why=why, advice=f"{advice} ({example})" if advice else example)
+    return errors.BadSetting(file=path, line=line, why=why, advice=f"{advice} ({example})" if advice else example)
 
 
-def _engine(path: Path, given: dict[str, Any]) -> Engine:
+def _engine(path: str, given: dict[str, Any]) -> Engine:
     """Return the engine that a checked file describes."""
     fields: dict[str, Any] = {
         _FIELDS.get(key, key): _CONVERTERS[key](value) if key in _CONVERTERS else _list_to_tuple(value)
@@ -283,7 +305,12 @@ def _engine(path: Path, given: dict[str, Any]) -> Engine:
     }
     autonomy = {name: tuple(words) for name, words in given.get("autonomy", {}).items() if name in AUTONOMIES}
     root = str(given.get("autonomy", {}).get("root_sandbox", ""))
-    named = {"name": names.slug(path.stem), "source": str(path), "autonomy": autonomy, "root_sandbox": root}
+    named = {
+        "name": names.slug(os.path.basename(path).removesuffix(_ENDING)),
+        "source": path,
+        "autonomy": autonomy,
+        "root_sandbox": root,
+    }
     return Engine(**fields | named)
 
 

@@ -11,14 +11,12 @@ An engine's file has a table [sandboxed], with paths as in a shell (~, $NAME, ${
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.model.text.documents.kinds import WORDS, Key
 from fleet.model.text.documents.tables import Table
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -42,7 +40,7 @@ _PACKAGES = "/node_modules/"
 _ROOTS = frozenset(("/", ""))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Sandboxed:
     """The table [sandboxed] of an engine's file."""
 
@@ -55,7 +53,7 @@ class Sandboxed:
 TABLE = Table("[sandboxed]", dict.fromkeys(("read", "write", "copy", "programs"), Key(WORDS)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Inside:
     """What one sandbox has. A deeper path counts before the folder that it is in; `kept` are readable whatever is around them."""
 
@@ -75,7 +73,9 @@ def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copie
         *_binds("--ro-bind", inside.kept),
         *((path, ["--perms", "0600", "--file", str(handle), path]) for path, handle in copies.items()),
     ]
-    mounts.sort(key=lambda mount: Path(mount[0]).parts)  # the sort is stable: at one place the last one counts
+    mounts.sort(
+        key=lambda mount: [part for part in mount[0].split("/") if part]
+    )  # the sort is stable: at one place the last one counts
     # The pid namespace hides other agents' environments; it ends with bubblewrap, so that nothing outlives the agent.
     alone = ["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
     own = ["--proc", "/proc", "--dev", "/dev"]
@@ -141,7 +141,7 @@ def _links(path: str) -> Iterator[str]:
 
 def places_of_fleet(program: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
     """Return what the program `fleet` needs to run: its interpreter, its virtual environment and its package."""
-    package = str(Path(__file__).parents[1])
+    package = os.path.dirname(os.path.dirname(__file__))
     interpreter = places_of_program(sys.executable, hidden=hidden)
     modules = [place for place in sys.path if os.path.isabs(place) and not shows(place, hidden)]
     return (*places_of_program(program, hidden=hidden), *interpreter, sys.prefix, sys.base_prefix, package, *modules)
@@ -149,5 +149,7 @@ def places_of_fleet(program: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
 
 def program_on(name: str, env: Mapping[str, str]) -> str | None:
     """Return the path of a program on the PATH of an environment; None when it is not there."""
+    import shutil  # noqa: PLC0415 - not for whoever only reads an engine
+
     found = shutil.which(name, path=env.get("PATH", os.defpath))
     return os.path.abspath(found) if found else None

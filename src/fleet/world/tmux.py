@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.text.times import SECOND
+from fleet.records import field, record
 from fleet.world.home import paths
 from fleet.world.home.tmux_socket import socket_of
 
@@ -80,7 +80,7 @@ fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Pane:
     """One pane as the server lists it, with the session that it is in now."""
 
@@ -100,7 +100,7 @@ class Pane:
     title: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Listing:
     """Everything that the server on the socket lists; nothing when there is no server."""
 

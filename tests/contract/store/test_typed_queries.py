@@ -10,7 +10,7 @@ import fleet.store
 from fleet.store import queries as q
 from fleet.store.row import Query
 
-NAMES = sorted(name.lower() for names in q._MODULES.values() for name in names if name.isupper())
+NAMES = sorted(name.lower() for names in q._MODULES.values() for name in names.split() if name.isupper())
 NUMBERS = {psycopg.postgres.types[name].oid for name in ("int4", "int8", "bool")}
 TEXT = {psycopg.postgres.types["text"].oid}
 SQL = "".join(path.read_text() for path in Path(fleet.store.__file__).parent.glob("sql/*.sql"))

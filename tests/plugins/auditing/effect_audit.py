@@ -64,7 +64,7 @@ EXEMPT = {
     "pid_namespaces.py:listener": "a question: connects to learn who listens, and sends nothing",
     "review.py:_ask_comments": "the person's own editor, at the terminal",
     "review.py:_page_diff": "the person's own pager, at the terminal",
-    "bundle.py:_replace": "a cache of bytecode beside Python's own, which anybody may delete at any time",
+    "bundle_writing.py:_replace": "a cache of bytecode beside Python's own, which anybody may delete at any time",
     "completion.py:completion": "a question: click asks bash for its version",
 }
 

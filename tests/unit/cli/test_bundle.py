@@ -11,16 +11,54 @@ import pytest
 REPOSITORY = Path(__file__).parents[3]
 IGNORED = shutil.ignore_patterns("__pycache__")
 SAY_LOADER = "from fleet.model import names; print(type(names.__loader__).__name__, getattr(names, 'ADDED', ''))"
+RENEW = "from fleet.bundle_writing import renew; renew()"
 USE = f"from fleet import bundle; bundle.use(); {SAY_LOADER}"
+
+KEPT = 1_000_000
+GROUP = """
+import sys
+from fleet import bundle
+bundle.use()
+bundle.BUNDLE.load("base")
+print("there" if "fleet.model.names" in sys.modules else "missing")
+"""
+IMPORT = """
+import sys
+from fleet import bundle, bundle_groups
+for name in bundle_groups.GROUPS["first"] + bundle_groups.GROUPS["base"]:
+    __import__(name)
+"""
+SAY_MODULES = """
+from fleet.bundle_groups import GROUPS
+for name in GROUPS["base"]:
+    module, spec = sys.modules[name], sys.modules[name].__spec__
+    package, _, own = name.rpartition(".")
+    said = [spec.name, spec.parent, spec.origin, spec.cached, spec.has_location, spec.submodule_search_locations]
+    said += [getattr(module, each, None) for each in ("__file__", "__cached__", "__package__", "__path__", "__doc__")]
+    print(said, module.__loader__ is spec.loader, getattr(sys.modules[package], own) is module, sorted(vars(module)))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Fleet with its bytecode."""
+    place = tmp_path_factory.mktemp("compiled")
+    shutil.copytree(REPOSITORY / "src/fleet", place / "src/fleet", ignore=IGNORED)
+    shutil.copy(REPOSITORY / "scripts/fleet", place / "fleet")
+    run(place, "-m", "compileall", "-q", str(place / "src/fleet"))
+    return place
 
 
 @pytest.fixture
-def copy(tmp_path):
-    """A copy of fleet with its bytecode, of which a test may change the source."""
-    shutil.copytree(REPOSITORY / "src/fleet", tmp_path / "src/fleet", ignore=IGNORED)
-    shutil.copy(REPOSITORY / "scripts/fleet", tmp_path / "fleet")
-    run(tmp_path, "-m", "compileall", "-q", str(tmp_path / "src/fleet"))
-    return tmp_path
+def copy(compiled, tmp_path):
+    """A copy of it, made of links; `append` changes a source."""
+    return Path(shutil.copytree(compiled, tmp_path / "copy", copy_function=os.link))
+
+
+def append(source, text):
+    whole = source.read_text() + text
+    source.unlink()
+    source.write_text(whole)
 
 
 def run(copy, *words, **variables):
@@ -44,18 +82,18 @@ def test_a_command_writes_the_bundle_and_the_next_one_takes_its_modules_from_it(
 
 def test_a_changed_source_is_what_counts(copy):
     run(copy, str(copy / "fleet"), "--help")
-    with (copy / "src/fleet/model/names.py").open("a") as source:
-        source.write("\nADDED = 'new'\n")
-    assert run(copy, "-c", f"{USE}; bundle.renew()") == "SourceFileLoader new"
+    append(copy / "src/fleet/model/names.py", "\nADDED = 'new'\n")
+    assert run(copy, "-c", f"{USE}; {RENEW}") == "SourceFileLoader new"
     assert run(copy, "-c", USE) == "_Loader new"
 
 
-@pytest.mark.parametrize("keep", [0, 3, 12, 1000, 400_000])
+@pytest.mark.parametrize("keep", [0, 3, 12, 1100, 100_000, 3_000_000])
 def test_a_damaged_bundle_costs_time_and_nothing_else(copy, keep):
     run(copy, str(copy / "fleet"), "--help")
     (bundle,) = bundles(copy)
     os.truncate(bundle, keep)
     assert run(copy, "-c", USE).endswith("Loader")
+    assert run(copy, "-c", GROUP).startswith("missing" if keep < KEPT else "there")
     assert "Usage: fleet" in run(copy, str(copy / "fleet"), "--help")
 
 
@@ -72,3 +110,24 @@ def test_code_has_the_whole_path_of_its_source_also_when_it_was_compiled_below_a
         "from fleet import bundle; bundle.use(); from fleet.model import names; print(names.slug.__code__.co_filename)"
     )
     assert run(copy, "-c", say_path) == str(copy / "src/fleet/model/names.py")
+
+
+def test_the_modules_of_a_group_are_what_an_import_makes_of_them(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    by_group, by_import = run(copy, "-c", GROUP + SAY_MODULES), run(copy, "-c", IMPORT + SAY_MODULES)
+    assert by_group.splitlines() == ["there", *by_import.splitlines()]
+
+
+def test_a_module_of_a_group_whose_source_has_changed_is_not_loaded_with_it(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    append(copy / "src/fleet/model/names.py", "\nADDED = 'new'\n")
+    assert run(copy, "-c", f"{GROUP}\nfrom fleet.model import names; print(names.ADDED)") == "there\nnew"
+
+
+def test_a_module_that_cannot_be_imported_is_no_better_in_a_group(copy):
+    source = copy / "src/fleet/model/names.py"
+    append(source, "\nassert 'GONE' not in __import__('os').environ\n")
+    run(copy, "-m", "compileall", "-q", str(source))
+    run(copy, str(copy / "fleet"), "--help")
+    fails = f"try:\n    exec({GROUP!r})\nexcept AssertionError:\n    print('fleet.model.names' in sys.modules)"
+    assert run(copy, "-c", f"import sys\n{fails}", GONE="1") == "False"

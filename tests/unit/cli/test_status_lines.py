@@ -1,8 +1,11 @@
 """The line below a task that has stopped, on the page of `fleet status`."""
 
 import shlex
+import textwrap
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from fleet.model.results.agents import Cost
 from fleet.model.results.tasks import NextStep
@@ -60,3 +63,12 @@ def test_many_obstacles_hide_no_question_and_many_questions_hide_no_obstacle(obs
     assert shown[1] >= min(questions, 15)
     left = obstacles + questions - 20
     assert (f"and {left} more" in out) == (left > 0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    text=st.text(st.sampled_from("ab-  \t\n\u00a0\u2003é"), max_size=14), room=st.integers(1, 16), whole=st.booleans()
+)
+def test_a_text_is_wrapped_as_textwrap_does(text, room, whole):
+    theirs = textwrap.wrap(text, room, break_long_words=not whole, break_on_hyphens=not whole)
+    assert status.wrapped(text, room, break_words=not whole) == theirs

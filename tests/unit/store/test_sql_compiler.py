@@ -175,3 +175,13 @@ def test_a_function_and_a_row_class_are_generated(read):
     )
     assert "class Cat(Row):" in texts["cats"]
     assert "def one_cat(rows: Rows, /, *, id: str) -> Cat | None:" in texts["cats"]
+
+
+def test_a_query_of_a_hot_command_has_its_row_in_its_own_module(read):
+    some = "-- name: {}\n{}-- Cats.\n-- returns: Cat*\nSELECT id FROM cats;\n"
+    texts = generated(read(some.format("one", "") + some.format("two", "-- module: hot\n")), frozenset({"cats"}))
+    assert "class Cat(Row):" in texts["hot"]
+    assert "def two(" in texts["hot"]
+    assert '"""Cats."""' in texts["hot"]
+    assert "from fleet.store.queries.hot import Cat\n" in texts["cats"]
+    assert "class Cat" not in texts["cats"]

@@ -10,18 +10,18 @@ import glob
 import json
 import os
 import re
-from dataclasses import dataclass
 from datetime import datetime
 
 from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
 from fleet.model.text.documents.tables import Table
+from fleet.records import record
 
 _LONGEST_LINE = 1_000_000
 _NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Kept:
     """The table [kept] of an engine's file."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from fleet.model.text.documents.kinds import Key, Kind, is_number
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.tables import Table, TableOf
 from fleet.model.text.documents.toml_tree import parse
+from fleet.records import record
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MODEL = Table("[MODEL]", {**_RATES, "over": Key(_COUNT), "long": Key(_LONG)})
 TABLE = TableOf(_MODEL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Rates:
     """Dollars for a million tokens of each sort; with the same rates a dollar for a token is a million."""
 
@@ -44,7 +44,7 @@ class Rates:
         return round(sum(rate * number for rate, number in zip(rates, tokens, strict=True)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Price:
     """The rates of a model, and other rates for requests whose prompt is longer than `over`."""
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.text.documents.kinds import TEXT, Key, choice
 from fleet.model.text.documents.tables import Table, TableOf
+from fleet.records import field, record
 
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class StatusFile:
     """The table [status_file] of an engine's file."""
 

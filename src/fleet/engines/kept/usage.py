@@ -10,18 +10,18 @@ from __future__ import annotations
 import glob
 import json
 import os
-from dataclasses import dataclass
 
 from fleet.engines.kept.tokens import Position, Spent, Tokens
 from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import FLAG, SOME_WORDS, Key
 from fleet.model.text.documents.tables import Table
+from fleet.records import record
 
 # How much of a file is read at once, except that a longer line is read whole; the rest is read the next time.
 MOST_BYTES = 8_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Usage:
     """The table [usage] of an engine's file."""
 

@@ -31,17 +31,18 @@ else:
         """Make the fields of a class from its annotations, like `dataclasses`, whose import would be slow."""
 
         def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> type:
+            base = bases[0] if bases else None
             every = space.get("__annotations__", {})
-            own = {field: kind for field, kind in every.items() if not kind.startswith("ClassVar[")}
-            defaults = {field: space.pop(field) for field in own if field in space}
-            space.setdefault("__slots__", tuple(own))
-            made = super().__new__(cls, name, bases, space)
-            base = made.__mro__[1]
-            made._names = (*getattr(base, "_names", ()), *space["__slots__"])
-            made._kinds = {**getattr(base, "_kinds", {}), **own}
-            made._said = frozenset(field for field, kind in made._kinds.items() if kind.startswith("Said["))
-            made._defaults = {**getattr(base, "_defaults", {}), **defaults}
-            return made
+            if every or base is None:  # a row has none: it inherits what is empty
+                own = {field: kind for field, kind in every.items() if not kind.startswith("ClassVar[")}
+                defaults = {field: space.pop(field) for field in own if field in space}
+                space.setdefault("__slots__", tuple(own))
+                kinds = {**getattr(base, "_kinds", {}), **own}
+                said = frozenset(field for field, kind in kinds.items() if kind.startswith("Said["))
+                space.update(_kinds=kinds, _said=said, _defaults={**getattr(base, "_defaults", {}), **defaults})
+            # In the body of the class: to set them on a class costs as much as to make it.
+            space.update(_names=(*getattr(base, "_names", ()), *space.setdefault("__slots__", ())))
+            return super().__new__(cls, name, bases, space)
 
 
 class Value(metaclass=_Fields):

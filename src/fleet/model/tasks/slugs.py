@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-import zlib
-
 from fleet.model.names import SLUG_LENGTH
 from fleet.model.text.alphabets import latin
 
 _ROOM_FOR_NUMBER = 6
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 def slug_from(title: str) -> str:
@@ -17,9 +15,16 @@ def slug_from(title: str) -> str:
     A title that cannot be written in Latin letters becomes `task-` with a number that is always the same for this title;
     one without any letter becomes `task`.
     """
-    words = re.sub(r"[^a-z0-9]+", "-", latin(title)).strip("-")
-    short = words[: SLUG_LENGTH - _ROOM_FOR_NUMBER].strip("-")
-    return short or (f"task-{zlib.crc32(title.encode()):08x}" if any(map(str.isalnum, title)) else "task")
+    words = "".join(letter if letter in _PLAIN else " " for letter in latin(title)).split()
+    short = "-".join(words)[: SLUG_LENGTH - _ROOM_FOR_NUMBER].strip("-")
+    return short or (_number_for(title) if any(map(str.isalnum, title)) else "task")
+
+
+def _number_for(title: str) -> str:
+    """Return the slug of a title that cannot be written in Latin letters."""
+    import zlib  # noqa: PLC0415 - for few titles
+
+    return f"task-{zlib.crc32(title.encode()):08x}"
 
 
 def numbered_slug(slug: str, number: int) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fleet.store.queries.coord import *
     from fleet.store.queries.dispatches import *
     from fleet.store.queries.homes import *
+    from fleet.store.queries.hot import *
     from fleet.store.queries.jobs import *
     from fleet.store.queries.listing import *
     from fleet.store.queries.merge import *
@@ -16,924 +17,930 @@ if TYPE_CHECKING:
     from fleet.store.queries.notices import *
     from fleet.store.queries.operations import *
     from fleet.store.queries.projects import *
+    from fleet.store.queries.reports import *
     from fleet.store.queries.shared import *
     from fleet.store.queries.tasks import *
     from fleet.store.queries.trash import *
     from fleet.store.queries.usage import *
     from fleet.store.queries.views import *
 
+# One text a module: hundreds of short ones would take longer to load than a query takes to run.
 _MODULES = {
-    'agents': (
-        'ADD_QUESTION',
-        'ALL_QUOTAS',
-        'ANSWERED_SINCE',
-        'ANSWER_QUESTION',
-        'AskedQuestion',
-        'CLOSE_ORPHANED_QUESTIONS',
-        'CLOSE_QUESTION',
-        'CLOSE_QUESTIONS',
-        'CLOSE_UNANSWERED',
-        'END_HOLD',
-        'EVERY_HOLD',
-        'HEARD_AGENT',
-        'HOLD_ENGINE',
-        'HOLD_OF',
-        'Hold',
-        'LEARN_AGENT',
-        'LIFT_HOLD',
-        'LIVING_AGENTS',
-        'LivingAgent',
-        'MOVE_HOLD',
-        'OPEN_QUESTIONS',
-        'ORPHANED_QUESTIONS',
-        'OpenQuestion',
-        'QUESTION_BY_ID',
-        'QUOTAS_OF',
-        'Quota',
-        'SET_QUOTA',
-        'TRY_ENGINE',
-        'add_question',
-        'all_quotas',
-        'answer_question',
-        'answered_since',
-        'close_orphaned_questions',
-        'close_question',
-        'close_questions',
-        'close_unanswered',
-        'end_hold',
-        'every_hold',
-        'heard_agent',
-        'hold_engine',
-        'hold_of',
-        'learn_agent',
-        'lift_hold',
-        'living_agents',
-        'move_hold',
-        'open_questions',
-        'orphaned_questions',
-        'question_by_id',
-        'quotas_of',
-        'set_quota',
-        'try_engine',
-    ),
-    'claims': (
-        'ADD_ADOPTION',
-        'ADD_BUNDLE',
-        'ADD_CLAIM',
-        'ADD_PORTS',
-        'ADD_SEAT',
-        'ADOPTIONS_OF',
-        'ADOPT_BUNDLE',
-        'ALL_BUNDLES',
-        'ALL_SEATS',
-        'Adoption',
-        'BUNDLE_OF',
-        'Bundle',
-        'CLAIMS_OF_BUNDLE',
-        'CLAIMS_OF_DISPATCH',
-        'CLAIMS_OF_PROJECT',
-        'CLAIMS_OF_PROJECTS',
-        'CLAIMS_ON_TASK',
-        'CLAIM_BY_ID',
-        'Claim',
-        'END_ADOPTION',
-        'FAIL_MAKING',
-        'FAIL_RELEASE',
-        'FORGET_RELEASED_OF_BUNDLE',
-        'FORGET_RELEASED_OF_JOB',
-        'FORGET_RELEASED_OF_PROJECT',
-        'FREE_PORTS',
-        'GIVE_CLAIM',
-        'HELD_CLAIM',
-        'LATE_INBOXES',
-        'LET_GO_CLAIM',
-        'LONE_CLAIMS',
-        'NOTE_MADE',
-        'OPEN_CLAIMS',
-        'OPEN_CLAIMS_OF_JOB',
-        'OPEN_CLAIMS_OF_JOBS',
-        'PORTS_OF_BUNDLE',
-        'PortBlock',
-        'RETAKE_CLAIM',
-        'SEAT_OF',
-        'SET_CLAIM_DATA',
-        'STEP_CLAIM',
-        'Seat',
-        'TAKEN_PORTS',
-        'TAKE_SEAT',
-        'UNFINISHED_REWRITES',
-        'UNMADE_OF_BUNDLE',
-        'add_adoption',
-        'add_bundle',
-        'add_claim',
-        'add_ports',
-        'add_seat',
-        'adopt_bundle',
-        'adoptions_of',
-        'all_bundles',
-        'all_seats',
-        'bundle_of',
-        'claim_by_id',
-        'claims_of_bundle',
-        'claims_of_dispatch',
-        'claims_of_project',
-        'claims_of_projects',
-        'claims_on_task',
-        'end_adoption',
-        'fail_making',
-        'fail_release',
-        'forget_released_of_bundle',
-        'forget_released_of_job',
-        'forget_released_of_project',
-        'free_ports',
-        'give_claim',
-        'held_claim',
-        'late_inboxes',
-        'let_go_claim',
-        'lone_claims',
-        'note_made',
-        'open_claims',
-        'open_claims_of_job',
-        'open_claims_of_jobs',
-        'ports_of_bundle',
-        'retake_claim',
-        'seat_of',
-        'set_claim_data',
-        'step_claim',
-        'take_seat',
-        'taken_ports',
-        'unfinished_rewrites',
-        'unmade_of_bundle',
-    ),
-    'coord': (
-        'ADD_HANDOFF',
-        'ADD_NONCE',
-        'AgentContext',
-        'CONTEXTS',
-        'COUNT_HANDOFFS',
-        'COUNT_RESTART',
-        'DEFER_HANDOFF',
-        'EMPTY_SEAT',
-        'END_HANDOFF',
-        'HANDED_OFF_AGENTS',
-        'HANDED_TO',
-        'HANDOFFS_OF_TASK',
-        'HANDOFF_BEFORE',
-        'HANDOFF_BY_ID',
-        'HandedOffAgent',
-        'HandedTo',
-        'Handoff',
-        'HeldSeat',
-        'LISTED_HANDOFFS',
-        'NONCE_OF',
-        'NOTE_WAKE_TROUBLE',
-        'Nonce',
-        'OLD_NONCES',
-        'OTHER_COORDINATORS',
-        'PARKED_HANDOFF_OF',
-        'PARK_HANDOFF',
-        'PRUNE_NONCES',
-        'ParkedByHandoffs',
-        'QUESTIONS_OF',
-        'QUEUED_HANDOFFS',
-        'QUEUED_HANDOFF_OF',
-        'REMOTE_CONTROLLED',
-        'REMOTE_CONTROL_OF',
-        'REMOVE_RESTARTS',
-        'REMOVE_WAKE',
-        'RENEW_HANDOFF',
-        'RESTARTS_OF',
-        'RemoteControlOf',
-        'Restarts',
-        'SEATS_HELD_BY',
-        'SEAT_CANDIDATE',
-        'SET_CANDIDATE',
-        'SET_REMOTE_CONTROL',
-        'SPEND_NONCE',
-        'STALE_NONCES',
-        'SUCCESSOR_OF',
-        'StaleNonce',
-        'TASKS_PARKED_BY_HANDOFFS',
-        'TELL_COORDINATOR',
-        'TROUBLE_OF',
-        'TRY_HANDOFF',
-        'UnansweredQuestion',
-        'WAKE_OF',
-        'WEIGH_HANDOFF',
-        'WITHDRAW_CANDIDATE',
-        'Wake',
-        'add_handoff',
-        'add_nonce',
-        'contexts',
-        'count_handoffs',
-        'count_restart',
-        'defer_handoff',
-        'empty_seat',
-        'end_handoff',
-        'handed_off_agents',
-        'handed_to',
-        'handoff_before',
-        'handoff_by_id',
-        'handoffs_of_task',
-        'listed_handoffs',
-        'nonce_of',
-        'note_wake_trouble',
-        'old_nonces',
-        'other_coordinators',
-        'park_handoff',
-        'parked_handoff_of',
-        'prune_nonces',
-        'questions_of',
-        'queued_handoff_of',
-        'queued_handoffs',
-        'remote_control_of',
-        'remote_controlled',
-        'remove_restarts',
-        'remove_wake',
-        'renew_handoff',
-        'restarts_of',
-        'seat_candidate',
-        'seats_held_by',
-        'set_candidate',
-        'set_remote_control',
-        'spend_nonce',
-        'stale_nonces',
-        'successor_of',
-        'tasks_parked_by_handoffs',
-        'tell_coordinator',
-        'trouble_of',
-        'try_handoff',
-        'wake_of',
-        'weigh_handoff',
-        'withdraw_candidate',
-    ),
-    'dispatches': (
-        'ADD_AGENT',
-        'ADD_DISPATCH',
-        'ADD_SPAWN_FAILURE',
-        'ADD_TOKEN',
-        'AGENT_BY_ID',
-        'ANNOUNCED_MERGE',
-        'ANNOUNCE_MERGE',
-        'ARCHIVE_AGENT',
-        'ASK_DISPATCH',
-        'ASSIGN_STAGE',
-        'ASSIGN_TASK',
-        'Agent',
-        'Announced',
-        'COUNT_SPAWN_FAILURES',
-        'COUNT_UNFINISHED',
-        'DISPATCHES_LIKE',
-        'DISPATCH_BY_ID',
-        'Dispatch',
-        'DispatchHead',
-        'DispatchId',
-        'END_DISPATCH',
-        'FORGET_AGENT',
-        'FORGET_CLAIMS',
-        'FORGET_DISPATCH',
-        'ID_GIVEN',
-        'JOB_OF_TASK',
-        'JobOfTask',
-        'LAST_OF_TASK',
-        'LAST_SERVER',
-        'LAUNCH_DISPATCH',
-        'LEFT_ATTEMPTS',
-        'LISTED_DISPATCHES',
-        'LeftAttempt',
-        'MERGEABLE_TASKS',
-        'MERGE_TASK',
-        'MOVE_TO_SERVER',
-        'MergeableTask',
-        'NEWEST_DISPATCH',
-        'NOTE_DESCENDANTS',
-        'PARK_TASK',
-        'REPORT_DISPATCH',
-        'RESERVE_ID',
-        'RESUME_TASK',
-        'SETTLE_TASK',
-        'SET_INSTEAD',
-        'SET_RESUMES',
-        'SET_SANDBOX',
-        'STEP_RECL',
-        'ServerOf',
-        'TOKEN_OF',
-        'Token',
-        'UNFINISHED_OF_TASK',
-        'UnfinishedCount',
-        'WAITING_STAGES',
-        'WaitingStage',
-        'add_agent',
-        'add_dispatch',
-        'add_spawn_failure',
-        'add_token',
-        'agent_by_id',
-        'announce_merge',
-        'announced_merge',
-        'archive_agent',
-        'ask_dispatch',
-        'assign_stage',
-        'assign_task',
-        'count_spawn_failures',
-        'count_unfinished',
-        'dispatch_by_id',
-        'dispatches_like',
-        'end_dispatch',
-        'forget_agent',
-        'forget_claims',
-        'forget_dispatch',
-        'id_given',
-        'job_of_task',
-        'last_of_task',
-        'last_server',
-        'launch_dispatch',
-        'left_attempts',
-        'listed_dispatches',
-        'merge_task',
-        'mergeable_tasks',
-        'move_to_server',
-        'newest_dispatch',
-        'note_descendants',
-        'park_task',
-        'report_dispatch',
-        'reserve_id',
-        'resume_task',
-        'set_instead',
-        'set_resumes',
-        'set_sandbox',
-        'settle_task',
-        'step_recl',
-        'token_of',
-        'unfinished_of_task',
-        'waiting_stages',
-    ),
-    'homes': (
-        'CLAIMS_BELOW',
-        'CLEAR_ACTOR',
-        'HOME_BY_ID',
-        'HOME_ON_HOST',
-        'Home',
-        'MOVE_CLAIM',
-        'MOVE_SOCKETS',
-        'OTHER_HOMES',
-        'SEE_HOME',
-        'TAKE_OVER_DISPATCH',
-        'TAKE_OVER_JOB',
-        'claims_below',
-        'clear_actor',
-        'home_by_id',
-        'home_on_host',
-        'move_claim',
-        'move_sockets',
-        'other_homes',
-        'see_home',
-        'take_over_dispatch',
-        'take_over_job',
-    ),
-    'jobs': (
-        'ADD_ITEM',
-        'ADD_JOB',
-        'ADD_JOB_TASK',
-        'ADD_STEP',
-        'BACK_ITEMS',
-        'BEGIN_JOB',
-        'CANCEL_JOB',
-        'CLOSE_JOB_TASK',
-        'COUNT_ITEMS',
-        'COUNT_JOB_CLAIMS',
-        'DISPATCHES_OF_TASK',
-        'DROP_ITEM',
-        'DispatchOfTask',
-        'ENDED_OVER_TIME',
-        'END_JOB',
-        'EndedItem',
-        'FAILURES_ALIKE',
-        'FAIL_ITEM',
-        'FINISH_ITEM',
-        'FailuresAlike',
-        'GIVE_ITEM',
-        'ITEMS_AT_WORK',
-        'ITEMS_LIKE',
-        'ITEMS_PAGE',
-        'ITEMS_TRIED',
-        'ITEM_BY_ID',
-        'ITEM_OF_TASK',
-        'Item',
-        'ItemCount',
-        'JOBS_LIKE',
-        'JOB_BY_ID',
-        'JOB_LITTER',
-        'JUDGE_ITEM',
-        'Job',
-        'JobHead',
-        'JobLitter',
-        'JobStep',
-        'LISTED_JOBS',
-        'NEXT_ITEMS',
-        'NUMBER_AWAY',
-        'OPEN_JOB_TASK',
-        'OPEN_TASKS_OF_JOB',
-        'PASS_ITEM',
-        'PUT_BACK_ITEM',
-        'REMOVE_ITEMS',
-        'REMOVE_JOBS',
-        'REMOVE_JOB_CLAIMS',
-        'REMOVE_JOB_STEPS',
-        'RENEW_JOB',
-        'RENUMBER_ITEM',
-        'REOPEN_JOB',
-        'RESET_PART',
-        'REVIVE_ITEM',
-        'SKIP_GONE_ITEMS',
-        'SOONEST_ITEM',
-        'START_ITEM',
-        'STEPS_OF_ITEM',
-        'STEP_PHASE',
-        'SoonestItem',
-        'TASK_JOB',
-        'TaskJob',
-        'UNFINISHED_JOBS',
-        'add_item',
-        'add_job',
-        'add_job_task',
-        'add_step',
-        'back_items',
-        'begin_job',
-        'cancel_job',
-        'close_job_task',
-        'count_items',
-        'count_job_claims',
-        'dispatches_of_task',
-        'drop_item',
-        'end_job',
-        'ended_over_time',
-        'fail_item',
-        'failures_alike',
-        'finish_item',
-        'give_item',
-        'item_by_id',
-        'item_of_task',
-        'items_at_work',
-        'items_like',
-        'items_page',
-        'items_tried',
-        'job_by_id',
-        'job_litter',
-        'jobs_like',
-        'judge_item',
-        'listed_jobs',
-        'next_items',
-        'number_away',
-        'open_job_task',
-        'open_tasks_of_job',
-        'pass_item',
-        'put_back_item',
-        'remove_items',
-        'remove_job_claims',
-        'remove_job_steps',
-        'remove_jobs',
-        'renew_job',
-        'renumber_item',
-        'reopen_job',
-        'reset_part',
-        'revive_item',
-        'skip_gone_items',
-        'soonest_item',
-        'start_item',
-        'step_phase',
-        'steps_of_item',
-        'task_job',
-        'unfinished_jobs',
-    ),
-    'listing': (
-        'ANCESTORS',
-        'ARTIFACTS_FROM',
-        'EDGES_FROM',
-        'Edge',
-        'LISTED_TASKS',
-        'LOG_FROM',
-        'ListedTask',
-        'PAGE_OF_TASKS',
-        'PROJECT_EDGES',
-        'READY_TASKS',
-        'SLUGS_LIKE',
-        'SlugWithTitle',
-        'TAGS_FROM',
-        'TASK_WHOLE',
-        'TaskArtifact',
-        'TaskLogEntry',
-        'TaskTag',
-        'WholeTask',
-        'ancestors',
-        'artifacts_from',
-        'edges_from',
-        'listed_tasks',
-        'log_from',
-        'page_of_tasks',
-        'project_edges',
-        'ready_tasks',
-        'slugs_like',
-        'tags_from',
-        'task_whole',
-    ),
-    'merge': (
-        'ACKNOWLEDGE_MERGE',
-        'ADD_MERGE',
-        'ALL_MERGES',
-        'KNOWN_WORK',
-        'Merge',
-        'NEWEST_MERGE',
-        'RECORDED_MERGES',
-        'REMOVE_MERGES',
-        'acknowledge_merge',
-        'add_merge',
-        'all_merges',
-        'known_work',
-        'newest_merge',
-        'recorded_merges',
-        'remove_merges',
-    ),
-    'messages': (
-        'ACKNOWLEDGE_MESSAGE',
-        'ADD_MESSAGE',
-        'ALL_MESSAGES',
-        'DELIVER_MESSAGE',
-        'HAND_OUT_MESSAGE',
-        'INHERIT_MESSAGES',
-        'LAST_SAID',
-        'LastSaid',
-        'ListedMessage',
-        'MESSAGE_BY_ID',
-        'Message',
-        'OLD_MESSAGES',
-        'PRUNE_MESSAGES',
-        'WAITING_MESSAGES',
-        'WaitingMessage',
-        'acknowledge_message',
-        'add_message',
-        'all_messages',
-        'deliver_message',
-        'hand_out_message',
-        'inherit_messages',
-        'last_said',
-        'message_by_id',
-        'old_messages',
-        'prune_messages',
-        'waiting_messages',
-    ),
-    'notices': (
-        'ADD_NOTICE',
-        'COUNT_NOTICES',
-        'DISPATCHES_OF_OTHER_HOMES',
-        'DUE_NOTICES',
-        'DispatchIdent',
-        'END_NOTICE',
-        'FAILED_JOBS',
-        'FAILED_TASK_NEWS',
-        'FORGET_NOTICES',
-        'FailedJob',
-        'FailedTaskNews',
-        'MESSAGES_SINCE',
-        'NEWEST_NOTICES',
-        'NOTICES_OF_LOST_SENDERS',
-        'Notice',
-        'RECORD_SENDING',
-        'STANDING_NOTICES',
-        'SentMessage',
-        'TAKE_NOTICE',
-        'add_notice',
-        'count_notices',
-        'dispatches_of_other_homes',
-        'due_notices',
-        'end_notice',
-        'failed_jobs',
-        'failed_task_news',
-        'forget_notices',
-        'messages_since',
-        'newest_notices',
-        'notices_of_lost_senders',
-        'record_sending',
-        'standing_notices',
-        'take_notice',
-    ),
-    'operations': (
-        'COUNT_OPERATIONS',
-        'FIRST_OPERATION',
-        'FORGET_OPERATIONS',
-        'LAST_ACT',
-        'LAST_OPERATION',
-        'LastAct',
-        'LastOperation',
-        'NEXT_OPERATION',
-        'NextOperation',
-        'OPERATIONS_AFTER',
-        'OPERATIONS_BY_WHY',
-        'OPERATIONS_MATCHING',
-        'OPERATIONS_OF_DISPATCH',
-        'OPERATIONS_OF_TASK',
-        'OPERATIONS_TO_ROTATE',
-        'OPERATION_BY_KEY',
-        'OPERATION_KEYS',
-        'OPERATION_SINCE',
-        'Operation',
-        'OperationKey',
-        'OperationResult',
-        'OperationSeq',
-        'OperationWhat',
-        'STALE_SPEAKER',
-        'StaleSpeaker',
-        'WRITE_OPERATION',
-        'WholeOperation',
-        'count_operations',
-        'first_operation',
-        'forget_operations',
-        'last_act',
-        'last_operation',
-        'next_operation',
-        'operation_by_key',
-        'operation_keys',
-        'operation_since',
-        'operations_after',
-        'operations_by_why',
-        'operations_matching',
-        'operations_of_dispatch',
-        'operations_of_task',
-        'operations_to_rotate',
-        'stale_speaker',
-        'write_operation',
-    ),
-    'projects': (
-        'ADD_PROJECT',
-        'ALL_PROJECTS',
-        'COUNT_DISPATCHES',
-        'COUNT_TASKS',
-        'DISPATCH_COUNTS',
-        'DispatchCount',
-        'FORGET_SETUP_FAILURE',
-        'NOTE_SETUP_FAILURE',
-        'PROJECT_BY_NAME',
-        'PROJECT_BY_PATH',
-        'PROJECT_COUNTS',
-        'Project',
-        'READY_COUNTS',
-        'RECLAIM_TROUBLE',
-        'REMOVE_ARTIFACTS',
-        'REMOVE_EDGES',
-        'REMOVE_LOG',
-        'REMOVE_PROJECT',
-        'REMOVE_SEAT',
-        'REMOVE_SPAWN_FAILURES',
-        'REMOVE_TAGS',
-        'REMOVE_TASKS',
-        'REMOVE_VERDICTS',
-        'ReadyCount',
-        'ReclaimTrouble',
-        'SETUP_FAILURE_OF',
-        'SetupFailure',
-        'StatusCount',
-        'TaskCount',
-        'add_project',
-        'all_projects',
-        'count_dispatches',
-        'count_tasks',
-        'dispatch_counts',
-        'forget_setup_failure',
-        'note_setup_failure',
-        'project_by_name',
-        'project_by_path',
-        'project_counts',
-        'ready_counts',
-        'reclaim_trouble',
-        'remove_artifacts',
-        'remove_edges',
-        'remove_log',
-        'remove_project',
-        'remove_seat',
-        'remove_spawn_failures',
-        'remove_tags',
-        'remove_tasks',
-        'remove_verdicts',
-        'setup_failure_of',
-    ),
-    'shared': (
-        'Count',
-        'Existence',
-        'TaskTrouble',
-    ),
-    'tasks': (
-        'ADD_ARTIFACT',
-        'ADD_EDGE',
-        'ADD_LOG',
-        'ADD_TAG',
-        'ADD_TASK',
-        'ARCHIVE_ENDED_TASKS',
-        'ARCHIVE_LONG_ENDED_TASK',
-        'ARCHIVE_TASK',
-        'Artifact',
-        'CLAIM_TASK',
-        'CLAIM_TASK_ALL_THE_SAME',
-        'COUNT_ALL_BLOCKERS',
-        'COUNT_BLOCKERS',
-        'DROP_EDGE',
-        'DROP_TAG',
-        'EDIT_TASK',
-        'END_TASK',
-        'FREED_BY',
-        'FreedTask',
-        'LEAVE_UNCOMMITTED',
-        'LONG_ENDED_TASKS',
-        'LogEntry',
-        'LongEndedTask',
-        'MISCOUNTED',
-        'Miscount',
-        'Need',
-        'PAUSE_TASK',
-        'REOPEN_TASK',
-        'SHIFT_BLOCKERS',
-        'Slug',
-        'TASK_ARTIFACTS',
-        'TASK_CALLED',
-        'TASK_DEPENDENTS',
-        'TASK_EXISTS',
-        'TASK_LOG',
-        'TASK_NEEDS',
-        'TASK_STATE',
-        'TASK_TAGS',
-        'Tag',
-        'TaskState',
-        'add_artifact',
-        'add_edge',
-        'add_log',
-        'add_tag',
-        'add_task',
-        'archive_ended_tasks',
-        'archive_long_ended_task',
-        'archive_task',
-        'claim_task',
-        'claim_task_all_the_same',
-        'count_all_blockers',
-        'count_blockers',
-        'drop_edge',
-        'drop_tag',
-        'edit_task',
-        'end_task',
-        'freed_by',
-        'leave_uncommitted',
-        'long_ended_tasks',
-        'miscounted',
-        'pause_task',
-        'reopen_task',
-        'shift_blockers',
-        'task_artifacts',
-        'task_called',
-        'task_dependents',
-        'task_exists',
-        'task_log',
-        'task_needs',
-        'task_state',
-        'task_tags',
-    ),
-    'trash': (
-        'ADD_TRASH',
-        'COUNT_TRASH',
-        'END_TRASH',
-        'KEPT_TRASH',
-        'KeptTrash',
-        'NOTE_TRASH_MOVED',
-        'TRASH_OF_CLAIM',
-        'TRASH_OF_TASK',
-        'TRASH_SIZE',
-        'Trash',
-        'add_trash',
-        'count_trash',
-        'end_trash',
-        'kept_trash',
-        'note_trash_moved',
-        'trash_of_claim',
-        'trash_of_task',
-        'trash_size',
-    ),
-    'usage': (
-        'ADD_USAGE',
-        'ALLOWANCE_OF',
-        'ALLOW_COST',
-        'Allowance',
-        'BEGIN_USAGE_FILE',
-        'DispatchUsage',
-        'FORGET_USAGE_FILE',
-        'MOVE_USAGE_FILE',
-        'USAGE_FILE',
-        'USED_BEFORE_HANDOFFS',
-        'USED_BY_AGENTS_SINCE',
-        'USED_BY_DISPATCH',
-        'USED_BY_PROJECT',
-        'USED_BY_TASK',
-        'USED_ON_DAY',
-        'UsageFile',
-        'Used',
-        'add_usage',
-        'allow_cost',
-        'allowance_of',
-        'begin_usage_file',
-        'forget_usage_file',
-        'move_usage_file',
-        'usage_file',
-        'used_before_handoffs',
-        'used_by_agents_since',
-        'used_by_dispatch',
-        'used_by_project',
-        'used_by_task',
-        'used_on_day',
-    ),
-    'views': (
-        'ACCEPTED_WORK',
-        'ADD_VERDICT',
-        'ALL_HOLDS',
-        'ARCHIVED_SINCE',
-        'ArchivedDispatch',
-        'AttemptTitle',
-        'BLOCKED_TASKS',
-        'CLAIMED_TASKS',
-        'CLAIMS_ELSEWHERE',
-        'ClaimsElsewhere',
-        'EARLY_TASKS',
-        'EngineHold',
-        'FAILED_TASKS',
-        'FailedTask',
-        'JUDGE_TASK',
-        'KEPT_THINGS',
-        'KeptThing',
-        'LAUNCHES_AND_ENDS',
-        'LaunchOrEnd',
-        'MERGED_SINCE',
-        'MergedTask',
-        'PAGE_COUNTS',
-        'PROJECTS_TO_MERGE',
-        'PULL_REQUEST_OF',
-        'PageCount',
-        'ParkedTask',
-        'ProjectName',
-        'PullRequest',
-        'QueuedReview',
-        'REVIEW_QUEUE',
-        'SETTLED_SINCE',
-        'SET_PULL_REQUEST',
-        'SHOWN_TASKS',
-        'SLUGS_IN_PROGRESS',
-        'SPENDING',
-        'STEP_FACTS',
-        'SettledDispatch',
-        'ShownTask',
-        'Spending',
-        'StepFacts',
-        'TASKS_TO_MERGE',
-        'TASKS_TO_PULL',
-        'TITLES_OF_ATTEMPTS',
-        'TaskOnHand',
-        'TaskSlug',
-        'TaskToPull',
-        'UNMERGED_TASKS',
-        'UnmergedTask',
-        'VERDICTS_OF',
-        'Verdict',
-        'WAITING_QUESTIONS',
-        'WaitingQuestion',
-        'accepted_work',
-        'add_verdict',
-        'all_holds',
-        'archived_since',
-        'blocked_tasks',
-        'claimed_tasks',
-        'claims_elsewhere',
-        'early_tasks',
-        'failed_tasks',
-        'judge_task',
-        'kept_things',
-        'launches_and_ends',
-        'merged_since',
-        'page_counts',
-        'projects_to_merge',
-        'pull_request_of',
-        'review_queue',
-        'set_pull_request',
-        'settled_since',
-        'shown_tasks',
-        'slugs_in_progress',
-        'spending',
-        'step_facts',
-        'tasks_to_merge',
-        'tasks_to_pull',
-        'titles_of_attempts',
-        'unmerged_tasks',
-        'verdicts_of',
-        'waiting_questions',
-    ),
+    'agents': ' '
+    'ADD_QUESTION '
+    'ALL_QUOTAS '
+    'ANSWERED_SINCE '
+    'ANSWER_QUESTION '
+    'AskedQuestion '
+    'CLOSE_ORPHANED_QUESTIONS '
+    'CLOSE_QUESTION '
+    'CLOSE_QUESTIONS '
+    'CLOSE_UNANSWERED '
+    'END_HOLD '
+    'EVERY_HOLD '
+    'HEARD_AGENT '
+    'HOLD_ENGINE '
+    'HOLD_OF '
+    'Hold '
+    'LEARN_AGENT '
+    'LIFT_HOLD '
+    'LIVING_AGENTS '
+    'LivingAgent '
+    'MOVE_HOLD '
+    'OPEN_QUESTIONS '
+    'ORPHANED_QUESTIONS '
+    'OpenQuestion '
+    'QUESTION_BY_ID '
+    'QUOTAS_OF '
+    'Quota '
+    'SET_QUOTA '
+    'TRY_ENGINE '
+    'add_question '
+    'all_quotas '
+    'answer_question '
+    'answered_since '
+    'close_orphaned_questions '
+    'close_question '
+    'close_questions '
+    'close_unanswered '
+    'end_hold '
+    'every_hold '
+    'heard_agent '
+    'hold_engine '
+    'hold_of '
+    'learn_agent '
+    'lift_hold '
+    'living_agents '
+    'move_hold '
+    'open_questions '
+    'orphaned_questions '
+    'question_by_id '
+    'quotas_of '
+    'set_quota '
+    'try_engine '
+    ,
+    'claims': ' '
+    'ADD_ADOPTION '
+    'ADD_BUNDLE '
+    'ADD_CLAIM '
+    'ADD_PORTS '
+    'ADD_SEAT '
+    'ADOPTIONS_OF '
+    'ADOPT_BUNDLE '
+    'ALL_BUNDLES '
+    'ALL_SEATS '
+    'Adoption '
+    'BUNDLE_OF '
+    'Bundle '
+    'CLAIMS_OF_BUNDLE '
+    'CLAIMS_OF_DISPATCH '
+    'CLAIMS_OF_PROJECT '
+    'CLAIMS_OF_PROJECTS '
+    'CLAIMS_ON_TASK '
+    'CLAIM_BY_ID '
+    'Claim '
+    'END_ADOPTION '
+    'FAIL_MAKING '
+    'FAIL_RELEASE '
+    'FORGET_RELEASED_OF_BUNDLE '
+    'FORGET_RELEASED_OF_JOB '
+    'FORGET_RELEASED_OF_PROJECT '
+    'FREE_PORTS '
+    'GIVE_CLAIM '
+    'HELD_CLAIM '
+    'LATE_INBOXES '
+    'LET_GO_CLAIM '
+    'LONE_CLAIMS '
+    'NOTE_MADE '
+    'OPEN_CLAIMS '
+    'OPEN_CLAIMS_OF_JOB '
+    'OPEN_CLAIMS_OF_JOBS '
+    'PORTS_OF_BUNDLE '
+    'PortBlock '
+    'RETAKE_CLAIM '
+    'SEAT_OF '
+    'SET_CLAIM_DATA '
+    'STEP_CLAIM '
+    'Seat '
+    'TAKEN_PORTS '
+    'TAKE_SEAT '
+    'UNFINISHED_REWRITES '
+    'UNMADE_OF_BUNDLE '
+    'add_adoption '
+    'add_bundle '
+    'add_claim '
+    'add_ports '
+    'add_seat '
+    'adopt_bundle '
+    'adoptions_of '
+    'all_bundles '
+    'all_seats '
+    'bundle_of '
+    'claim_by_id '
+    'claims_of_bundle '
+    'claims_of_dispatch '
+    'claims_of_project '
+    'claims_of_projects '
+    'claims_on_task '
+    'end_adoption '
+    'fail_making '
+    'fail_release '
+    'forget_released_of_bundle '
+    'forget_released_of_job '
+    'forget_released_of_project '
+    'free_ports '
+    'give_claim '
+    'held_claim '
+    'late_inboxes '
+    'let_go_claim '
+    'lone_claims '
+    'note_made '
+    'open_claims '
+    'open_claims_of_job '
+    'open_claims_of_jobs '
+    'ports_of_bundle '
+    'retake_claim '
+    'seat_of '
+    'set_claim_data '
+    'step_claim '
+    'take_seat '
+    'taken_ports '
+    'unfinished_rewrites '
+    'unmade_of_bundle '
+    ,
+    'coord': ' '
+    'ADD_HANDOFF '
+    'ADD_NONCE '
+    'AgentContext '
+    'CONTEXTS '
+    'COUNT_HANDOFFS '
+    'COUNT_RESTART '
+    'DEFER_HANDOFF '
+    'EMPTY_SEAT '
+    'END_HANDOFF '
+    'HANDED_OFF_AGENTS '
+    'HANDED_TO '
+    'HANDOFFS_OF_TASK '
+    'HANDOFF_BEFORE '
+    'HANDOFF_BY_ID '
+    'HandedOffAgent '
+    'HandedTo '
+    'Handoff '
+    'HeldSeat '
+    'LISTED_HANDOFFS '
+    'NONCE_OF '
+    'NOTE_WAKE_TROUBLE '
+    'Nonce '
+    'OLD_NONCES '
+    'OTHER_COORDINATORS '
+    'PARKED_HANDOFF_OF '
+    'PARK_HANDOFF '
+    'PRUNE_NONCES '
+    'ParkedByHandoffs '
+    'QUESTIONS_OF '
+    'QUEUED_HANDOFFS '
+    'QUEUED_HANDOFF_OF '
+    'REMOTE_CONTROLLED '
+    'REMOTE_CONTROL_OF '
+    'REMOVE_RESTARTS '
+    'REMOVE_WAKE '
+    'RENEW_HANDOFF '
+    'RESTARTS_OF '
+    'RemoteControlOf '
+    'Restarts '
+    'SEATS_HELD_BY '
+    'SEAT_CANDIDATE '
+    'SET_CANDIDATE '
+    'SET_REMOTE_CONTROL '
+    'SPEND_NONCE '
+    'STALE_NONCES '
+    'SUCCESSOR_OF '
+    'StaleNonce '
+    'TASKS_PARKED_BY_HANDOFFS '
+    'TELL_COORDINATOR '
+    'TROUBLE_OF '
+    'TRY_HANDOFF '
+    'UnansweredQuestion '
+    'WAKE_OF '
+    'WEIGH_HANDOFF '
+    'WITHDRAW_CANDIDATE '
+    'Wake '
+    'add_handoff '
+    'add_nonce '
+    'contexts '
+    'count_handoffs '
+    'count_restart '
+    'defer_handoff '
+    'empty_seat '
+    'end_handoff '
+    'handed_off_agents '
+    'handed_to '
+    'handoff_before '
+    'handoff_by_id '
+    'handoffs_of_task '
+    'listed_handoffs '
+    'nonce_of '
+    'note_wake_trouble '
+    'old_nonces '
+    'other_coordinators '
+    'park_handoff '
+    'parked_handoff_of '
+    'prune_nonces '
+    'questions_of '
+    'queued_handoff_of '
+    'queued_handoffs '
+    'remote_control_of '
+    'remote_controlled '
+    'remove_restarts '
+    'remove_wake '
+    'renew_handoff '
+    'restarts_of '
+    'seat_candidate '
+    'seats_held_by '
+    'set_candidate '
+    'set_remote_control '
+    'spend_nonce '
+    'stale_nonces '
+    'successor_of '
+    'tasks_parked_by_handoffs '
+    'tell_coordinator '
+    'trouble_of '
+    'try_handoff '
+    'wake_of '
+    'weigh_handoff '
+    'withdraw_candidate '
+    ,
+    'dispatches': ' '
+    'ADD_AGENT '
+    'ADD_DISPATCH '
+    'ADD_SPAWN_FAILURE '
+    'ADD_TOKEN '
+    'AGENT_BY_ID '
+    'ANNOUNCE_MERGE '
+    'ARCHIVE_AGENT '
+    'ASK_DISPATCH '
+    'ASSIGN_STAGE '
+    'ASSIGN_TASK '
+    'Agent '
+    'COUNT_SPAWN_FAILURES '
+    'COUNT_UNFINISHED '
+    'DISPATCHES_LIKE '
+    'DispatchHead '
+    'DispatchId '
+    'END_DISPATCH '
+    'FORGET_AGENT '
+    'FORGET_CLAIMS '
+    'FORGET_DISPATCH '
+    'ID_GIVEN '
+    'JOB_OF_TASK '
+    'JobOfTask '
+    'LAST_OF_TASK '
+    'LAST_SERVER '
+    'LAUNCH_DISPATCH '
+    'LEFT_ATTEMPTS '
+    'LISTED_DISPATCHES '
+    'LeftAttempt '
+    'MERGEABLE_TASKS '
+    'MERGE_TASK '
+    'MOVE_TO_SERVER '
+    'MergeableTask '
+    'NEWEST_DISPATCH '
+    'NOTE_DESCENDANTS '
+    'PARK_TASK '
+    'RESERVE_ID '
+    'RESUME_TASK '
+    'SETTLE_TASK '
+    'SET_INSTEAD '
+    'SET_RESUMES '
+    'SET_SANDBOX '
+    'STEP_RECL '
+    'ServerOf '
+    'TOKEN_OF '
+    'Token '
+    'UNFINISHED_OF_TASK '
+    'UnfinishedCount '
+    'WAITING_STAGES '
+    'WaitingStage '
+    'add_agent '
+    'add_dispatch '
+    'add_spawn_failure '
+    'add_token '
+    'agent_by_id '
+    'announce_merge '
+    'archive_agent '
+    'ask_dispatch '
+    'assign_stage '
+    'assign_task '
+    'count_spawn_failures '
+    'count_unfinished '
+    'dispatches_like '
+    'end_dispatch '
+    'forget_agent '
+    'forget_claims '
+    'forget_dispatch '
+    'id_given '
+    'job_of_task '
+    'last_of_task '
+    'last_server '
+    'launch_dispatch '
+    'left_attempts '
+    'listed_dispatches '
+    'merge_task '
+    'mergeable_tasks '
+    'move_to_server '
+    'newest_dispatch '
+    'note_descendants '
+    'park_task '
+    'reserve_id '
+    'resume_task '
+    'set_instead '
+    'set_resumes '
+    'set_sandbox '
+    'settle_task '
+    'step_recl '
+    'token_of '
+    'unfinished_of_task '
+    'waiting_stages '
+    ,
+    'homes': ' '
+    'CLAIMS_BELOW '
+    'CLEAR_ACTOR '
+    'HOME_BY_ID '
+    'HOME_ON_HOST '
+    'Home '
+    'MOVE_CLAIM '
+    'MOVE_SOCKETS '
+    'OTHER_HOMES '
+    'SEE_HOME '
+    'TAKE_OVER_DISPATCH '
+    'TAKE_OVER_JOB '
+    'claims_below '
+    'clear_actor '
+    'home_by_id '
+    'home_on_host '
+    'move_claim '
+    'move_sockets '
+    'other_homes '
+    'see_home '
+    'take_over_dispatch '
+    'take_over_job '
+    ,
+    'hot': ' '
+    'ADD_ARTIFACT '
+    'ADD_LOG '
+    'CLAIM_TASK '
+    'NEXT_OPERATION '
+    'NextOperation '
+    'STALE_SPEAKER '
+    'StaleSpeaker '
+    'TASK_STATE '
+    'TaskState '
+    'WRITE_OPERATION '
+    'add_artifact '
+    'add_log '
+    'claim_task '
+    'next_operation '
+    'stale_speaker '
+    'task_state '
+    'write_operation '
+    ,
+    'jobs': ' '
+    'ADD_ITEM '
+    'ADD_JOB '
+    'ADD_JOB_TASK '
+    'ADD_STEP '
+    'BACK_ITEMS '
+    'BEGIN_JOB '
+    'CANCEL_JOB '
+    'CLOSE_JOB_TASK '
+    'COUNT_ITEMS '
+    'COUNT_JOB_CLAIMS '
+    'DISPATCHES_OF_TASK '
+    'DROP_ITEM '
+    'DispatchOfTask '
+    'ENDED_OVER_TIME '
+    'END_JOB '
+    'EndedItem '
+    'FAILURES_ALIKE '
+    'FAIL_ITEM '
+    'FINISH_ITEM '
+    'FailuresAlike '
+    'GIVE_ITEM '
+    'ITEMS_AT_WORK '
+    'ITEMS_LIKE '
+    'ITEMS_PAGE '
+    'ITEMS_TRIED '
+    'ITEM_BY_ID '
+    'ITEM_OF_TASK '
+    'Item '
+    'ItemCount '
+    'JOBS_LIKE '
+    'JOB_BY_ID '
+    'JOB_LITTER '
+    'JUDGE_ITEM '
+    'Job '
+    'JobHead '
+    'JobLitter '
+    'JobStep '
+    'LISTED_JOBS '
+    'NEXT_ITEMS '
+    'NUMBER_AWAY '
+    'OPEN_JOB_TASK '
+    'OPEN_TASKS_OF_JOB '
+    'PASS_ITEM '
+    'PUT_BACK_ITEM '
+    'REMOVE_ITEMS '
+    'REMOVE_JOBS '
+    'REMOVE_JOB_CLAIMS '
+    'REMOVE_JOB_STEPS '
+    'RENEW_JOB '
+    'RENUMBER_ITEM '
+    'REOPEN_JOB '
+    'RESET_PART '
+    'REVIVE_ITEM '
+    'SKIP_GONE_ITEMS '
+    'SOONEST_ITEM '
+    'START_ITEM '
+    'STEPS_OF_ITEM '
+    'STEP_PHASE '
+    'SoonestItem '
+    'TASK_JOB '
+    'TaskJob '
+    'UNFINISHED_JOBS '
+    'add_item '
+    'add_job '
+    'add_job_task '
+    'add_step '
+    'back_items '
+    'begin_job '
+    'cancel_job '
+    'close_job_task '
+    'count_items '
+    'count_job_claims '
+    'dispatches_of_task '
+    'drop_item '
+    'end_job '
+    'ended_over_time '
+    'fail_item '
+    'failures_alike '
+    'finish_item '
+    'give_item '
+    'item_by_id '
+    'item_of_task '
+    'items_at_work '
+    'items_like '
+    'items_page '
+    'items_tried '
+    'job_by_id '
+    'job_litter '
+    'jobs_like '
+    'judge_item '
+    'listed_jobs '
+    'next_items '
+    'number_away '
+    'open_job_task '
+    'open_tasks_of_job '
+    'pass_item '
+    'put_back_item '
+    'remove_items '
+    'remove_job_claims '
+    'remove_job_steps '
+    'remove_jobs '
+    'renew_job '
+    'renumber_item '
+    'reopen_job '
+    'reset_part '
+    'revive_item '
+    'skip_gone_items '
+    'soonest_item '
+    'start_item '
+    'step_phase '
+    'steps_of_item '
+    'task_job '
+    'unfinished_jobs '
+    ,
+    'listing': ' '
+    'ANCESTORS '
+    'ARTIFACTS_FROM '
+    'EDGES_FROM '
+    'Edge '
+    'LISTED_TASKS '
+    'LOG_FROM '
+    'ListedTask '
+    'PAGE_OF_TASKS '
+    'PROJECT_EDGES '
+    'READY_TASKS '
+    'SLUGS_LIKE '
+    'SlugWithTitle '
+    'TAGS_FROM '
+    'TASK_WHOLE '
+    'TaskArtifact '
+    'TaskLogEntry '
+    'TaskTag '
+    'WholeTask '
+    'ancestors '
+    'artifacts_from '
+    'edges_from '
+    'listed_tasks '
+    'log_from '
+    'page_of_tasks '
+    'project_edges '
+    'ready_tasks '
+    'slugs_like '
+    'tags_from '
+    'task_whole '
+    ,
+    'merge': ' '
+    'ACKNOWLEDGE_MERGE '
+    'ADD_MERGE '
+    'ALL_MERGES '
+    'KNOWN_WORK '
+    'Merge '
+    'NEWEST_MERGE '
+    'RECORDED_MERGES '
+    'REMOVE_MERGES '
+    'acknowledge_merge '
+    'add_merge '
+    'all_merges '
+    'known_work '
+    'newest_merge '
+    'recorded_merges '
+    'remove_merges '
+    ,
+    'messages': ' '
+    'ACKNOWLEDGE_MESSAGE '
+    'ADD_MESSAGE '
+    'ALL_MESSAGES '
+    'DELIVER_MESSAGE '
+    'HAND_OUT_MESSAGE '
+    'INHERIT_MESSAGES '
+    'LAST_SAID '
+    'LastSaid '
+    'ListedMessage '
+    'MESSAGE_BY_ID '
+    'Message '
+    'OLD_MESSAGES '
+    'PRUNE_MESSAGES '
+    'WAITING_MESSAGES '
+    'WaitingMessage '
+    'acknowledge_message '
+    'add_message '
+    'all_messages '
+    'deliver_message '
+    'hand_out_message '
+    'inherit_messages '
+    'last_said '
+    'message_by_id '
+    'old_messages '
+    'prune_messages '
+    'waiting_messages '
+    ,
+    'notices': ' '
+    'ADD_NOTICE '
+    'COUNT_NOTICES '
+    'DISPATCHES_OF_OTHER_HOMES '
+    'DUE_NOTICES '
+    'DispatchIdent '
+    'END_NOTICE '
+    'FAILED_JOBS '
+    'FAILED_TASK_NEWS '
+    'FORGET_NOTICES '
+    'FailedJob '
+    'FailedTaskNews '
+    'MESSAGES_SINCE '
+    'NEWEST_NOTICES '
+    'NOTICES_OF_LOST_SENDERS '
+    'Notice '
+    'RECORD_SENDING '
+    'STANDING_NOTICES '
+    'SentMessage '
+    'TAKE_NOTICE '
+    'add_notice '
+    'count_notices '
+    'dispatches_of_other_homes '
+    'due_notices '
+    'end_notice '
+    'failed_jobs '
+    'failed_task_news '
+    'forget_notices '
+    'messages_since '
+    'newest_notices '
+    'notices_of_lost_senders '
+    'record_sending '
+    'standing_notices '
+    'take_notice '
+    ,
+    'operations': ' '
+    'COUNT_OPERATIONS '
+    'FIRST_OPERATION '
+    'FORGET_OPERATIONS '
+    'LAST_ACT '
+    'LAST_OPERATION '
+    'LastAct '
+    'LastOperation '
+    'OPERATIONS_AFTER '
+    'OPERATIONS_BY_WHY '
+    'OPERATIONS_MATCHING '
+    'OPERATIONS_OF_DISPATCH '
+    'OPERATIONS_OF_TASK '
+    'OPERATIONS_TO_ROTATE '
+    'OPERATION_BY_KEY '
+    'OPERATION_KEYS '
+    'OPERATION_SINCE '
+    'Operation '
+    'OperationKey '
+    'OperationResult '
+    'OperationSeq '
+    'OperationWhat '
+    'WholeOperation '
+    'count_operations '
+    'first_operation '
+    'forget_operations '
+    'last_act '
+    'last_operation '
+    'operation_by_key '
+    'operation_keys '
+    'operation_since '
+    'operations_after '
+    'operations_by_why '
+    'operations_matching '
+    'operations_of_dispatch '
+    'operations_of_task '
+    'operations_to_rotate '
+    ,
+    'projects': ' '
+    'ADD_PROJECT '
+    'ALL_PROJECTS '
+    'COUNT_DISPATCHES '
+    'COUNT_TASKS '
+    'DISPATCH_COUNTS '
+    'DispatchCount '
+    'FORGET_SETUP_FAILURE '
+    'NOTE_SETUP_FAILURE '
+    'PROJECT_BY_NAME '
+    'PROJECT_BY_PATH '
+    'PROJECT_COUNTS '
+    'Project '
+    'READY_COUNTS '
+    'RECLAIM_TROUBLE '
+    'REMOVE_ARTIFACTS '
+    'REMOVE_EDGES '
+    'REMOVE_LOG '
+    'REMOVE_PROJECT '
+    'REMOVE_SEAT '
+    'REMOVE_SPAWN_FAILURES '
+    'REMOVE_TAGS '
+    'REMOVE_TASKS '
+    'REMOVE_VERDICTS '
+    'ReadyCount '
+    'ReclaimTrouble '
+    'SETUP_FAILURE_OF '
+    'SetupFailure '
+    'StatusCount '
+    'TaskCount '
+    'add_project '
+    'all_projects '
+    'count_dispatches '
+    'count_tasks '
+    'dispatch_counts '
+    'forget_setup_failure '
+    'note_setup_failure '
+    'project_by_name '
+    'project_by_path '
+    'project_counts '
+    'ready_counts '
+    'reclaim_trouble '
+    'remove_artifacts '
+    'remove_edges '
+    'remove_log '
+    'remove_project '
+    'remove_seat '
+    'remove_spawn_failures '
+    'remove_tags '
+    'remove_tasks '
+    'remove_verdicts '
+    'setup_failure_of '
+    ,
+    'reports': ' '
+    'ANNOUNCED_MERGE '
+    'Announced '
+    'DISPATCH_BY_ID '
+    'Dispatch '
+    'END_TASK '
+    'FREED_BY '
+    'FreedTask '
+    'LEAVE_UNCOMMITTED '
+    'REPORT_DISPATCH '
+    'SHIFT_BLOCKERS '
+    'announced_merge '
+    'dispatch_by_id '
+    'end_task '
+    'freed_by '
+    'leave_uncommitted '
+    'report_dispatch '
+    'shift_blockers '
+    ,
+    'shared': ' '
+    'Count '
+    'Existence '
+    'TaskTrouble '
+    ,
+    'tasks': ' '
+    'ADD_EDGE '
+    'ADD_TAG '
+    'ADD_TASK '
+    'ARCHIVE_ENDED_TASKS '
+    'ARCHIVE_LONG_ENDED_TASK '
+    'ARCHIVE_TASK '
+    'Artifact '
+    'CLAIM_TASK_ALL_THE_SAME '
+    'COUNT_ALL_BLOCKERS '
+    'COUNT_BLOCKERS '
+    'DROP_EDGE '
+    'DROP_TAG '
+    'EDIT_TASK '
+    'LONG_ENDED_TASKS '
+    'LogEntry '
+    'LongEndedTask '
+    'MISCOUNTED '
+    'Miscount '
+    'Need '
+    'PAUSE_TASK '
+    'REOPEN_TASK '
+    'Slug '
+    'TASK_ARTIFACTS '
+    'TASK_CALLED '
+    'TASK_DEPENDENTS '
+    'TASK_EXISTS '
+    'TASK_LOG '
+    'TASK_NEEDS '
+    'TASK_TAGS '
+    'Tag '
+    'add_edge '
+    'add_tag '
+    'add_task '
+    'archive_ended_tasks '
+    'archive_long_ended_task '
+    'archive_task '
+    'claim_task_all_the_same '
+    'count_all_blockers '
+    'count_blockers '
+    'drop_edge '
+    'drop_tag '
+    'edit_task '
+    'long_ended_tasks '
+    'miscounted '
+    'pause_task '
+    'reopen_task '
+    'task_artifacts '
+    'task_called '
+    'task_dependents '
+    'task_exists '
+    'task_log '
+    'task_needs '
+    'task_tags '
+    ,
+    'trash': ' '
+    'ADD_TRASH '
+    'COUNT_TRASH '
+    'END_TRASH '
+    'KEPT_TRASH '
+    'KeptTrash '
+    'NOTE_TRASH_MOVED '
+    'TRASH_OF_CLAIM '
+    'TRASH_OF_TASK '
+    'TRASH_SIZE '
+    'Trash '
+    'add_trash '
+    'count_trash '
+    'end_trash '
+    'kept_trash '
+    'note_trash_moved '
+    'trash_of_claim '
+    'trash_of_task '
+    'trash_size '
+    ,
+    'usage': ' '
+    'ADD_USAGE '
+    'ALLOWANCE_OF '
+    'ALLOW_COST '
+    'Allowance '
+    'BEGIN_USAGE_FILE '
+    'DispatchUsage '
+    'FORGET_USAGE_FILE '
+    'MOVE_USAGE_FILE '
+    'USAGE_FILE '
+    'USED_BEFORE_HANDOFFS '
+    'USED_BY_AGENTS_SINCE '
+    'USED_BY_DISPATCH '
+    'USED_BY_PROJECT '
+    'USED_BY_TASK '
+    'USED_ON_DAY '
+    'UsageFile '
+    'Used '
+    'add_usage '
+    'allow_cost '
+    'allowance_of '
+    'begin_usage_file '
+    'forget_usage_file '
+    'move_usage_file '
+    'usage_file '
+    'used_before_handoffs '
+    'used_by_agents_since '
+    'used_by_dispatch '
+    'used_by_project '
+    'used_by_task '
+    'used_on_day '
+    ,
+    'views': ' '
+    'ACCEPTED_WORK '
+    'ADD_VERDICT '
+    'ALL_HOLDS '
+    'ARCHIVED_SINCE '
+    'ArchivedDispatch '
+    'AttemptTitle '
+    'BLOCKED_TASKS '
+    'CLAIMED_TASKS '
+    'CLAIMS_ELSEWHERE '
+    'ClaimsElsewhere '
+    'EARLY_TASKS '
+    'EngineHold '
+    'FAILED_TASKS '
+    'FailedTask '
+    'JUDGE_TASK '
+    'KEPT_THINGS '
+    'KeptThing '
+    'LAUNCHES_AND_ENDS '
+    'LaunchOrEnd '
+    'MERGED_SINCE '
+    'MergedTask '
+    'PAGE_COUNTS '
+    'PROJECTS_TO_MERGE '
+    'PULL_REQUEST_OF '
+    'PageCount '
+    'ParkedTask '
+    'ProjectName '
+    'PullRequest '
+    'QueuedReview '
+    'REVIEW_QUEUE '
+    'SETTLED_SINCE '
+    'SET_PULL_REQUEST '
+    'SHOWN_TASKS '
+    'SLUGS_IN_PROGRESS '
+    'SPENDING '
+    'STEP_FACTS '
+    'SettledDispatch '
+    'ShownTask '
+    'Spending '
+    'StepFacts '
+    'TASKS_TO_MERGE '
+    'TASKS_TO_PULL '
+    'TITLES_OF_ATTEMPTS '
+    'TaskOnHand '
+    'TaskSlug '
+    'TaskToPull '
+    'UNMERGED_TASKS '
+    'UnmergedTask '
+    'VERDICTS_OF '
+    'Verdict '
+    'WAITING_QUESTIONS '
+    'WaitingQuestion '
+    'accepted_work '
+    'add_verdict '
+    'all_holds '
+    'archived_since '
+    'blocked_tasks '
+    'claimed_tasks '
+    'claims_elsewhere '
+    'early_tasks '
+    'failed_tasks '
+    'judge_task '
+    'kept_things '
+    'launches_and_ends '
+    'merged_since '
+    'page_counts '
+    'projects_to_merge '
+    'pull_request_of '
+    'review_queue '
+    'set_pull_request '
+    'settled_since '
+    'shown_tasks '
+    'slugs_in_progress '
+    'spending '
+    'step_facts '
+    'tasks_to_merge '
+    'tasks_to_pull '
+    'titles_of_attempts '
+    'unmerged_tasks '
+    'verdicts_of '
+    'waiting_questions '
+    ,
 }
 
 
 def __getattr__(name: str) -> object:
     for module, names in _MODULES.items():
-        if name in names:
+        if f" {name} " in names:
             found = globals()[name] = getattr(__import__(f"fleet.store.queries.{module}", None, None, (name,)), name)
             return found
     msg = f"no query is named {name!r}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fleet.store.queries.dispatches import Dispatch
+from fleet.store.queries.reports import Dispatch
 from fleet.store.queries.shared import Count, TaskTrouble
 from fleet.store.row import Query, Row
 

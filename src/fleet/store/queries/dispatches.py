@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.store.queries.reports import Dispatch
 from fleet.store.queries.shared import Count, Existence
 from fleet.store.row import Query, Row
 
@@ -9,135 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import AskedFor, DispatchKind, ExecState, ReclState, Report, Resumes, TaskStatus
     from fleet.store.transaction import Rows, Tx
-
-
-class Dispatch(Row):
-    __slots__ = (
-        'id',
-        'kind',
-        'project',
-        'slug',
-        'owner',
-        'host',
-        'tmux_socket',
-        'schema',
-        'created_at',
-        'updated_at',
-        'launched_at',
-        'ended_at',
-        'exec_state',
-        'recl_state',
-        'report',
-        'report_reason',
-        'reported_at',
-        'asked_at',
-        'asked_for',
-        'asked_reason',
-        'blocked_reason',
-        'exit_status',
-        'predecessor',
-        'engine',
-        'autonomy',
-        'model',
-        'command',
-        'base',
-        'spawner',
-        'process',
-        'server',
-        'handoffs',
-        'resumes',
-        'home',
-        'reported_commit',
-        'settled_commit',
-        'descendants',
-        'instead_of',
-        'instead_why',
-        'sandbox',
-    )
-
-    def __init__(
-        self,
-        id: str,
-        kind: DispatchKind,
-        project: str,
-        slug: str | None,
-        owner: str,
-        host: str,
-        tmux_socket: str,
-        schema: int,
-        created_at: int,
-        updated_at: int,
-        launched_at: int | None,
-        ended_at: int | None,
-        exec_state: ExecState,
-        recl_state: ReclState,
-        report: Report | None,
-        report_reason: str | None,
-        reported_at: int | None,
-        asked_at: int | None,
-        asked_for: AskedFor | None,
-        asked_reason: str | None,
-        blocked_reason: str | None,
-        exit_status: int | None,
-        predecessor: str | None,
-        engine: str | None,
-        autonomy: str | None,
-        model: str | None,
-        command: str | None,
-        base: str | None,
-        spawner: str,
-        process: str | None,
-        server: str | None,
-        handoffs: int,
-        resumes: Resumes | None,
-        home: str | None,
-        reported_commit: str | None,
-        settled_commit: str | None,
-        descendants: str,
-        instead_of: str | None,
-        instead_why: str | None,
-        sandbox: str | None,
-    ) -> None:
-        self.id = id
-        self.kind = kind
-        self.project = project
-        self.slug = slug
-        self.owner = owner
-        self.host = host
-        self.tmux_socket = tmux_socket
-        self.schema = schema
-        self.created_at = created_at
-        self.updated_at = updated_at
-        self.launched_at = launched_at
-        self.ended_at = ended_at
-        self.exec_state = exec_state
-        self.recl_state = recl_state
-        self.report = report
-        self.report_reason = report_reason
-        self.reported_at = reported_at
-        self.asked_at = asked_at
-        self.asked_for = asked_for
-        self.asked_reason = asked_reason
-        self.blocked_reason = blocked_reason
-        self.exit_status = exit_status
-        self.predecessor = predecessor
-        self.engine = engine
-        self.autonomy = autonomy
-        self.model = model
-        self.command = command
-        self.base = base
-        self.spawner = spawner
-        self.process = process
-        self.server = server
-        self.handoffs = handoffs
-        self.resumes = resumes
-        self.home = home
-        self.reported_commit = reported_commit
-        self.settled_commit = settled_commit
-        self.descendants = descendants
-        self.instead_of = instead_of
-        self.instead_why = instead_why
-        self.sandbox = sandbox
 
 
 class DispatchHead(Row):
@@ -204,18 +76,6 @@ class Token(Row):
         hash: str,
     ) -> None:
         self.hash = hash
-
-
-class Announced(Row):
-    __slots__ = (
-        'id',
-    )
-
-    def __init__(
-        self,
-        id: str,
-    ) -> None:
-        self.id = id
 
 
 class Agent(Row):
@@ -518,19 +378,6 @@ def add_dispatch(tx: Tx, /, *, id: str, kind: DispatchKind, project: str, slug: 
     return tx.write(ADD_DISPATCH, {'id': id, 'kind': kind, 'project': project, 'slug': slug, 'owner': owner, 'host': host, 'home': home, 'tmux_socket': tmux_socket, 'at': at, 'predecessor': predecessor, 'engine': engine, 'autonomy': autonomy, 'model': model, 'command': command, 'base': base, 'spawner': spawner, 'server': server})
 
 
-DISPATCH_BY_ID = Query(
-    'dispatch_by_id',
-    'SELECT * FROM dispatches WHERE id = :id',
-    'SELECT * FROM dispatches WHERE id = %(id)s',
-    Dispatch,
-)
-
-
-def dispatch_by_id(rows: Rows, /, *, id: str) -> Dispatch | None:
-    """One journal."""
-    return rows.select_one(DISPATCH_BY_ID, Dispatch, {'id': id})
-
-
 LISTED_DISPATCHES = Query(
     'listed_dispatches',
     "SELECT * FROM dispatches WHERE (CAST(:project AS TEXT) IS NULL OR project = :project) AND (:ended = 1 OR exec_state IN ('pending', 'in_flight')) ORDER BY created_at, id",
@@ -661,19 +508,6 @@ def token_of(rows: Rows, /, *, dispatch: str) -> Token | None:
     return rows.select_one(TOKEN_OF, Token, {'dispatch': dispatch})
 
 
-REPORT_DISPATCH = Query(
-    'report_dispatch',
-    "UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
-    "UPDATE dispatches SET report = %(report)s, report_reason = %(reason)s, reported_commit = %(work)s, reported_at = %(at)s, updated_at = %(at)s WHERE id = %(id)s AND report IS NULL AND exec_state IN ('pending', 'in_flight')",
-    None,
-)
-
-
-def report_dispatch(tx: Tx, /, *, report: Report | None, reason: str | None, work: str | None, at: int, id: str) -> int:
-    """The first report counts."""
-    return tx.write(REPORT_DISPATCH, {'report': report, 'reason': reason, 'work': work, 'at': at, 'id': id})
-
-
 ANNOUNCE_MERGE = Query(
     'announce_merge',
     "UPDATE dispatches SET reported_commit = :commit, updated_at = :at WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight'",
@@ -685,19 +519,6 @@ ANNOUNCE_MERGE = Query(
 def announce_merge(tx: Tx, /, *, commit: str | None, at: int, id: str) -> int:
     """The merge commit that a finisher is about to move the integration branch to. Until it ends, its task cannot be changed."""
     return tx.write(ANNOUNCE_MERGE, {'commit': commit, 'at': at, 'id': id})
-
-
-ANNOUNCED_MERGE = Query(
-    'announced_merge',
-    "SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
-    "SELECT id FROM dispatches WHERE project = %(project)s AND slug = %(slug)s AND exec_state = 'in_flight' AND kind = 'finisher' AND reported_commit IS NOT NULL",
-    Announced,
-)
-
-
-def announced_merge(rows: Rows, /, *, project: str, slug: str) -> Announced | None:
-    """The finisher that publishes a task's merge just now."""
-    return rows.select_one(ANNOUNCED_MERGE, Announced, {'project': project, 'slug': slug})
 
 
 ASK_DISPATCH = Query(

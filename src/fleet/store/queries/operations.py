@@ -10,27 +10,6 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 
-class NextOperation(Row):
-    __slots__ = (
-        'seq',
-        'why',
-        'request',
-        'result',
-    )
-
-    def __init__(
-        self,
-        seq: int,
-        why: str | None,
-        request: str | None,
-        result: str | None,
-    ) -> None:
-        self.seq = seq
-        self.why = why
-        self.request = request
-        self.result = result
-
-
 class OperationResult(Row):
     __slots__ = (
         'why',
@@ -182,47 +161,6 @@ class OperationKey(Row):
         key: str,
     ) -> None:
         self.key = key
-
-
-class StaleSpeaker(Row):
-    __slots__ = (
-        'project',
-        'holder',
-    )
-
-    def __init__(
-        self,
-        project: str | None,
-        holder: str | None,
-    ) -> None:
-        self.project = project
-        self.holder = holder
-
-
-NEXT_OPERATION = Query(
-    'next_operation',
-    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = :key) AS why, (SELECT request FROM operations WHERE key = :key) AS request, (SELECT result FROM operations WHERE key = :key) AS result',
-    'SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq, (SELECT why FROM operations WHERE key = %(key)s) AS why, (SELECT request FROM operations WHERE key = %(key)s) AS request, (SELECT result FROM operations WHERE key = %(key)s) AS result',
-    NextOperation,
-)
-
-
-def next_operation(rows: Rows, /, *, key: str) -> NextOperation:
-    """The sequence number of the operation about to be written, and what is stored under its key."""
-    return rows.select_exactly_one(NEXT_OPERATION, NextOperation, {'key': key})
-
-
-WRITE_OPERATION = Query(
-    'write_operation',
-    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result)',
-    'INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result) VALUES (%(seq)s, %(key)s, %(at)s, %(actor)s, %(why)s, %(request)s, %(project)s, %(slug)s, %(dispatch)s, %(what)s, %(result)s)',
-    None,
-)
-
-
-def write_operation(tx: Tx, /, *, seq: int, key: str, at: int, actor: str, why: str, request: str, project: str | None, slug: str | None, dispatch: str | None, what: str, result: str) -> int:
-    """One committed change."""
-    return tx.write(WRITE_OPERATION, {'seq': seq, 'key': key, 'at': at, 'actor': actor, 'why': why, 'request': request, 'project': project, 'slug': slug, 'dispatch': dispatch, 'what': what, 'result': result})
 
 
 OPERATION_BY_KEY = Query(
@@ -405,16 +343,3 @@ COUNT_OPERATIONS = Query(
 def count_operations(rows: Rows, /) -> Count:
     """How many there are in the tables."""
     return rows.select_exactly_one(COUNT_OPERATIONS, Count, {})
-
-
-STALE_SPEAKER = Query(
-    'stale_speaker',
-    "SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = :id AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND (COALESCE(s.holder, '') <> d.id OR (d.server IS NULL AND d.exec_state <> 'in_flight'))))",
-    "SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder FROM ids i LEFT JOIN dispatches d ON d.id = i.id LEFT JOIN seats s ON s.project = d.project WHERE i.id = %(id)s AND (d.id IS NULL OR (d.kind = 'coord' AND d.exec_state <> 'pending' AND (COALESCE(s.holder, '') <> d.id OR (d.server IS NULL AND d.exec_state <> 'in_flight'))))",
-    StaleSpeaker,
-)
-
-
-def stale_speaker(rows: Rows, /, *, id: str) -> StaleSpeaker | None:
-    """Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one without a session (a duty of the daemon) that has ended: its process lives on."""
-    return rows.select_one(STALE_SPEAKER, StaleSpeaker, {'id': id})

@@ -11,57 +11,6 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
 
 
-class TaskState(Row):
-    __slots__ = (
-        'status',
-        'stage',
-        'assignee',
-        'archived',
-        'paused',
-        'not_before',
-        'open_blockers',
-        'started_at',
-        'attempts',
-        'fixes',
-        'merged',
-        'work',
-        'left_uncommitted',
-        'attempted',
-    )
-
-    def __init__(
-        self,
-        status: TaskStatus,
-        stage: str,
-        assignee: str | None,
-        archived: int,
-        paused: int,
-        not_before: int | None,
-        open_blockers: int,
-        started_at: int | None,
-        attempts: int,
-        fixes: int,
-        merged: str | None,
-        work: str | None,
-        left_uncommitted: str | None,
-        attempted: int,
-    ) -> None:
-        self.status = status
-        self.stage = stage
-        self.assignee = assignee
-        self.archived = archived
-        self.paused = paused
-        self.not_before = not_before
-        self.open_blockers = open_blockers
-        self.started_at = started_at
-        self.attempts = attempts
-        self.fixes = fixes
-        self.merged = merged
-        self.work = work
-        self.left_uncommitted = left_uncommitted
-        self.attempted = attempted
-
-
 class Slug(Row):
     __slots__ = (
         'slug',
@@ -72,24 +21,6 @@ class Slug(Row):
         slug: str,
     ) -> None:
         self.slug = slug
-
-
-class FreedTask(Row):
-    __slots__ = (
-        'slug',
-        'paused',
-        'not_before',
-    )
-
-    def __init__(
-        self,
-        slug: str,
-        paused: int,
-        not_before: int | None,
-    ) -> None:
-        self.slug = slug
-        self.paused = paused
-        self.not_before = not_before
 
 
 class Miscount(Row):
@@ -238,19 +169,6 @@ def task_exists(rows: Rows, /, *, project: str, slug: str) -> Existence | None:
     return rows.select_one(TASK_EXISTS, Existence, {'project': project, 'slug': slug})
 
 
-TASK_STATE = Query(
-    'task_state',
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, left_uncommitted, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = :project AND slug = :slug",
-    "SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work, left_uncommitted, EXISTS (SELECT 1 FROM dispatches d WHERE d.project = tasks.project AND d.slug = tasks.slug AND d.exec_state IN ('pending', 'in_flight')) AS attempted FROM tasks WHERE project = %(project)s AND slug = %(slug)s",
-    TaskState,
-)
-
-
-def task_state(rows: Rows, /, *, project: str, slug: str) -> TaskState | None:
-    """What the table of steps and the fence need to know of a task, and whether somebody is at work on it."""
-    return rows.select_one(TASK_STATE, TaskState, {'project': project, 'slug': slug})
-
-
 TASK_CALLED = Query(
     'task_called',
     'SELECT slug FROM tasks WHERE slug = :slug LIMIT 1',
@@ -262,19 +180,6 @@ TASK_CALLED = Query(
 def task_called(rows: Rows, /, *, slug: str) -> Slug | None:
     """Whether a task of any project is called so."""
     return rows.select_one(TASK_CALLED, Slug, {'slug': slug})
-
-
-CLAIM_TASK = Query(
-    'claim_task',
-    "UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL, started_at = :at, ended_at = NULL, changed_at = :at WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= :at)",
-    "UPDATE tasks SET status = %(after)s, assignee = %(actor)s, attempts = attempts + 1, reason = NULL, started_at = %(at)s, ended_at = NULL, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = 'open' AND paused = 0 AND open_blockers = 0 AND (not_before IS NULL OR not_before <= %(at)s)",
-    None,
-)
-
-
-def claim_task(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
-    """Compare and set: only a ready task, only by one."""
-    return tx.write(CLAIM_TASK, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
 CLAIM_TASK_ALL_THE_SAME = Query(
@@ -290,32 +195,6 @@ def claim_task_all_the_same(tx: Tx, /, *, after: TaskStatus, actor: str | None, 
     return tx.write(CLAIM_TASK_ALL_THE_SAME, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
-END_TASK = Query(
-    'end_task',
-    "UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), ended_at = :at, changed_at = :at WHERE project = :project AND slug = :slug AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '')",
-    "UPDATE tasks SET status = %(status)s, assignee = %(assignee)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), ended_at = %(at)s, changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(was_assignee)s AS TEXT), '')",
-    None,
-)
-
-
-def end_task(tx: Tx, /, *, status: TaskStatus, assignee: str | None, reason: str | None, work: str | None, at: int, project: str, slug: str, was: TaskStatus, was_assignee: str | None) -> int:
-    """A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there."""
-    return tx.write(END_TASK, {'status': status, 'assignee': assignee, 'reason': reason, 'work': work, 'at': at, 'project': project, 'slug': slug, 'was': was, 'was_assignee': was_assignee})
-
-
-LEAVE_UNCOMMITTED = Query(
-    'leave_uncommitted',
-    "UPDATE tasks SET left_uncommitted = :reason WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> COALESCE(CAST(:reason AS TEXT), '')",
-    "UPDATE tasks SET left_uncommitted = %(reason)s WHERE project = %(project)s AND slug = %(slug)s AND COALESCE(left_uncommitted, '') <> COALESCE(CAST(%(reason)s AS TEXT), '')",
-    None,
-)
-
-
-def leave_uncommitted(tx: Tx, /, *, reason: str | None, project: str, slug: str) -> int:
-    """Why the agent that reported the task left changes uncommitted; nothing when it left none."""
-    return tx.write(LEAVE_UNCOMMITTED, {'reason': reason, 'project': project, 'slug': slug})
-
-
 REOPEN_TASK = Query(
     'reopen_task',
     "UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at = NULL, archived = 0, fixes = 0, merged = NULL, left_uncommitted = NULL, merged_at = NULL, changed_at = :at, pull_request = CASE WHEN merged IS NULL THEN pull_request END, stage = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 THEN stage ELSE 'worker' END, reason = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND stage IN ('fix', 'rebase') THEN reason END, work = CASE WHEN status IN ('blocked', 'failed') AND :anew = 0 AND EXISTS (SELECT 1 FROM verdicts v WHERE v.project = tasks.project AND v.slug = tasks.slug AND v.verdict = 'accept') THEN work END WHERE project = :project AND slug = :slug AND status = :was",
@@ -327,32 +206,6 @@ REOPEN_TASK = Query(
 def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, anew: int, project: str, slug: str, was: TaskStatus) -> int:
     """Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it."""
     return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'anew': anew, 'project': project, 'slug': slug, 'was': was})
-
-
-SHIFT_BLOCKERS = Query(
-    'shift_blockers',
-    'UPDATE tasks SET open_blockers = open_blockers + :change WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug)',
-    'UPDATE tasks SET open_blockers = open_blockers + %(change)s WHERE project = %(project)s AND slug IN (SELECT slug FROM edges WHERE project = %(project)s AND needs = %(slug)s)',
-    None,
-)
-
-
-def shift_blockers(tx: Tx, /, *, change: int, project: str, slug: str) -> int:
-    """A dependency was satisfied (-1) or is open again (+1): tell those who wait for it."""
-    return tx.write(SHIFT_BLOCKERS, {'change': change, 'project': project, 'slug': slug})
-
-
-FREED_BY = Query(
-    'freed_by',
-    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = :project AND e.needs = :slug AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT :most",
-    "SELECT t.slug, t.paused, t.not_before FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.slug WHERE e.project = %(project)s AND e.needs = %(slug)s AND t.status = 'open' AND t.open_blockers = 0 ORDER BY t.priority DESC, t.added_at, t.slug LIMIT %(most)s",
-    FreedTask,
-)
-
-
-def freed_by(rows: Rows, /, *, project: str, slug: str, most: int) -> list[FreedTask]:
-    """Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with more conditions SQLite would go through all ready tasks instead of the few that waited."""
-    return rows.select_all(FREED_BY, FreedTask, {'project': project, 'slug': slug, 'most': most})
 
 
 COUNT_BLOCKERS = Query(
@@ -472,19 +325,6 @@ def archive_long_ended_task(tx: Tx, /, *, at: int, project: str, slug: str, befo
     return tx.write(ARCHIVE_LONG_ENDED_TASK, {'at': at, 'project': project, 'slug': slug, 'before': before})
 
 
-ADD_LOG = Query(
-    'add_log',
-    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (:project, :slug, :seq, :at, :actor, :message)',
-    'INSERT INTO task_log (project, slug, seq, at, actor, message) VALUES (%(project)s, %(slug)s, %(seq)s, %(at)s, %(actor)s, %(message)s)',
-    None,
-)
-
-
-def add_log(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, message: str) -> int:
-    """One message."""
-    return tx.write(ADD_LOG, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'message': message})
-
-
 TASK_LOG = Query(
     'task_log',
     'SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq',
@@ -496,19 +336,6 @@ TASK_LOG = Query(
 def task_log(rows: Rows, /, *, project: str, slug: str) -> list[LogEntry]:
     """What was said, oldest first."""
     return rows.select_all(TASK_LOG, LogEntry, {'project': project, 'slug': slug})
-
-
-ADD_ARTIFACT = Query(
-    'add_artifact',
-    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (:project, :slug, :path, :at, :actor) ON CONFLICT DO NOTHING',
-    'INSERT INTO artifacts (project, slug, path, at, actor) VALUES (%(project)s, %(slug)s, %(path)s, %(at)s, %(actor)s) ON CONFLICT DO NOTHING',
-    None,
-)
-
-
-def add_artifact(tx: Tx, /, *, project: str, slug: str, path: str, at: int, actor: str) -> int:
-    """A path that a task made. The same again is fine."""
-    return tx.write(ADD_ARTIFACT, {'project': project, 'slug': slug, 'path': path, 'at': at, 'actor': actor})
 
 
 TASK_ARTIFACTS = Query(

@@ -16,6 +16,7 @@ VALUES (:id, :kind, :project, :slug, :owner, :host, :home, :tmux_socket, :at, :a
 ON CONFLICT DO NOTHING;
 
 -- name: dispatch_by_id
+-- module: reports
 -- One journal.
 -- returns: Dispatch?
 SELECT * FROM dispatches WHERE id = :id;
@@ -74,6 +75,7 @@ INSERT INTO tokens (dispatch, hash) VALUES (:dispatch, :hash) ON CONFLICT DO NOT
 SELECT t.hash FROM tokens t JOIN dispatches d ON d.id = t.dispatch WHERE t.dispatch = :dispatch AND d.exec_state = 'in_flight';
 
 -- name: report_dispatch
+-- module: reports
 -- The first report counts.
 UPDATE dispatches SET report = :report, report_reason = :reason, reported_commit = :work, reported_at = :at, updated_at = :at
 WHERE id = :id AND report IS NULL AND exec_state IN ('pending', 'in_flight');
@@ -84,6 +86,7 @@ UPDATE dispatches SET reported_commit = :commit, updated_at = :at
 WHERE id = :id AND kind = 'finisher' AND exec_state = 'in_flight';
 
 -- name: announced_merge
+-- module: reports
 -- The finisher that publishes a task's merge just now.
 -- returns: Announced?
 SELECT id FROM dispatches WHERE project = :project AND slug = :slug AND exec_state = 'in_flight' AND kind = 'finisher'

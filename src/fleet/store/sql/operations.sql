@@ -1,4 +1,5 @@
 -- name: next_operation
+-- module: hot
 -- The sequence number of the operation about to be written, and what is stored under its key.
 -- returns: NextOperation!
 SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
@@ -7,6 +8,7 @@ SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
        (SELECT result FROM operations WHERE key = :key) AS result;
 
 -- name: write_operation
+-- module: hot
 -- One committed change.
 INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result)
 VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result);
@@ -96,6 +98,7 @@ DELETE FROM operations WHERE seq >= :first AND seq <= :last;
 SELECT COUNT(*) AS n FROM operations;
 
 -- name: stale_speaker
+-- module: hot
 -- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one
 -- without a session (a duty of the daemon) that has ended: its process lives on.
 -- returns: StaleSpeaker?

@@ -12,6 +12,7 @@ ON CONFLICT DO NOTHING;
 SELECT 1 AS yes FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: task_state
+-- module: hot
 -- What the table of steps and the fence need to know of a task, and whether somebody is at work on it.
 -- returns: TaskState?
 SELECT status, stage, assignee, archived, paused, not_before, open_blockers, started_at, attempts, fixes, merged, work,
@@ -25,6 +26,7 @@ FROM tasks WHERE project = :project AND slug = :slug;
 SELECT slug FROM tasks WHERE slug = :slug LIMIT 1;
 
 -- name: claim_task
+-- module: hot
 -- Compare and set: only a ready task, only by one.
 UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, reason = NULL,
                  started_at = :at, ended_at = NULL, changed_at = :at
@@ -38,6 +40,7 @@ UPDATE tasks SET status = :after, assignee = :actor, attempts = attempts + 1, re
 WHERE project = :project AND slug = :slug AND status = 'open';
 
 -- name: end_task
+-- module: reports
 -- A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there.
 UPDATE tasks SET status = :status, assignee = :assignee, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
                  ended_at = :at, changed_at = :at
@@ -45,6 +48,7 @@ WHERE project = :project AND slug = :slug AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:was_assignee AS TEXT), '');
 
 -- name: leave_uncommitted
+-- module: reports
 -- Why the agent that reported the task left changes uncommitted; nothing when it left none.
 UPDATE tasks SET left_uncommitted = :reason
 WHERE project = :project AND slug = :slug AND COALESCE(left_uncommitted, '') <> COALESCE(CAST(:reason AS TEXT), '');
@@ -62,11 +66,13 @@ UPDATE tasks SET status = :after, assignee = NULL, started_at = NULL, ended_at =
 WHERE project = :project AND slug = :slug AND status = :was;
 
 -- name: shift_blockers
+-- module: reports
 -- A dependency was satisfied (-1) or is open again (+1): tell those who wait for it.
 UPDATE tasks SET open_blockers = open_blockers + :change
 WHERE project = :project AND slug IN (SELECT slug FROM edges WHERE project = :project AND needs = :slug);
 
 -- name: freed_by
+-- module: reports
 -- Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with
 -- more conditions SQLite would go through all ready tasks instead of the few that waited.
 -- returns: FreedTask*
@@ -131,6 +137,7 @@ UPDATE tasks SET archived = 1, changed_at = :at
 WHERE project = :project AND slug = :slug AND archived = 0 AND status IN ('failed', 'abandoned') AND ended_at <= :before;
 
 -- name: add_log
+-- module: hot
 -- One message.
 INSERT INTO task_log (project, slug, seq, at, actor, message)
 VALUES (:project, :slug, :seq, :at, :actor, :message);
@@ -141,6 +148,7 @@ VALUES (:project, :slug, :seq, :at, :actor, :message);
 SELECT at, actor, message FROM task_log WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: add_artifact
+-- module: hot
 -- A path that a task made. The same again is fine.
 INSERT INTO artifacts (project, slug, path, at, actor) VALUES (:project, :slug, :path, :at, :actor)
 ON CONFLICT DO NOTHING;

@@ -90,15 +90,15 @@ def _run(words: list[str], key: str | None) -> int:
         values = fast.parse(command, rest, short=short)
         if values is not None:
             return fast.perform(command, values, short=short, key=key)
-    if called is None and "_FLEET_COMPLETE" not in os.environ and _run_read_command(words):
+    if called is None and "_FLEET_COMPLETE" not in os.environ and (_run_read_command(words) or _add_task(words)):
         return 0
-    from fleet import bundle
+    from fleet.bundle_writing import renew
     from fleet.surfaces.cli.app import run_click
 
     try:
         return run_click(words)
     finally:
-        bundle.renew()
+        renew()
 
 
 def _run_read_command(words: list[str]) -> bool:
@@ -114,6 +114,18 @@ def _run_read_command(words: list[str]) -> bool:
     called[0].perform(values)
     warn_of_move(words)
     return True
+
+
+def _add_task(words: list[str]) -> bool:
+    """Run `fleet task add`. False when the words call another command, or click has to handle them."""
+    if words[:2] != ["task", "add"]:
+        return False
+    from fleet.surfaces.cli.hot import adding
+
+    values = adding.parse(words[2:])
+    if values is not None:
+        adding.perform(values)
+    return values is not None
 
 
 def collect_garbage() -> None:

@@ -7,7 +7,6 @@ file, the screen, the process. Each source says since when.
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -19,6 +18,7 @@ from fleet.model.dispatch.steps import is_held_by_daemon, is_pending
 from fleet.model.identity import Identity
 from fleet.model.results.agents import AgentView
 from fleet.model.text.times import iso, iso_or_none
+from fleet.records import record
 from fleet.verbs.agents.cost.spending import cost_view
 from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 
@@ -33,7 +33,7 @@ _MILLIONTHS = 1_000_000
 _SHOWN_STATES = {"stopped": "stopped, no report", "over_budget": "over budget"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class State:
     """The state of an agent, the source that says so, since when, and details."""
 

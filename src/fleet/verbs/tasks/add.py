@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from fleet import errors
 from fleet.model import names
 from fleet.model.results.tasks import Added
+from fleet.model.results.value import Value
 from fleet.model.tasks import graph, slugs
 from fleet.model.text import texts
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.transaction import Tx
 
 
-class NewTask(NamedTuple):
+class NewTask(Value):
     """The fields of a task that is to be added."""
 
     project: str
@@ -33,12 +33,13 @@ class NewTask(NamedTuple):
     not_before_said: str | None = None
 
     @property
-    def request_fields(self) -> NewTask:
+    def request_fields(self) -> tuple[object, ...]:
         """The fields that are the same when a request is repeated.
 
         Leaves out a time given relative to now ("in 2 hours").
         """
-        return self if self.not_before_said is None else self._replace(not_before=None)
+        asked = self if self.not_before_said is None else self.replaced(not_before=None)
+        return tuple(asked.as_json().values())
 
 
 def add(new: NewTask) -> Change[Added]:
@@ -79,7 +80,7 @@ def checked_task(new: NewTask) -> NewTask:
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)
-    return new._replace(
+    return new.replaced(
         title=texts.title(new.title),
         description=texts.maybe("description", new.description),
         verify=None if new.verify is None else texts.line("verify command", new.verify),

@@ -97,7 +97,7 @@ def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
     for item in items:
         try:
             model = like.model if item.model is None else item.model
-            own = like._replace(title=item.title, description=item.description, slug=item.slug, model=model)
+            own = like.replaced(title=item.title, description=item.description, slug=item.slug, model=model)
             drafts.append(checked_task(own))
         except errors.FleetError as error:
             findings.append(f"line {item.line}: {error}")

@@ -10,13 +10,12 @@ import os
 import select
 import signal
 import subprocess
-import tempfile
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
+from fleet.records import record
 from fleet.world.process.captured_output import Recording, record_output
 from fleet.world.process.ps import handle_of
 
@@ -46,7 +45,7 @@ ENV = "/usr/bin/env"
 _SECRETS = frozenset([VARIABLE, TOKEN])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Done:
     """How a program ended. `status` is None when it is not installed, or was killed after its time limit."""
 
@@ -250,6 +249,8 @@ def _input_file(given: str | None) -> IO[bytes]:
     """Return what a program reads: a file without a name that holds the given text, or nothing."""
     if given is None:
         return open(os.devnull, "rb")
+    import tempfile  # noqa: PLC0415 - few programs read anything
+
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(given.encode())
     file.seek(0)

@@ -28,6 +28,8 @@ _BETWEEN_LOOKS = 0.001
 _ENDED = frozenset({"Z", "X", "x"})
 _STOPPED = "T"
 _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
+# The kernel gives the whole of it at once to whoever has room.
+_LONGEST_STAT = 1 << 14
 
 
 class Status(NamedTuple):
@@ -349,8 +351,12 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 def _stat_fields(pid: int) -> list[str] | None:
     """Return the fields of /proc/PID/stat after the name, which may contain blanks and brackets."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()
+        # Not a file object, which makes three times as many calls of the system: there are hundreds of processes.
+        handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(handle, _LONGEST_STAT).decode("utf-8", "replace").rpartition(")")[2].split()
+        finally:
+            os.close(handle)
     except (FileNotFoundError, ProcessLookupError) as error:
         if not _is_missing(pid):
             raise Unreadable(f"/proc hides process {pid}") from error

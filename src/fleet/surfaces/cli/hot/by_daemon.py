@@ -1,6 +1,6 @@
 """Hot commands and reads through the daemon: send the words, print what comes back. Nothing else is imported.
 
-The daemon is asked before anything of fleet is loaded. Where none runs, where it does not answer in time, or where it leaves the
+The daemon is asked before anything of fleet is loaded, and what that takes is imported where there is one. Where none runs, where it does not answer in time, or where it leaves the
 words to this process, the command runs as it does without a daemon, under the same key: what the daemon has done is not repeated.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 
-from fleet.fast import encode, scan, unix_socket
 from fleet.model import VERSION
 
 TYPE_CHECKING = False
@@ -73,6 +72,8 @@ def is_there() -> bool:
     home = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if os.environ.get("FLEET_DIRECT") or not os.path.exists(f"{home}/daemon.sock"):
         return False
+    from fleet.fast import unix_socket
+
     connection = unix_socket()
     try:
         with _Address(f"{home}/daemon.sock") as address:
@@ -110,6 +111,8 @@ def _is_ours(words: list[str]) -> bool:
 
 
 def _request(words: list[str], key: str) -> bytes:
+    from fleet.fast import encode
+
     environ = {
         name: value
         for name, value in os.environ.items()
@@ -143,6 +146,8 @@ def _columns() -> int:
 
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
     """Return the daemon's answer; None when there is none in time."""
+    from fleet.fast import scan, unix_socket
+
     connection = unix_socket()
     try:
         connection.settimeout(patience)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from fleet.api.fleet import Fleet
+from fleet.surfaces.cli.hot.adding import print_added
 from fleet.surfaces.cli.options import Slug, from_stdin, override_option, read_time, slug_argument, writing
 from fleet.surfaces.cli.ui import terminal
 from fleet.verbs.tasks.edit import Edit
@@ -41,11 +42,7 @@ def add(title: str, **given: Any) -> None:
         given["description"] = from_stdin(given["description"])
         given |= {"not_before": read_time(given["not_before"], fleet), "not_before_said": given["not_before"]}
         added = fleet.tasks.add(project=project, title=title, **given)
-    if as_json:
-        terminal.say_json(added)
-        return
-    after = f", after {', '.join(added.after)}" if added.after else ""
-    terminal.say(f"added {added.project}/{added.slug}{after}")
+    print_added(added, as_json=as_json)
 
 
 @click.command("edit")

@@ -147,10 +147,8 @@ def _next_line(task: Failure | Parked) -> str:
     """
     if task.next_step is None or not task.next_step.command:
         return ""
-    import textwrap
-
     room = max(terminal.room() - len(_INDENT) - 4, _NARROWEST)
-    lines = textwrap.wrap(task.next_step.command, room, break_long_words=False, break_on_hyphens=False)
+    lines = wrapped(task.next_step.command, room, break_words=False)
     if any(len(line) > room for line in lines):
         lines = [f"fleet task why {task.slug} -p {task.project}"]
     painted = [terminal.paint(line, "cyan") for line in (*(f"{line} \\" for line in lines[:-1]), lines[-1])]
@@ -226,14 +224,21 @@ def _dispatch_counts(project: ProjectView) -> str:
 
 def _wrap(text: str, *, more: str = "fleet status --json") -> str:
     """Return the text wrapped to a few lines, all but the first indented, with the number of characters left out."""
-    import textwrap
-
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
-    lines = textwrap.wrap(one_line(text), room)
+    lines = wrapped(one_line(text), room)
     if len(lines) > _LINES:
         left = sum(len(line) for line in lines[_LINES:])
         lines = [*lines[:_LINES], f"… {left:,} more characters: {more}"]
     return f"\n{_INDENT}".join(lines)
+
+
+def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
+    """Return what textwrap makes of a text. It is imported for a text that does not fit on a line: it costs half a start."""
+    if 0 < len(text) <= room and text.isprintable() and text == text.strip():
+        return [text]
+    import textwrap
+
+    return textwrap.wrap(text, room, break_long_words=break_words, break_on_hyphens=break_words)
 
 
 def _age_since(at: str, now: int) -> str:

@@ -1,0 +1,94 @@
+"""Writes the bundle: the bytecode of all modules, each by itself, and of those that commands import together in groups."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+from fleet.bundle import BUNDLE, CACHED, HEAD, INDEX, MAGIC, PACKAGE, TAG, set_file_name, source_of, version_of
+from fleet.bundle_groups import GROUPS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fleet.bundle import Held
+
+    # A module: whether it is a package, time and size of its source, bytecode.
+    Module = tuple[bool, int, int, bytes]
+
+_HEADER = 16
+_BY_TIME = b"\0\0\0\0"
+
+
+def renew() -> None:
+    """Write the bundle again if modules were missing in it. Called by commands that take longer than that anyway."""
+    if not BUNDLE.missed or sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
+        return
+    try:
+        _replace(BUNDLE.path, _packed(dict(_modules())))
+    except OSError:
+        return  # a folder that is not ours to write to; Python does without its .pyc files then, too
+
+
+def _modules() -> Iterator[tuple[str, Module]]:
+    """Yield each module of fleet that has a valid .pyc file, by its name."""
+    for folder, _, names in os.walk(PACKAGE):
+        package = ".".join(("fleet", *folder[len(PACKAGE) :].strip("/").split("/"))).rstrip(".")
+        for name in names:
+            module, dot, _ = name.partition(".py")
+            if not dot or not name.endswith(".py"):
+                continue
+            held = _read_bytecode(f"{folder}/__pycache__/{module}.{TAG}.pyc", f"{folder}/{name}")
+            if held is not None:
+                is_package = module == "__init__"
+                yield package if is_package else f"{package}.{module}", (is_package, *held)
+
+
+def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
+    """Return time and size of the source and the bytecode of a .pyc file; None unless Python would use it as it is."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError:
+        return None
+    time, size = int.from_bytes(content[8:12], "little"), int.from_bytes(content[12:_HEADER], "little")
+    if content[:8] != MAGIC + _BY_TIME or (time, size) != version_of(source):
+        return None
+    return time, size, content[_HEADER:]
+
+
+def _packed(modules: dict[str, Module]) -> bytes:
+    """Lay out the file: Python's magic number, the table of the parts, each group, one module after the other, the index."""
+    parts = {group: marshal.dumps(tuple(_held(names, modules))) for group, names in GROUPS.items()}
+    table, end = {}, HEAD
+    for group, content in parts.items():
+        table[group] = end, len(content)
+        end += len(content)
+    index = {}
+    for name, (is_package, time, size, code) in modules.items():
+        index[name] = end, len(code), is_package, time, size
+        end += len(code)
+    last = marshal.dumps(index)
+    table[INDEX] = end, len(last)
+    head = (MAGIC + marshal.dumps(table)).ljust(HEAD, b"\0")
+    return b"".join([head, *parts.values(), *(code for *_, code in modules.values()), last])
+
+
+def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
+    """Yield the modules of a group. In one piece, because what their code has in common is then read once."""
+    for name in names:
+        if name in modules:
+            is_package, time, size, bytecode = modules[name]
+            code = marshal.loads(bytecode)  # noqa: S302
+            set_file_name(code, source_of(name, is_package=is_package))
+            yield name, is_package, time, size, code
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Put the content at the path in one step; a reader has the old file or the new one."""
+    unfinished = f"{path}.{os.getpid()}"
+    with open(unfinished, "xb") as file:
+        file.write(content)
+    os.replace(unfinished, path)

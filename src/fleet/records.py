@@ -1,0 +1,121 @@
+"""record: a class of immutable values with named fields, as `@dataclass(frozen=True, slots=True, kw_only=True)` makes it.
+
+To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class. A record can
+be given to `dataclasses.replace` and `fields` all the same.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from dataclasses import dataclass as record
+    from dataclasses import field
+    from typing import ClassVar, NoReturn
+else:
+
+    def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
+        """Return the decorator. It knows one kind of record; the arguments tell a type checker which."""
+        assert (frozen, slots, kw_only) == (True, True, True)  # noqa: S101
+        return _made
+
+    def field(*, default_factory: Callable[[], object] | None = None, compare: bool = True) -> _Field:
+        """Describe a field: how its default is made, and whether it counts when two records are compared."""
+        return _Field(default_factory, compare=compare)
+
+
+__all__ = ("field", "record")
+
+
+class _Field:
+    """What `field` says."""
+
+    __slots__ = ("compare", "factory")
+
+    def __init__(self, factory: Callable[[], object] | None, *, compare: bool) -> None:
+        self.factory = factory
+        self.compare = compare
+
+
+class _Described:
+    """The attribute by which `dataclasses` knows its classes, made when it is asked for."""
+
+    def __init__(self, defaults: dict[str, object], factories: dict[str, Callable[[], object]]) -> None:
+        self._defaults = defaults
+        self._factories = factories
+
+    def __get__(self, _instance: object, owner: type) -> dict[str, object]:
+        from dataclasses import MISSING, fields, make_dataclass
+        from dataclasses import field as described
+
+        every = [
+            (name, kind, described(default_factory=self._factories[name]))
+            if name in self._factories
+            else (name, kind, described(default=self._defaults.get(name, MISSING)))
+            for name, kind in owner.__annotations__.items()
+        ]
+        return {each.name: each for each in fields(make_dataclass(owner.__name__, every, kw_only=True))}
+
+
+class _Record:
+    """What every record can do."""
+
+    __slots__ = ()
+    _names: ClassVar[tuple[str, ...]] = ()
+    _all: ClassVar[frozenset[str]] = frozenset()
+    _compared: ClassVar[tuple[str, ...]] = ()
+    _defaults: ClassVar[dict[str, object]] = {}
+    _factories: ClassVar[dict[str, Callable[[], object]]] = {}
+
+    def __init__(self, **given: object) -> None:
+        values = {**self._defaults, **given}
+        for name, make in self._factories.items():
+            if name not in given:
+                values[name] = make()
+        if values.keys() != self._all:
+            raise TypeError(f"{type(self).__name__}: missing or unknown: {sorted(values.keys() ^ self._all)}")
+        self.__setstate__(list(map(values.__getitem__, self._names)))
+
+    def __getstate__(self) -> list[object]:
+        return [getattr(self, name) for name in self._names]
+
+    def __setstate__(self, state: list[object]) -> None:
+        for name, value in zip(self._names, state, strict=True):
+            object.__setattr__(self, name, value)
+
+    def _key(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self._compared)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete field {name!r}")
+
+
+def _made(cls: type) -> type:
+    """Return the class anew, with slots for its fields."""
+    space = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
+    names = tuple(cls.__annotations__)
+    given = {name: space.pop(name) for name in names if name in space}
+    told = {name: given.pop(name) for name in names if isinstance(given.get(name), _Field)}
+    factories = {name: each.factory for name, each in told.items() if each.factory is not None}
+    space.update(
+        __slots__=names,
+        __dataclass_fields__=_Described(given, factories),
+        _names=names,
+        _all=frozenset(names),
+        _compared=tuple(name for name in names if name not in told or told[name].compare),
+        _factories=factories,
+        _defaults=given,
+    )
+    return type(cls.__name__, (_Record,), space)

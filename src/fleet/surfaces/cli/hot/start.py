@@ -1,0 +1,50 @@
+"""The start of every command: the daemon is asked first; else this process loads what the command needs, and runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from fleet.bundle import BUNDLE
+from fleet.surfaces.cli.hot import by_daemon
+
+# The groups of modules that commands import anyway, by their word; those of other commands are imported one by one.
+# `make hot` finds out which modules they are, and writes them to fleet/bundle_groups.py.
+GROUPS = {
+    "log": "base fleet task note",
+    "artifact": "base fleet task note",
+    "claim": "base fleet task claim",
+    "done": "base fleet task report",
+    "fail": "base fleet task report",
+    "block": "base fleet task report",
+    "list": "base fleet read tasks",
+    "ready": "base fleet read tasks",
+    "graph": "base fleet read tasks",
+    "why": "base fleet read tasks",
+    "show": "base fleet read tasks show",
+    "ps": "base fleet read ps",
+    "status": "base fleet read status",
+    "add": "base fleet add",
+    "hook": "base hook",
+}
+
+
+def main() -> int:
+    """Run the command of this process, and end it or return the exit code."""
+    words = sys.argv[1:]
+    code, key = by_daemon.run(words)
+    if code is None:
+        for group in groups_of(words):
+            BUNDLE.load(group)
+        from fleet.surfaces.cli.entry import main as run
+
+        return run(key)
+    if "coverage" not in sys.modules:
+        os._exit(code)  # all is written, and nothing is open
+    return code
+
+
+def groups_of(words: list[str]) -> list[str]:
+    """Return the groups of modules that a command imports, in the order in which they are loaded."""
+    word = words[1] if words[:1] == ["task"] and len(words) > 1 else "".join(words[:1])
+    return [] if "--help" in words else GROUPS.get(word, "").split()
