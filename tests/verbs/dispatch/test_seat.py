@@ -1,7 +1,6 @@
 """The seat and its gate: one coordinator a project, and no guess ever ends one."""
 
 import pytest
-from fleet.verbs.dispatch.looking import look
 from staging.stage import acted
 
 from fleet.errors.contested import CoordSpawnInProgress
@@ -10,6 +9,7 @@ from fleet.errors.refused import CoordinatorLives
 from fleet.model.dispatch.remedies import remedy_for
 from fleet.testing.simulated.scene import PROJECT
 from fleet.verbs.coord.tick import tick
+from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.dispatch.plan import Wanted
 
 YEAR = 365 * 24 * 3600.0
@@ -99,7 +99,7 @@ def test_a_pending_coordinator_whose_spawner_died_is_followed(scene):
     scene.machine.table.exit(scene.process_of(doomed))
     with pytest.raises(CoordinatorLives):
         scene.fleet.coord.start(coordinator())
-    seen = look(scene.fleet.context, scene.fleet.context.dispatch(first), "dispatch")
+    seen = gather_facts(scene.fleet.context, scene.fleet.context.dispatch(first), "dispatch")
     assert remedy_for("dispatch", seen).why == "its session is starting"
     scene.server.close(scene.pane(first))
     new = scene.fleet.coord.start(coordinator()).id
