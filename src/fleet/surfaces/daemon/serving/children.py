@@ -92,16 +92,16 @@ class Children:
         assert child.stdout is not None  # noqa: S101
         assert child.stderr is not None  # noqa: S101
         said = LastWords(child.stderr)
-        with suppress(BrokenPipeError):  # it has ended already; its last words say why
+        with suppress(BrokenPipeError), child.stdin:  # it may have ended already; its last words say why
             child.stdin.write(json.dumps(asked).encode() + b"\n")
-            child.stdin.close()
         answer: Json | None = None
-        for line in child.stdout:
-            told = json.loads(line)
-            if "push" in told:
-                self._send(request.connection, {**told, "id": request.id})
-            else:
-                answer = told
+        with child.stdout:
+            for line in child.stdout:
+                told = json.loads(line)
+                if "push" in told:
+                    self._send(request.connection, {**told, "id": request.id})
+                else:
+                    answer = told
         status = child.wait()
         if answer is None:
             raise errors.FleetError(
