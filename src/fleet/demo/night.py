@@ -63,7 +63,7 @@ def graph(tasks: int = TASKS) -> dict[str, list[str]]:
 
 
 def script(slug: str) -> str:
-    """Return the scripts that the agents of a task run, one for each kind of agent."""
+    """Return what the scripted agents of a task do, in one text with a section for each kind of agent."""
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\n"
     blocks = {"": f"{work}done\n"}
     if slug == FULL:

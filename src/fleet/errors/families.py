@@ -93,7 +93,7 @@ class Absent(FleetError):
 
     @property
     def next_step(self) -> str:
-        """Return the hint, after the most similar name that exists (the fact `near`) if one was found."""
+        """Return the most similar name that exists, if one was found (the fact `near`), and then the hint."""
         hint, near = super().next_step, self.facts.get("near")
         return f"did you mean {near!r}? {hint}".rstrip() if near else hint
 

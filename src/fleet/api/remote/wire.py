@@ -69,6 +69,7 @@ def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
 
 
 def _class_of(type_name: str) -> type:
+    """Return the class of a result, named as `module:Class`; BadRequest for a class of another kind."""
     module, _, name = type_name.partition(":")
     if not module.startswith(_RESULTS):
         raise errors.BadRequest(why=f"{type_name} is no class of a result")
@@ -139,6 +140,7 @@ def _annotations(made: type) -> dict[str, str]:
 
 
 def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
+    """Return a JSON value as the type that a parameter is annotated with: bytes, a tuple or a frozenset instead of a list."""
     if not isinstance(value, list):
         return value
     if kind == "Iterable[bytes]":

@@ -64,6 +64,7 @@ def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = ""
 
 
 def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
+    """Return the agents of the status page that have ended and are not settled yet, or else those that still run."""
     return [attempt for attempt in page.working if is_over(attempt.state) == ended]
 
 

@@ -199,6 +199,7 @@ def _from_workgraph(given: Given) -> Given:
 
 
 def _from_beads(given: Given) -> Given:
+    """Return a task in the form of fleet's own export, from one that the tool Beads exported."""
     links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),

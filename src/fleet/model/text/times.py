@@ -50,9 +50,9 @@ def utc(told: str) -> str:
     return f"{told[:10]} {told[11:19]} UTC"
 
 
-def time_of_day(told: str) -> str:
-    """Return the time of day of an ISO time, where its date is plain: 03:04:05 UTC."""
-    return f"{told[11:19]} UTC"
+def time_of_day(at: str) -> str:
+    """Return an ISO time without its date, for a reader who knows the date: 03:04:05 UTC."""
+    return f"{at[11:19]} UTC"
 
 
 def minute_of_day(at: int) -> str:

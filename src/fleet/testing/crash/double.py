@@ -24,7 +24,7 @@ _Left = tuple[tuple[str, ...], str]
 
 
 def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
-    """Play double deaths: all of them, or `most` that the offset draws, each after another first death."""
+    """Kill a verb, then kill its recovery, at every pair of effects; or at `most` pairs, drawn at random by the offset."""
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))
     draw.shuffle(first_deaths)

@@ -73,7 +73,7 @@ class Recorder:
             self.program = 0
 
     def programs(self) -> list[int]:
-        """Return the numbers of the effects that another program performs."""
+        """Return which effects, counted from the first, are performed by a program that fleet starts, such as git or tmux."""
         return sorted(self.performed - {_QUESTION})
 
 

@@ -75,7 +75,10 @@ def start_watch(context: Context, project: str) -> bool:
 
 
 def start_missing_watches(context: Context, *, besides: str) -> list[str]:
-    """Start the watch of each project that should have one and has none. Return one line for each."""
+    """Start the process that wakes an idle coordinator, for each project but `besides` that should have one and has none.
+
+    Returns a sentence for each process that was started.
+    """
     others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != besides]
     return [
         f"started the process that wakes the coordinator of {each}" for each in others if start_watch(context, each)

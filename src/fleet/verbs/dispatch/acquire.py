@@ -154,7 +154,7 @@ def release(context: Context, claim: Claim) -> WhyLeft:
 
 
 def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
-    """Release the resource once. Empty: released. Text: why it is left. None: another process is releasing it."""
+    """Try once to release a claim. Returns RELEASED, or why it is left; None when another process is releasing it."""
     refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
         return RELEASED
@@ -169,7 +169,10 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
-    """Release the resource according to what `look` answered. Returns the same values as `_try_release`."""
+    """Release a claim according to how its resource looks (ours, absent, foreign or unknown).
+
+    Returns RELEASED, or why it is left; None when another process is releasing it.
+    """
     if look in {"unknown", "foreign"}:
         return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
     if claim.state in {"allocating", "failed_alloc"}:

@@ -98,7 +98,10 @@ def _is_in_flight(context: Context, ident: str) -> bool:
 
 
 def _create_agent_resources(context: Context, claims: list[Claim], order: Order) -> None:
-    """Create the agent's resources, its session last; then record all of them. `fleet launch` records them too."""
+    """Create the agent's resources, its session last; then record that they exist.
+
+    `fleet launch` records the same, in case this process dies after it has created the session.
+    """
     *needed, session = claims
     made = create_resources(context, [claim for claim in needed if "rewrite" not in claim.data], order)
     try:

@@ -95,6 +95,7 @@ def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> d
 
 
 def _agents_socket(context: Context) -> str:
+    """Return the path of the daemon's socket for agents in a sandbox."""
     return f"{context.world.home}/{paths.AGENTS_SOCKET}"
 
 

@@ -30,7 +30,7 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
 
 
 def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
-    """Return a project's remote control: up, down, or None when nobody has set it."""
+    """Return whether the project's coordinators may be controlled remotely: "up", "down", or None in it when nobody has said."""
     row = q.remote_control_of(rows, project=names.project(project))
     if row is None:
         raise errors.NoSuchProject(project=project)

@@ -43,7 +43,7 @@ def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept
 
 
 def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Delete, or only report, presented proofs and acknowledged messages that are past their retention time."""
+    """Report the one-time proofs of coordinators and the acknowledged messages that are past their time; with `kill`, delete them."""
     now = context.world.clock.now()
     for what, days, count, forget in (
         ("presented proofs", _proof_days(), q.old_nonces, q.prune_nonces),

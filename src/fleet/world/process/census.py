@@ -173,7 +173,9 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Whether a process descends from a login, a terminal window, or an older program that is no reaper.
+        """Whether a person started a process: a login, a terminal window, or a program older than the agent is its ancestor.
+
+        `reapers` are the processes that inherit orphans, such as process 1: that one of them is the parent proves nothing.
 
         A terminal proves nothing: an agent can give one to its children. Once the tmux server is gone not all reapers
         are known; then an older parent proves it only within the same session.

@@ -47,6 +47,7 @@ class GraphPage(LivePage):
         return [legend, Text(""), *lines]
 
     def _add_task(self, line: Text, node: GraphNode, more: tuple[str, ...]) -> None:
+        """Add a task to its line; `more` are the tasks that it also waits for."""
         line.append(f"{TASK_MARKS[node.state]} ", style=self.look.style(TASK_TONES[node.state], bold=True))
         line.append(node.slug, style=self.look.style(TASK_TONES[node.state], bold=node.state == "in_progress"))
         line.append(f"  {escapes.line(node.title)}", style=self.look.style("dim"))
