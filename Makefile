@@ -115,9 +115,10 @@ clean:
 	rm -rf .venv .build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Bytecode is written at each run, because the environment may forbid Python to write it by itself.
+# Bytecode and its bundle are written at each run, because the environment may forbid Python to write them by itself.
 ready: .venv/ready
 	@$(BIN)/python -m compileall -q "$(CURDIR)/src/fleet"
+	@$(BIN)/python -c "from fleet.bundle_writing import write; write()"
 	@sh checks/programs.sh tmux
 
 .venv/ready: pyproject.toml requirements.lock checks/setup.sh scripts/fleet

@@ -27,9 +27,14 @@ def renew() -> None:
     if not BUNDLE.missed or sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
         return
     try:
-        _replace(BUNDLE.path, _packed(dict(_modules())))
+        write()
     except OSError:
         return  # a folder that is not ours to write to; Python does without its .pyc files then, too
+
+
+def write() -> None:
+    """Write the bundle from the .pyc files as they are now."""
+    _replace(BUNDLE.path, _packed(dict(_modules())))
 
 
 def _modules() -> Iterator[tuple[str, Module]]:
