@@ -201,7 +201,9 @@ def test_no_agent_ends_with_the_daemon(fleet, served, end, tmux):
     deadline = time.monotonic() + PATIENCE
     while fleet.ask("ps")[0]["state"] != "running" and time.monotonic() < deadline:
         time.sleep(0.01)
-    before = agents_of(fleet.home, ident)
+    # While `fleet launch` becomes the agent, the process has no environment for a moment.
+    while not (before := agents_of(fleet.home, ident)) and time.monotonic() < deadline:
+        time.sleep(0.01)
     os.kill(served.pid, end)
     if end != signal.SIGHUP:
         served.process.wait(PATIENCE)

@@ -109,14 +109,17 @@ def test_without_proc_a_refusal_proves_nothing(processes, without_proc, monkeypa
 def test_on_linux_a_process_that_proc_hides_is_unknown(processes, monkeypatch):
     """As with hidepid, or without /proc at all."""
     me = processes.me()
-    genuine = open
 
-    def hiding(path, *rest, **more):
-        if str(path).startswith("/proc/"):
-            raise FileNotFoundError(path)
-        return genuine(path, *rest, **more)
+    def hiding(genuine):
+        def opened(path, *rest, **more):
+            if str(path).startswith("/proc/"):
+                raise FileNotFoundError(path)
+            return genuine(path, *rest, **more)
 
-    monkeypatch.setattr("builtins.open", hiding)
+        return opened
+
+    monkeypatch.setattr("builtins.open", hiding(open))
+    monkeypatch.setattr("os.open", hiding(os.open))
     assert processes.life(me) == "unknown"
 
 

@@ -20,7 +20,7 @@ from fleet.world.process.surroundings import marks_above
 READS = {
     "agents": "list mirror output screen follow unattended",
     "claims": "inspect list",
-    "coord": "handoff handoffs held lost show",
+    "coord": "handoff handoffs held lost show unheld",
     "dispatches": "check_start diff find list resumable show",
     "engines": "all hooks limits show sandbox",
     "graph": "export markdown show slugs",

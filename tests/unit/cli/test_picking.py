@@ -23,8 +23,7 @@ class Asked:
         self.agents = SimpleNamespace(list=lambda: list(agents))
         self.dispatches = SimpleNamespace(find=lambda name: f"found {name}")
         self.defaults, self.answer = [], answer
-        stream = SimpleNamespace(isatty=lambda: is_terminal)
-        monkeypatch.setattr("fleet.surfaces.cli.ui.picking.sys", SimpleNamespace(stdin=stream, stdout=stream))
+        monkeypatch.setattr("fleet.surfaces.cli.ui.terminal.is_interactive", lambda: is_terminal)
         monkeypatch.setattr(click, "prompt", self.prompt)
 
     def prompt(self, _words, *, type, default, **_how):  # noqa: A002 - click's name

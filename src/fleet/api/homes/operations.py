@@ -60,7 +60,7 @@ class Operations(Part):
 
     def why_clock_doubted(self) -> str:
         """Return why nothing may be removed by its age now; empty when it may. Notes the time for the next call."""
-        self._by.may("operations.note_upkeep")
+        self._by.may("operations.why_clock_doubted")
         return clock_doubt.why_clock_doubted(self._by.context)
 
     def rotate(self, *, older_than: str | None = None) -> Rotated:

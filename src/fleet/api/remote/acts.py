@@ -77,6 +77,7 @@ OWN = {
     "agents.look_after": "only the daemon calls it, as a duty",
     "dispatches.resume_after_boot": "only the daemon calls it, as a duty",
     "operations.note_upkeep": "only the daemon calls it, as a duty",
+    "operations.why_clock_doubted": "only the daemon calls it, as a duty",
 }
 # Methods that change something without being an act of the table of roles.
 _BESIDES = ("sessions.settle",)

@@ -130,6 +130,7 @@ ACTS = {
     "sweep.prune_archive": Act("prune the archive", _CLEANS),
     "operations.rotate": Act("rotate operations", _CLEANS),
     "operations.note_upkeep": Act("note when old records were removed", _CLEANS),
+    "operations.why_clock_doubted": Act("note the time before old records are removed", _CLEANS),
     "claims.acquire_prompt": Act("acquire a prompt for a dispatch", _STARTS),
     "claims.release_prompt": Act("release what a dispatch holds", _CLEANS),
     "claims.rewrite_prompt": Act("rewrite a prompt", _STARTS),
