@@ -129,11 +129,6 @@ class RowList(DrawnView):
         return all(word in text for word in self._words)
 
     @property
-    def shown_rows(self) -> list[RowView]:
-        """The rows that are neither folded nor filtered out, without headings."""
-        return [each for each in self._shown if not isinstance(each, Heading)]
-
-    @property
     def visible_rows(self) -> list[RowView]:
         """The rows that are inside the window now."""
         top = self.scroll_offset.y
