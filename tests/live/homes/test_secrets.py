@@ -11,6 +11,7 @@ from staging.stage import Stage
 
 from fleet.model.text.secrets import address, hidden
 from fleet.store.migrations import MIGRATIONS
+from fleet.testing.crash.scenarios import until
 
 PASSWORD, TOKEN = "pg-s3cr3t", "env-s3cr3t"
 JOB = """
@@ -72,6 +73,7 @@ def test_no_secret_is_kept_or_shown(secretive):
         run = ["run", "Do", "--slug", "t", "--engine", "shell", "--", "sleep", "1000"]
         said.append(secretive.program(*run, env=env))
         who = secretive.launched(fleet, fleet.dispatches.find("t"))
+        until(lambda: fleet.world.processes.variable(who, "FLEET_TOKEN"))  # `fleet launch` has become the agent
         token = fleet.world.processes.variable(who, "FLEET_TOKEN")
         assert len(token) == 64
         said.append(secretive.program("job", "run", "job.yml", "--json", env=env))

@@ -81,6 +81,7 @@ def test_a_persons_editor_in_a_split_outlives_the_agent(scene):
     with scene.fleet() as fleet:
         ident, agent = at_work(scene, fleet, "t")
         editor = person(scene, ident)
+        until(lambda: b"FLEET_HOME" in Path(f"/proc/{editor}/environ").read_bytes())  # tmux has become the editor
         marks = Path(f"/proc/{editor}/environ").read_bytes()
         assert b"FLEET_DISPATCH_ID" not in marks
         assert f"FLEET_HOME={scene.home}".encode() in marks, "so that the person's fleet is this one"
