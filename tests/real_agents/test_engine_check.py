@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 from cli.commandline import FLEET
-from real_agents.staging.others import OTHERS, Others
+from plugins import account
+from real_agents.staging.others import OTHERS, Others, private_folder
 from real_agents.staging.stage import BIN, needs, until
 
 from fleet.engines.reader import BUILT_IN
@@ -15,6 +17,17 @@ from fleet.model.agents.allow import Allowed
 from fleet.testing.engine_trial import clear
 from fleet.testing.scene import PROJECT
 from fleet.verbs.projects import allow
+
+
+@pytest.fixture
+def home():
+    """The fleet home: the trials of engines are below it."""
+    folder = private_folder(prefix="fleet-check-")
+    where = Path(folder, "home")
+    yield where
+    left = account.closed(where)
+    shutil.rmtree(folder)
+    assert left == [], left
 
 
 @pytest.fixture

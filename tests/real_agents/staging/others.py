@@ -43,8 +43,8 @@ class Listening(StubModel):
         return super()._answer(body)
 
 
-def _private_folder(**given: str) -> str:
-    """Make the scene's folder where nobody else can write: Gemini CLI reads no settings below /tmp."""
+def private_folder(**given: str) -> str:
+    """Make the scene's folder where nobody else can write: Gemini CLI reads no settings below /tmp, and the sandbox of Codex works from no home there."""
     _PRIVATE.mkdir(mode=0o700, exist_ok=True)
     return tempfile.mkdtemp(**given | {"dir": str(_PRIVATE)})
 
@@ -58,7 +58,7 @@ class Others(Stage):
         self._check = self.engine.check
         self.model = Listening(self._check.dialect, commands)
         self.model.__enter__()
-        monkeypatch.setattr(scene, "tempfile", SimpleNamespace(mkdtemp=_private_folder))
+        monkeypatch.setattr(scene, "tempfile", SimpleNamespace(mkdtemp=private_folder))
         super().__init__(monkeypatch)
 
     def _surround(self, monkeypatch: pytest.MonkeyPatch) -> None:
