@@ -20,9 +20,9 @@ from fleet.verbs.projects import allow
 
 
 @pytest.fixture
-def home(request, tmp_path):
-    """The fleet home: the trials of engines are below it. The sandbox of Codex works from no home below /tmp."""
-    folder = private_folder(prefix="fleet-check-") if "codex" in request.node.name else str(tmp_path / "check")
+def home():
+    """The fleet home: the trials of engines are below it."""
+    folder = private_folder(prefix="fleet-check-")
     where = Path(folder, "home")
     yield where
     left = account.closed(where)

@@ -87,6 +87,16 @@ def test_an_idle_notice_hides_nothing_that_says_more(scene):
         assert (agent(fleet, ident).state, agent(fleet, ident).detail) == ("stopped, no report", "two")
 
 
+@pytest.mark.req("ENG-2")
+def test_a_notice_that_asks_is_shown_with_the_command_that_it_names(scene):
+    with scene.fleet() as fleet:
+        ident = scripted(scene, fleet, "hang")
+        until_state(fleet, ident, "working")
+        told = {"message": "Tool Shell requires execution", "details": {"command": "git mv a b"}}
+        hook(scene, ident, "Notification", notification_type="permission_prompt", **told)
+        assert (agent(fleet, ident).state, agent(fleet, ident).detail) == ("asks", "git mv a b")
+
+
 @pytest.mark.req("HOOK-2")
 def test_outside_fleet_a_hook_does_nothing(tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}

@@ -43,6 +43,7 @@ FIELDS = {
     "error": "error",
     "notice": "notification_type",
     "notice_text": "message",
+    "notice_command": "details.command",
     "background": "background_tasks",
     "reason": "reason",
     "context": "context_window.used_percentage",

@@ -156,7 +156,8 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
     before = known.agent.state
     if (state == "idle" and (before in _INFORMATIVE or before in QUIET)) or (state == before == "asks"):
         state = None
-    detail = event.text("notice_text") if state == "asks" else ""
+    # A notice that asks for permission may name the command only beside its text.
+    detail = event.text("notice_command") or event.text("notice_text") if state == "asks" else ""
     _record_if_news(event, known, HookReport(event.at, state=state, detail=detail, facts=_facts(event), yields=True))
     return Reply()
 
