@@ -9,6 +9,8 @@ from fleet.model.results.value import Value
 # The variables of an agent: the secret of its launch, and the socket at which it reaches the daemon when it has no home.
 TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
 DOOR = "FLEET_DOOR"
+# Acts whose own transaction checks who has the task, or who has the seat. The table of roles is not needed for them.
+FENCED = frozenset(("tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"))
 
 
 class Caller(Value):

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from time import monotonic
+
+from fleet.model.agents.actors import TOKEN
 from fleet.model.branches import task_branch
 from fleet.model.text import jsontext
-from fleet.world.git import refs
+from fleet.world.git import pointers
+from fleet.world.git.refs import git_dir
 from fleet.world.home import paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Protocol
 
     from fleet.world.funnel import Funnel
@@ -23,6 +29,12 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 5
+# How many seconds a `git status` may take; after that nothing is known.
+_STATUS_LIMIT = 60.0
+# No watcher or hook of the user's configuration runs, and the index is not locked.
+_STATUS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status")
+_ALL = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
+_SIGKILL = 9
 
 
 def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
@@ -30,7 +42,7 @@ def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> 
 
     What git ignores does not count, nor what was changed before anybody worked there. Costs one `git status`.
     """
-    files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
+    files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     if files is None:
         return None
     before = _changed_before(home, project.name, slug)
@@ -39,7 +51,7 @@ def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> 
 
 def changed_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
     """Return what to note of a new worktree: the files that git calls changed, as JSON; None when git does not say."""
-    files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
+    files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()
 
 
@@ -64,3 +76,71 @@ def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
     except (OSError, ValueError, StopIteration):
         return frozenset()
     return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+
+
+# what git says --------------------------------------------------------------------------------------------------------
+def _files_of_git(worktree: str, repository: str, funnel: Funnel) -> list[tuple[str, str]] | None:
+    """Return the uncommitted files of a repository's worktree, each with git's two letters; None when git does not say.
+
+    What git ignores is not among them. A worktree whose `.git` was made anew is not asked: its configuration may run
+    commands.
+    """
+    try:
+        own = os.path.realpath(git_dir(repository))
+    except (OSError, UnicodeDecodeError):
+        return None
+    place = pointers.read(worktree, lambda common: common == own)
+    if place is None:
+        return None
+    where = ["-C", worktree, f"--git-dir={place.entry}", f"--work-tree={worktree}"]
+    said = funnel.through("git status", lambda: _git_output(["git", *where, *_STATUS, *_ALL], place.common))
+    return None if said is None else [(entry[:2], entry[3:]) for entry in said.split("\0") if entry]
+
+
+def _git_output(words: list[str], common: str) -> str | None:
+    """Run git on the repository of this git directory; return what it prints. None when git is not installed, fails, or takes too long."""
+    reader, writer = os.pipe()
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
+    try:
+        pid = os.posix_spawnp(
+            words[0], words, {**_own_environment(os.environ), "GIT_COMMON_DIR": common}, file_actions=actions
+        )
+    except OSError:
+        os.close(reader)
+        return None
+    finally:
+        os.close(writer)
+        os.close(null)
+    try:
+        said = _read_all(reader, monotonic() + _STATUS_LIMIT)
+    finally:
+        os.close(reader)
+    if said is None:
+        os.kill(pid, _SIGKILL)
+    _pid, status = os.waitpid(pid, 0)
+    return said.decode("utf-8", "surrogateescape") if said is not None and status == 0 else None
+
+
+def _read_all(reader: int, until: float) -> bytes | None:
+    """Read a pipe to its end; None when that takes too long."""
+    import select  # noqa: PLC0415 - where git has to be asked after all
+
+    waiting = select.poll()
+    parts: list[bytes] = []
+    waiting.register(reader, select.POLLIN)
+    while waiting.poll(max(until - monotonic(), 0) * 1000):
+        part = os.read(reader, 65_536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+    return None
+
+
+def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what a git hook leaves in it (it names another repository or index) and secrets."""
+    return {
+        name: text
+        for name, text in given.items()
+        if name != TOKEN and (not name.startswith("GIT_") or name.startswith("GIT_CONFIG"))
+    }
