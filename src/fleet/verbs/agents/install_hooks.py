@@ -24,7 +24,7 @@ Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write fleet's hooks into the person's settings, in place of those that an earlier install wrote."""
+    """Write fleet's hooks into the person's settings, and replace those of an earlier install."""
     path, before = _read_settings(engine)
     write_dialect(context, engine)
     after = _without_fleet_hooks(before)
@@ -76,6 +76,7 @@ def _read_settings(engine: Engine) -> tuple[str, Settings]:
 
 
 def _hook_entries(settings: Settings) -> list[Settings]:
+    """Return all hook entries of an engine's settings, over all events and groups."""
     groups = [group for event_groups in settings.get("hooks", {}).values() for group in event_groups]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
