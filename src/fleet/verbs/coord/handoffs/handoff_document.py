@@ -36,6 +36,7 @@ def compose_document(context: Context, row: Dispatch, *, reason: str, written: s
 
 
 def _front_matter(row: Dispatch, reason: str, at: str) -> str:
+    """Return the YAML head of the document: agent, task, project, time and reason."""
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -60,6 +61,7 @@ def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
 
 
 def _open_questions(context: Context, row: Dispatch) -> list[str]:
+    """Return the texts of the questions that the agent has asked; none for a coordinator."""
     questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
     return [question.text for question in questions]
 
