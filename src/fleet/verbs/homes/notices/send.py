@@ -88,10 +88,7 @@ def record_changes(context: Context) -> Changes:
 
 
 def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
-    """Return the change that records begun and ended conditions.
-
-    Its operation names no project, so that it does not wake a coordinator.
-    """
+    """Return the change that records begun and ended conditions. Its operation names no project: no coordinator has to act on it."""
 
     def work(tx: Tx) -> None:
         for each in found.over:
