@@ -1,4 +1,4 @@
-"""Export the tasks of a project: as nodes that import reads, or as a Markdown page."""
+"""Export the tasks of a project: as nodes that `ingest` can read, or as a Markdown page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECTIONS = {
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
-    """Return every task of a project as import reads it, from one snapshot, so that all dependencies are included."""
+    """Return every task of a project as a node for export, from one snapshot, so that all dependencies are included."""
     return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 
