@@ -96,7 +96,7 @@ def continue_agents(context: Context, project: str) -> list[str]:
 
 
 def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
-    """Whether a message with exactly this text already waits for the agent."""
+    """Return whether a message with exactly this text already waits for the agent."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
     return any(row.text == words for row in rows)
 

@@ -69,7 +69,7 @@ def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: L
 
 
 def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
-    """Whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
+    """Return whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0

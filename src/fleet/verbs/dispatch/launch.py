@@ -277,7 +277,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
 
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
-    """Whether the agent is a coordinator and remote control is switched on for its project."""
+    """Return whether the agent is a coordinator and remote control is switched on for its project."""
     return row.kind == "coord" and remote_control.is_on(context, row.project)
 
 

@@ -221,7 +221,7 @@ def _teardown_command(context: Context, project: str | None) -> str | None:
 
 
 def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
-    """Whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
+    """Return whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
         task = q.task_state(rows, project=project, slug=slug)

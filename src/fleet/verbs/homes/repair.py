@@ -105,7 +105,7 @@ def _what_may_live(context: Context) -> list[str]:
 
 
 def _was_own(context: Context, row: Dispatch) -> bool:
-    """Whether this home made the dispatch, before or after the move."""
+    """Return whether this home made the dispatch, before or after the move."""
     if row.home is not None:
         return row.home == context.world.record.id
     return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
