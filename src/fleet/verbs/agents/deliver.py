@@ -55,6 +55,7 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
 
 
 def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
+    """Return the agent's messages that wait to be delivered now."""
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 

@@ -102,7 +102,7 @@ def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """Return the message that makes an agent continue after a failed turn or a limit; empty when none is due now."""
+    """Return the message that makes an agent continue after a failed turn or a limit; "" when none is due now."""
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""

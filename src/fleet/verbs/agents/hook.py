@@ -386,7 +386,7 @@ def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how
 
 
 def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
-    """Return the reply that adds the handed-out messages to the model's context; empty without messages."""
+    """Return the reply that adds the handed-out messages to the model's context; an empty reply without messages."""
     if outcome is None or not outcome.messages:
         return Reply()
     context = {"hookEventName": event.name, "additionalContext": messages.lines(outcome.messages)}

@@ -97,10 +97,12 @@ def _without_fleet_hooks(settings: Settings) -> Settings:
 
 
 def _is_fleet_hook(entry: Settings) -> bool:
+    """Return whether fleet installed this hook entry, by its mark."""
     return hooks.MARK in str(entry.get("command", ""))
 
 
 def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
+    """Write the engine's settings file if its content has changed."""
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

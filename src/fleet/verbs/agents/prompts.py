@@ -82,7 +82,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
-    """Raise NotOwned when the dispatch exists and its owner is not `wanted`."""
+    """Raise NotOwned when the dispatch exists and its owner is not `wanted`, which asks for its prompt."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
@@ -108,7 +108,7 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """Take over a claim whose maker was killed before it wrote the file; raise Contested when another process was faster."""
+    """Take over a prompt's claim whose maker was killed before it wrote the file; raise Contested when another process was faster."""
 
     def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
@@ -154,7 +154,11 @@ def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: O
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
-    """Release a dispatch's claims of this kind. A claim that has been handed to another owner is not touched."""
+    """Release a dispatch's claims of this kind, for example its prompt file.
+
+    A claim that was handed to another owner is not touched. Raises NotOwned for an unfinished dispatch's exclusive
+    claim.
+    """
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
     _refuse_unreleasable(ident, kind)
@@ -180,7 +184,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
 
 
 def _refuse_unreleasable(ident: str, kind: str) -> None:
-    """Raise BadInput for a kind that does not exist, or whose things no dispatch releases."""
+    """Raise BadInput for a kind of claim that does not exist, or whose resources are not released by a dispatch."""
     if class_of(kind) == "adoptable":
         raise errors.BadInput(
             what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
@@ -290,9 +294,9 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
-    """Write the content of a recorded rewrite into the file, and record that it is written.
+    """Write the content of a recorded rewrite into the prompt file, and record that it is written.
 
-    Holds the claim's effect lock, so that nobody releases the inbox between the last look and the file.
+    Holds the claim's effect lock, so that no process releases the inbox between the last check and the write.
     """
     content = claim.data.get("rewrite")
     if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
@@ -310,7 +314,7 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
 
 
 def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
-    """Write the file of a rewrite and record that it is written. The caller holds the claim's effect lock."""
+    """Write the prompt file of a rewrite and record that it is written. The caller holds the claim's effect lock."""
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
@@ -360,6 +364,7 @@ def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
+    """Return the claims that belong to a dispatch itself."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 

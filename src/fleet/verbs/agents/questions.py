@@ -73,7 +73,7 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
 
 
 def _how_answered(row: AskedQuestion) -> str:
-    """Return why a question takes no answer any more."""
+    """Return why a question can no longer be answered: its agent has ended, or it was answered or closed before."""
     if not is_unfinished(row):
         return "its agent has ended"
     if row.answer is None:

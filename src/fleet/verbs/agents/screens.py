@@ -55,7 +55,7 @@ def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
 
 
 def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
-    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble; else empty."""
+    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble, else ""."""
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")

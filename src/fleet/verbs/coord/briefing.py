@@ -33,7 +33,7 @@ def briefing(rows: Rows, project: str, now: int) -> Briefing:
 
 
 def _trouble_of(row: TaskTrouble) -> Trouble:
-    """Return a failed or blocked task with the beginning of its reason, on one line."""
+    """Return a failed or blocked task for the coordinator's briefing, with the beginning of its reason on one line."""
     reason = " ".join((row.reason or "").split())
     return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _MOST_REASON))
 

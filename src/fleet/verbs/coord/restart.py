@@ -85,7 +85,7 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
 
 
 def _count_restart(project: str, ident: str, last: Restarts | None, tries: int) -> Change[bool]:
-    """Return the change that counts a restart; committing it returns False when another process has just counted it."""
+    """Return the change that counts a restart of the coordinator; committing it returns False if another process counted it first."""
 
     def work(tx: Tx) -> bool:
         tx.about(project)

@@ -22,7 +22,8 @@ _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
 def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start every merge and agent that the limits allow now. Returns one line for each; adds errors to `troubles`.
+    """Start every merge and agent of a project that the limits allow now. Returns one line for each; adds errors to
+    `troubles`.
 
     While merged work is missing from the integration branch, start nothing: agents would build without that work.
     """
@@ -52,7 +53,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
 
 
 def _is_due(row: WaitingStage, review: str | None) -> bool:
-    """Return whether to start an agent for a waiting task: a fix below the limit of fixes, or a review when agents review."""
+    """Return whether the coordinator starts an agent for a waiting task: a fix below the limit, or a review when agents review."""
     if row.stage in MENDING:
         return row.fixes < MOST_FIXES
     return review == "agent"

@@ -138,7 +138,7 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _continue_allowed(context: Context, project: str) -> list[str]:
-    """Tell agents whose budget was raised to continue. Returns one line for each."""
+    """Send a "go on" message to agents whose budget was raised. Returns one line for each, for the tick."""
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
@@ -154,6 +154,6 @@ def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list
 
 
 def _write_coord_state(context: Context) -> list[str]:
-    """Rewrite coord-state.json files that are out of date. Returns no lines."""
+    """Rewrite coord-state.json files that are out of date. Returns no lines for the tick."""
     reconcile_coord_state(context, write=True)
     return []

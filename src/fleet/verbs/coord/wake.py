@@ -161,7 +161,7 @@ def look_after(context: Context, project: str) -> list[str]:
 
 
 def _wake_holder(context: Context, project: str) -> list[str]:
-    """Send the coordinator a message if there is news and no turn of it runs. Returns one line; none when not woken."""
+    """Send the coordinator a message if there is news and none of its turns runs. Returns one line; none when not woken."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
     if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
@@ -179,7 +179,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
 
 
 def _is_at_rest(context: Context, known: LivingAgent) -> bool:
-    """Return whether no turn of the agent runs: by its hooks, or by its screen if it has no hooks."""
+    """Return whether no turn of the coordinator's agent runs: by its hooks, or by its screen if it has no hooks."""
     engine = read_engine(context.world.home, known.engine)
     if engine.hooks is not None and known.heartbeat_at is not None:
         return known.state in RESTS
@@ -213,7 +213,7 @@ def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -
 
 
 def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: str | None) -> None:
-    """Store the list of things that the coordinator knows now, and the id of the message that told it."""
+    """Store the list of things to do that the coordinator has been told, and the id of the message that told it."""
     told = json.dumps(sorted(things), ensure_ascii=False)
     q.tell_coordinator(tx, project=project, dispatch=ident, told=told, at=tx.at, message=message)
 
@@ -276,7 +276,7 @@ def _situation(context: Context, project: str, told_at: int) -> Situation:
 
 
 def _is_overdue(context: Context, row: Dispatch, now: int) -> bool:
-    """Return whether an agent should have exited by now: its grace after its report, or after it was asked to, is over."""
+    """Return whether an agent should have exited by now: the grace after its report, or after the request to exit, is over."""
     if not is_in_flight(row):
         return False
     asked = row.asked_at is not None and now - row.asked_at >= duration(context.setting("exit_grace"))

@@ -273,7 +273,7 @@ def _begin_release(context: Context, claim: Claim) -> Change[int]:
 
 
 def _record_failed_release(claim: Claim) -> Change[int]:
-    """Return the change that records a failed release. The third failure within an hour blocks the release."""
+    """Return the change that records a failed release of a claim. The third failure within an hour blocks the release."""
 
     def work(tx: Tx) -> int:
         _set_subject(tx, claim)

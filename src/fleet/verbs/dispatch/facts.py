@@ -256,8 +256,8 @@ def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
 def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
     """Return whether this process is the dispatcher and will not start the dispatch any more.
 
-    The daemon knows which dispatches its threads are starting. Any other process has one thread, which is here and not
-    starting the dispatch; it has given up when the dispatch was asked to end.
+    The daemon knows which dispatches its threads are starting. Any other process has one thread, which is running this
+    check and so not starting the dispatch; it has given up when the dispatch was asked to end.
     """
     if spawner != context.world.processes.me():
         return False

@@ -317,7 +317,7 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def _forget_setup_failure(context: Context, row: Dispatch) -> None:
-    """Delete the record of the project's last failed setup, if there is one, because a setup has succeeded."""
+    """Delete the record of the project's last failed worktree setup, if there is one, because a setup has succeeded."""
     if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
         return
 

@@ -147,7 +147,7 @@ def _recorded_descendants(row: Dispatch) -> list[Identity]:
 
 
 def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
-    """Return the dispatch's unreleased claims of control groups; empty where the system has no control groups."""
+    """Return the dispatch's unreleased claims on control groups; none where the system has no control groups."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     return [Claim.of(held) for held in claims if held.kind == "cgroup" and held.state != "released"]
 

@@ -212,7 +212,7 @@ def _tear_down(context: Context, claim: Claim) -> bool:
 
 
 def _teardown_command(context: Context, project: str | None) -> str | None:
-    """Return the project's teardown command; None when none is set, or when nobody has trusted it."""
+    """Return the project's command `worktree.teardown`; None when none is set, or no person has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
     except errors.NotTrusted:

@@ -44,7 +44,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
 
 
 def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Remains, census: Census) -> str:
-    """Return why a process cannot be excused; "" when it can."""
+    """Return why a process in a worktree cannot be excused; "" when it can."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:

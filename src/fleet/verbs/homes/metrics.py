@@ -126,6 +126,7 @@ def _daemon_families(daemon: DaemonFigures) -> Iterator[Family]:
 
 
 def _agent_sample(count: AgentCount) -> Sample:
+    """Return the number of agents with the same project, kind and state as a sample."""
     return Sample(value=count.n, labels={"project": count.project, "kind": count.kind, "state": count.state})
 
 

@@ -112,7 +112,7 @@ def _was_own(context: Context, row: Dispatch) -> bool:
 
 
 def _why_alive_at_old_path(context: Context, row: Dispatch) -> str:
-    """Return why an unfinished dispatch may be alive; "" when it has ended or is proven dead."""
+    """Return why an unfinished dispatch may be alive at the home's old path; "" when it has ended or is proven dead."""
     who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":

@@ -88,6 +88,7 @@ def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int
 
 
 def _archive_names(files: Files) -> list[str]:
+    """Return the names of the archive files of operations, oldest first."""
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 

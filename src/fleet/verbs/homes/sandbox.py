@@ -180,7 +180,7 @@ def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple
 
 
 def _alternates(common: str) -> tuple[str, ...]:
-    """Return the folders from which a repository borrows objects (git alternates)."""
+    """Return the folders from which a repository borrows objects (git alternates); the sandbox has to show them."""
     try:
         with open(f"{common}/objects/info/alternates", encoding="utf-8", errors="surrogateescape") as file:
             return tuple(os.path.join(f"{common}/objects", line.rstrip("\n")) for line in file if line.strip())

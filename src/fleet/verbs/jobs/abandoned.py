@@ -67,7 +67,7 @@ class Leftovers:
     why_kept: str = ""
 
     def in_words(self) -> str:
-        """Return the sentence that tells people which processes still run, or that only the claim remains."""
+        """Return the sentence that tells which processes of the job still run, or that only its claim remains."""
         if self.foreign:
             return "the runner of another home or host claimed them"
         if not self.processes:

@@ -101,7 +101,10 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
 
 
 def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the value of each {env.NAME}: from --set, else from the document, else from the environment."""
+    """Return the value of each {env.NAME} in a job's document: from --set, else the document, else the environment.
+
+    Raises BadInput for a variable without a value, and for a --set that the document does not use.
+    """
     used = workflow.variables()
     unknown = sorted(set(given) - set(used) - set(workflow.env))
     if unknown:

@@ -67,12 +67,12 @@ class EngineWait:
         return 0 if any(row.until is None or row.until > now for row in holds) else 1
 
     def in_words(self) -> str:
-        """Return the spent budget, the engines that are held back, and until when, for people."""
+        """Return what the job waits for, as text: the spent budget, the engines that are held back, and until when."""
         money, now = self.money(), self._context.world.clock.now()
         return ", ".join([*([money] if money else []), *(_describe_hold(row, now) for row in self._holds())])
 
     def money(self) -> str:
-        """Return which budget is spent, for people; "" when none is."""
+        """Return which budget of the job's project or of the day is spent, for people; "" when none is."""
         spent = self._spent()
         return spent.refusal().spoken if spent is not None else ""
 

@@ -89,7 +89,7 @@ def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def _add_parts(tx: Tx, job: str, parts: Iterable[JobPart]) -> None:
-    """Add setup and reduce, those of them that the job has, as items."""
+    """Add the job's setup and reduce as items; a job may have either, both or none."""
     for part in parts:
         q.add_item(tx, job=job, id=part, part=part, number=0, data="null")
 
@@ -162,7 +162,7 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Set items back to waiting that were skipped as missing and are in the input again. Returns how many."""
+    """Set items of a job back to waiting that were skipped as missing and are in the input again. Returns how many."""
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 

@@ -96,7 +96,7 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    """Yield the points of one line of the chart, about 300 at most."""
+    """Yield the points of one line of the report's chart, about 300 at most."""
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):

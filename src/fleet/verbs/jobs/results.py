@@ -44,7 +44,7 @@ def map_values(context: Context, job: Job) -> dict[str, str | int]:
 
 
 def count(context: Context, job: str) -> ItemCounts:
-    """Return how many items are in each state, and in total."""
+    """Return how many items of a job are in each state, and in total."""
     counts: dict[str, int] = dict.fromkeys(items.STATES, 0)
     counts.update((row.state, row.n) for row in context.store.read(lambda rows: q.count_items(rows, job=job)))
     return ItemCounts(**counts, total=sum(counts.values()))

@@ -133,6 +133,7 @@ class Runner:
         self.progress.tell_job(self._job)
 
     def _read_job(self) -> Job:
+        """Return the job's row as it is now."""
         return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
 
     def _read_input(self) -> None:
@@ -222,7 +223,7 @@ class Runner:
         self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
-        """Wait until the next retry is due, but only for a moment, because another event may come first."""
+        """Wait until the next item's retry is due, but only for a moment, because another event may come first."""
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
             _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
@@ -252,6 +253,7 @@ class Runner:
             raise errors.JobFailed(job=self._job.id, why=why, advice=f"`fleet resume {self._job.id}` tries it again")
 
     def _item(self, ident: str) -> Item | None:
+        """Return the row of an item as it is now; None when the job has no such item."""
         return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job.id, id=ident))
 
     def _at_work(self, part: JobPart | None) -> list[Item]:
@@ -260,7 +262,7 @@ class Runner:
         return [row for row in rows if part in {None, row.part}]
 
     def _ended_attempts(self, part: JobPart) -> list[Attempt]:
-        """Return the attempts of a part that have ended and are not recorded yet."""
+        """Return the attempts at items of a part that have ended and are not recorded yet."""
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
             return self._in_place.collect_ended()

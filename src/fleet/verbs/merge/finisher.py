@@ -154,7 +154,7 @@ def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> None:
 
 
 def is_unchanged(now: TaskState, was: TaskState) -> bool:
-    """Return whether a task still has the status, stage, assignee and commit that it had in `was`."""
+    """Return whether a task still has the status, stage, assignee and commit that it had in `was`, before its merge."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 

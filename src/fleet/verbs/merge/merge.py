@@ -140,7 +140,7 @@ def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState
 
 
 def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
-    """Block a task at the stage that can continue it, with the reason, unless somebody has changed the task meanwhile."""
+    """Block a task that cannot be merged, at the stage that can continue it, unless somebody has changed the task meanwhile."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -193,7 +193,7 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
 
 
 def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Elsewhere | None:
-    """Return the uncommitted files in a task's worktree, as a reason; None when the worktree is clean or missing."""
+    """Return the uncommitted files in a task's worktree, as a reason against its merge; None when it is clean or missing."""
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return None

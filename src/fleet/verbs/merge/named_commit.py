@@ -82,7 +82,7 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
 
 
 def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
-    """Return what changed between an old and a new commit of a task; None when the old commit no longer exists."""
+    """Return the difference between an old and a new commit of a task, for review; None when the old one no longer exists."""
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:
         return None

@@ -272,4 +272,5 @@ def _refusal(project: str, slug: str, why: str, advice: str) -> errors.NotPulled
 
 
 def _view(project: str, slug: str, address: str | None, state: PullRequestState, *, changed: bool) -> PullRequestView:
+    """Return the state of a task's pull request as commands print it."""
     return PullRequestView(project=project, task=slug, address=address, state=state, changed=changed)

@@ -83,7 +83,7 @@ def remove_files(context: Context, project: str) -> None:
 
 
 def _remove_lock(context: Context, name: str) -> None:
-    """Remove a lock file while holding its lock, so that no other process takes it in between; skip one that is held."""
+    """Remove a lock file of a project while holding its lock, so that no other process takes it; skip one that is held."""
     lock = FileLock(f"{context.world.home}/{name}", create=False)
     try:
         lock.take(0)
@@ -96,17 +96,18 @@ def _remove_lock(context: Context, name: str) -> None:
 
 
 def _remove_empty(context: Context, path: str) -> None:
-    """Remove a folder if it exists and is empty."""
+    """Remove a folder of a project if it exists and is empty."""
     if os.path.isdir(path) and not os.listdir(path):
         context.world.funnel.through("remove folder of project", lambda: os.rmdir(path))
 
 
 def _dispatches_of_project(context: Context, project: str) -> list[Dispatch]:
+    """Return all dispatches of a project that are not archived, ended or not."""
     return context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=1))
 
 
 def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[str]:
-    """Return the tasks that are in progress, have dispatches, or hold worktrees or folders that are not released."""
+    """Return the project's tasks that are in progress, have dispatches, or hold worktrees or folders that are not released."""
     claims = context.store.read(q.open_claims)
     held = {claim.slug for claim in claims if claim.project == project and claim.slug}
     working = context.store.read(lambda snapshot: q.slugs_in_progress(snapshot, project=project))
@@ -115,7 +116,7 @@ def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[
 
 
 def _end_task(context: Context, project: str, slug: str) -> None:
-    """Archive a task; abandon it first unless it has ended."""
+    """Archive a task of the project that is cleared; abandon it first unless it has ended."""
     was = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if was.status not in TERMINAL:
         reason = f"its project is removed from fleet; it was {was.status}"

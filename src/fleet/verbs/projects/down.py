@@ -70,7 +70,7 @@ def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[
 
 
 def _running_merge(context: Context, row: Dispatch) -> str:
-    """Return why a merge is left running; "" when its process is dead."""
+    """Return why `fleet down` leaves a merge running; "" when its process is dead."""
     process = Identity.parse(row.process or "")
     life = context.world.processes.life(process)
     match life:

@@ -90,7 +90,11 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 
 
 def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
-    """Return whether `remove` would succeed: no job processes, no dispatches, no tasks in progress, tasks only `with_tasks`."""
+    """Return whether `remove` would succeed.
+
+    It does not while the project has job processes, dispatches, or tasks in progress; or any tasks, without
+    `with_tasks`.
+    """
     if q.project_by_name(rows, name=name) is None:
         return False
     count, journals = q.count_tasks(rows, project=name), q.count_dispatches(rows, project=name).n

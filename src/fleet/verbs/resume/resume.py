@@ -115,7 +115,7 @@ def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | N
 
 
 def _wanted_like(row: Dispatch) -> Wanted:
-    """Return a request to start an agent with the engine, autonomy, model and command of an earlier dispatch."""
+    """Return a request for a successor with the engine, autonomy, model and command of the earlier dispatch."""
     command = tuple(json.loads(row.command or "[]"))
     return Wanted(
         project=row.project, slug=row.slug, engine=row.engine, autonomy=row.autonomy, model=row.model, command=command
@@ -215,7 +215,7 @@ def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> s
 
 
 def _bullet_list(lines: list[str]) -> str:
-    """Return lines as a bullet list, cut off after 20; "none" for no lines."""
+    """Return lines as a bullet list for a successor's briefing, cut off after 20; "none" for no lines."""
     if not lines:
         return "none"
     more = [f"\n  - and {len(lines) - _MOST} more"] if len(lines) > _MOST else []

@@ -45,9 +45,9 @@ def resume_all(context: Context, project: str | None = None) -> ResumedMany:
 
 
 def resume_after_boot(context: Context) -> ResumedMany | None:
-    """Resume the work that an earlier boot of this machine interrupted. Returns None when this boot has done so before.
+    """Resume the work that an earlier boot of this machine interrupted.
 
-    This boot has done so when nothing waits any more. If the process is killed before that, the next call resumes the
+    Returns None when this boot has already resumed everything. If the process is killed, the next call resumes the
     rest: each piece of work that is resumed is recorded on its own.
     """
     if _resumed_boot(context) == context.world.host.boot:
@@ -107,7 +107,7 @@ def _settle_dead(context: Context, project: str | None) -> None:
 
 
 def _unfinished(context: Context, project: str | None) -> list[Dispatch]:
-    """Return the unfinished dispatches of this home, without finishers: git shows how far a merge came."""
+    """Return this home's unfinished dispatches that a resume settles; not finishers, because git shows how far a merge came."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 

@@ -59,7 +59,7 @@ def lock_work(context: Context, project: str, slug: str) -> Gate:
 
 
 def _refuse_attempted(context: Context, project: str, slug: str) -> None:
-    """Raise TaskHeld when the task has an unfinished dispatch."""
+    """Raise TaskHeld when the task whose work lock is held has an unfinished dispatch."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if row is not None:
         raise errors.TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
@@ -150,7 +150,7 @@ def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> s
 
 
 def _has_other_work(context: Context, holder: Holder) -> bool:
-    """Return whether the holder is this process or the daemon: stopping it would end other work too."""
+    """Return whether the lock's holder is this process or the daemon: stopping it would end other work too."""
     return holder.pid in {context.world.processes.me().pid, context.world.daemon_pid()}
 
 

@@ -20,7 +20,7 @@ _WAIT = DAY
 
 
 def why_clock_doubted(context: Context) -> str:
-    """Return why nothing may be deleted by its age now; "" when it may. Stores the time for the next call."""
+    """Return why a sweep may delete nothing by its age now; "" when it may. Stores the time for the next call."""
     now, (seen, until) = context.world.clock.now(), _noted(context)
     if seen is None or now < seen:
         until = 0  # nothing is known, or the clock was set back: nothing looks older than it is

@@ -59,7 +59,10 @@ def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _proof_days() -> int:
-    """Return after how many days a presented nonce is deleted: from the environment variable, else 30. Raises BadInput."""
+    """Return after how many days a sweep deletes a presented nonce: from the environment variable, else 30.
+
+    Raises BadInput when the variable is not a number.
+    """
     days = os.environ.get(RETENTION, "")
     if days and not days.isdigit():
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")

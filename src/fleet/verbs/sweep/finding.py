@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def describe_dispatch(row: Dispatch) -> str:
-    """Return a dispatch as text for people: id, kind, project and task."""
+    """Return a dispatch as text for a finding: id, kind, project and task."""
     place = f"{row.project}/{row.slug}" if row.slug else row.project
     return f"dispatch {row.id} ({row.kind} of {place})"
 
@@ -48,7 +48,7 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
 
 
 def _outcome_of(returned: object) -> Outcome:
-    """Return what an act returned as an Outcome."""
+    """Return what an act of the sweep returned, as an Outcome."""
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

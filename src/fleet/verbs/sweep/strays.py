@@ -87,7 +87,7 @@ def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
-    """Return the given processes without the daemon, which an agent may have started."""
+    """Return the given stray processes without the daemon, which an agent may have started."""
     return [who for who in marked if who.pid != context.world.daemon_pid()]
 
 
@@ -130,7 +130,7 @@ def sweep_files(context: Context, *, kill: bool) -> Iterator[Swept]:
 def _remove_leftover_files(context: Context) -> None:
     """Delete locks of closed claims, half-written files of dead writers, and leftover links.
 
-    List locks before reading the claims: a new claim is recorded before its lock is made.
+    The locks are listed before the claims are read, because a new claim is recorded before its lock is made.
     """
     files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
@@ -145,7 +145,7 @@ def _remove_leftover_files(context: Context) -> None:
 
 
 def _remove_leftover_links(context: Context) -> None:
-    """Delete temporary links to the fleet program, unless another process is replacing the link now."""
+    """Delete temporary links to the fleet program that a killed process left, unless another process is replacing the link now."""
     links = [name for name in context.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
     if not links:
         return

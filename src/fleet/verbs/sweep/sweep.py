@@ -110,7 +110,7 @@ def _finding_of_clock(doubt: str) -> Swept:
 
 
 def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
-    """Return the dispatches of all projects that have ended, or that have not."""
+    """Return the dispatches of all projects that have ended if `ended`, else those that have not."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
@@ -152,7 +152,7 @@ def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
 
 
 def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press | Dismiss) -> tuple[str, str, str]:
-    """Return why a remedy is needed, what proves that, and what it does, as text."""
+    """Return three texts for the finding: why a remedy is needed, what proves that, and what the remedy does."""
     match remedy:
         case Settle():
             proof = "its process is dead" if row.process else "its spawner is dead, and no process is making its claims"
@@ -175,7 +175,7 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
 
 
 def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
-    """Apply a remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
+    """Apply a sweep's remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")
@@ -195,7 +195,7 @@ class _Snapshot:
 
     @classmethod
     def of(cls, context: Context) -> _Snapshot:
-        """Read the snapshot from the store and tmux."""
+        """Read the claims and bundles from the store, and the panes from tmux."""
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
         for claim in (Claim.of(row) for row in context.store.read(q.open_claims)):

@@ -34,7 +34,7 @@ class NewTask(Value):
 
     @property
     def request_fields(self) -> tuple[object, ...]:
-        """The fields that are the same when the request is repeated: all but a time given relative to now ("in 2 hours")."""
+        """The task's fields that are the same when the request is repeated: all but a time relative to now ("in 2 hours")."""
         asked = self if self.not_before_said is None else self.replaced(not_before=None)
         return tuple(asked.as_json().values())
 

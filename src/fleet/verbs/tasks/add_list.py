@@ -88,6 +88,7 @@ def _choose_slugs(rows: Rows, items: list[Item], drafts: list[NewTask]) -> list[
 
 
 def _is_task(rows: Rows, project: str, slug: str) -> bool:
+    """Return whether the project has a task with this slug."""
     return q.task_exists(rows, project=project, slug=slug) is not None
 
 
@@ -106,7 +107,7 @@ def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
 
 
 def _refuse_findings(findings: list[str]) -> None:
-    """Raise ImportRefused with every finding, if there are any."""
+    """Raise ImportRefused with every fault that was found in the list, if there are any."""
     if findings:
         raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
 

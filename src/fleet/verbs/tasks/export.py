@@ -108,4 +108,5 @@ def _markdown_line(node: Node) -> str:
 
 
 def _escape_markdown(title: str) -> str:
+    """Return a title with the characters escaped that Markdown would interpret."""
     return "".join(f"\\{char}" if char in "*_`[]<>\\" else char for char in title)

@@ -156,7 +156,7 @@ def _matching_page(
 
 
 def _like_pattern(text: str | None) -> str | None:
-    """Return the SQL LIKE pattern for a text; None for None.
+    """Return the SQL LIKE pattern that finds tasks by a text; None for None.
 
     Both databases fold only ASCII letters, so any other letter becomes a wildcard; `_contains_text` checks those
     matches again.

@@ -81,6 +81,7 @@ def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
 
 
 def _age_in_seconds(now: int, made: int) -> int:
+    """Return how many seconds lie between two times in milliseconds, at least 0."""
     return max(now - made, 0) // SECOND
 
 

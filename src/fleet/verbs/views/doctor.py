@@ -101,7 +101,7 @@ def _check_hooks(store: Store, home: str) -> Finding:
 
 
 def _check_daemon(context: Context) -> Finding:
-    """Return whether a daemon serves the home. No daemon is no fault: everything works without it."""
+    """Return a finding that says whether a daemon serves the home. Having none is no fault: everything works without it."""
     process = context.world.daemon_process()
     if process is None:
         return Finding(about="daemon", ok=True, says="none runs; `fleet daemon start` starts one")

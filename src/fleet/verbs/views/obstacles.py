@@ -75,7 +75,7 @@ def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
 
 
 def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
-    """Return every reason why the wanted agent could not be started now, as errors; empty when it could be started."""
+    """Return every reason why the wanted agent could not be started now, as errors; none when it could be started."""
     project = wanted.project
     checks = (
         lambda: _check_engine(context, wanted),

@@ -74,7 +74,7 @@ def operation_view(row: Operation) -> OperationView:
 
 
 def facts_of(what: str) -> dict[str, Any]:
-    """Return the facts that an operation recorded, parsed from its column `what`; empty when there are none."""
+    """Return the facts that an operation recorded, parsed from its column `what`; {} when there are none."""
     facts = jsontext.loads(what)
     return facts if isinstance(facts, dict) else {}
 

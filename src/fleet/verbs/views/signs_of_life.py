@@ -150,7 +150,7 @@ class SignsOfLife:
         return self._command(pid) if pid is not None else ""
 
     def _command(self, pid: int) -> str:
-        """Return the command line of a process on one line, cut off when it is long."""
+        """Return the command line of an agent's process on one line, cut off when it is long."""
         command = " ".join(self._context.world.processes.command(pid).split())
         return command if len(command) <= _LONGEST else f"{command[:_LONGEST]}…"
 
@@ -169,11 +169,12 @@ def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
 
 
 def _sign_at(source: str, at: int | None) -> Sign | None:
+    """Return a sign of life with its source and time; None without a time."""
     return Sign(source, at) if at else None
 
 
 def _written_at(path: str) -> int | None:
-    """Return when a file was last written, in milliseconds; None when it cannot be read."""
+    """Return when a file of an agent was last written, in milliseconds; None when it cannot be read."""
     try:
         return os.stat(path).st_mtime_ns // _NANOSECONDS
     except OSError:

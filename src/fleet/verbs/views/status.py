@@ -142,7 +142,7 @@ def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
 
 
 def _unfinished_jobs(context: Context) -> list[JobView]:
-    """Return the jobs that are not over. Imports the code of jobs only when there are some."""
+    """Return the jobs that are not over, for the status page. Imports the code of jobs only when there are some."""
     if not context.store.read(lambda rows: q.unfinished_jobs(rows, most=1)):
         return []
     from fleet.verbs.jobs.listing import unfinished_jobs
@@ -260,7 +260,7 @@ def _merging(rows: Rows, project: str | None, most: int) -> list[Merging]:
 
 
 def _future(at: int | None, now: int) -> int | None:
-    """Return the time if it has not passed; else None."""
+    """Return the time until which a task waits, if it has not passed; else None."""
     return at if at is not None and at > now else None
 
 

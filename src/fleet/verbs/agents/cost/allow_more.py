@@ -1,4 +1,4 @@
-"""Raise a budget (`fleet limits allow`), and tell the agents that the spent budget had stopped to continue."""
+"""Raise a budget (`fleet limits allow`), and send a "go on" message to the agents that may continue now."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GO_ON = "More money is allowed for this work. Go on where you were."
 
 
 def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
-    """Allow `amount` dollars beyond a budget's limit, and tell the agents that this budget had stopped to continue."""
+    """Allow `amount` dollars beyond a budget's limit, and send a "go on" message to the agents that may continue now."""
     cost = round(amount * MILLIONTHS)
     context.commit(_record_allowance(scope, name, cost))
     return Allowed(scope=scope, name=name, dollars=amount, continued=continue_allowed(context))
@@ -40,7 +40,10 @@ def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 
 
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
-    """Send a "go on" message to each agent of this home that a budget stopped and none stops now. Returns the agents' ids."""
+    """Send a "go on" message to each agent of this home that was stopped by a budget, if no budget stops it now.
+
+    Returns the ids of these agents.
+    """
     stopped = [
         agent
         for agent in context.store.read(lambda rows: q.living_agents(rows, project=project))

@@ -48,19 +48,19 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
-    """Return whether an agent's context has reached the setting for `what` ("ask" or "force"), in percent or in tokens."""
+    """Return whether an agent's context has reached the setting handoff.`what`_percent or _tokens (`what`: "ask" or "force")."""
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
 def _fill_level(row: AgentContext) -> str:
-    """Return how full an agent's context is as text, in percent and tokens as far as they are known."""
+    """Return how full an agent's context is, as text: percent and tokens, those of them that are known."""
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 
 
 def _remind_agent(row: AgentContext, message: str, text: str) -> Change[None]:
-    """Return the change that stores a reminder about a full context for the agent."""
+    """Return the change that stores a message which reminds the agent that its context is nearly full."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)

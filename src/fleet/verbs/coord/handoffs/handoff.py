@@ -119,7 +119,7 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
 
 
 def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
-    """Advance one queued entry, unless another process is advancing it or its dispatch belongs to another home.
+    """Advance one queued handoff, unless another process is advancing it or its dispatch belongs to another home.
 
     Returns the entry's view: `deferred` says why it is not finished, `warnings` what went wrong besides.
     """
@@ -172,7 +172,10 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 
 
 def _advance_worker(context: Context, entry: Handoff) -> str:
-    """End the old agent, then start its successor. Returns what the entry still waits for; "" when it is finished."""
+    """Advance a worker's handoff: end the old agent, then start its successor.
+
+    Returns what the handoff entry still waits for; "" when it is finished.
+    """
     row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits_for = _end_predecessor(context, row, entry)
@@ -210,12 +213,12 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
 
 
 def _agent_command(row: Dispatch) -> tuple[str, ...]:
-    """Return the command that the dispatch's agent was started with, as words."""
+    """Return the command that the dispatch's agent was started with, as words, for its successor."""
     return tuple(json.loads(row.command or "[]"))
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the agent that is handed off, if that is possible now. Returns what it waits for; "" when the agent has ended."""
+    """End the agent that is handed off, if that is possible now. Returns what the handoff waits for; "" when the agent has ended."""
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
@@ -230,12 +233,12 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
 
 
 def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
-    """Return the successor that an earlier drain has started; None when there is none."""
+    """Return the successor that an earlier drain of the handoff has started; None when there is none."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Mark the entry done and return "" if the successor was launched; else return that it is starting.
+    """Mark the handoff done and return "" if the successor was launched; else return that it is starting.
 
     A successor that died before its launch is settled, so that the next drain starts another.
     """

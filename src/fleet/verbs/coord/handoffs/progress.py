@@ -65,7 +65,7 @@ def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -
 
 
 def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
-    """Return the commit of the task's branch; None when git cannot tell."""
+    """Return the commit of the task's branch at the handoff; None when git cannot tell."""
     branch = task_branch(slug)
     try:
         return context.world.git.branches(context.project(row.project).path, branch).get(branch)
@@ -74,7 +74,7 @@ def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
 
 
 def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
-    """Return a fingerprint of a task's work: its commit, artifacts, title, description, verify command and dependencies."""
+    """Return a fingerprint of a task's work, to compare handoffs: commit, artifacts, texts and dependencies of the task."""
     key = {"project": project, "slug": slug}
     task = q.task_whole(rows, **key)
     parts = [

@@ -86,14 +86,17 @@ def _why_no_desktop(context: Context) -> str:
 
 
 def _why_no_terminal(context: Context) -> str:
+    """Return why no terminal can be notified; "" when one can."""
     return "" if context.world.tmux.clients() else "no terminal is attached to fleet's tmux server"
 
 
 def _why_no_command(context: Context) -> str:
+    """Return why the person's program cannot be used as a channel; "" when it can."""
     return "" if context.setting("notify.command") else "notify.command is not set"
 
 
 def _why_no_urls(context: Context) -> str:
+    """Return why no address can be notified; "" when one can."""
     return "" if context.setting("notify.urls") else "notify.urls is not set"
 
 
@@ -116,7 +119,7 @@ def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Notify every terminal that is attached to fleet's tmux server, by an escape sequence."""
+    """Notify every terminal that is attached to fleet's tmux server, by an escape sequence. Returns the outcome."""
     rung: list[str] = []
     refused: list[str] = []
     for device, name in context.world.tmux.clients():
@@ -173,11 +176,12 @@ _SENDERS: dict[NoticeChannel, Callable[[Context, NotifyEvent], ChannelTried]] = 
 
 
 def _why_failed(program: str, done: Done) -> str:
-    """Return why a program failed, without its output, which may contain the person's secrets."""
+    """Return why a channel's program failed, without its output, which may contain the person's secrets."""
     if done.status is None:
         return escapes.line(done.err.partition(": ")[2] or done.err) if ": " in done.err else escapes.line(done.err)
     return f"{program} exited with status {done.status}"
 
 
 def _tried(channel: NoticeChannel, outcome: ChannelOutcome, text: str) -> ChannelTried:
+    """Return the outcome of one try to send a message to a channel."""
     return ChannelTried(channel=channel, outcome=outcome, text=text)

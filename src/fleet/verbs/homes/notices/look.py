@@ -52,20 +52,23 @@ def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
 
 
 def _failed_work(rows: Rows, now: int) -> Iterator[Condition]:
-    """Yield the tasks and jobs that failed recently enough to be news."""
+    """Yield the tasks and jobs that failed recently enough for a notice."""
     yield from map(conditions.failed_task, q.failed_task_news(rows, since=now - conditions.NEWS))
     yield from map(conditions.failed_job, q.failed_jobs(rows, since=now - conditions.NEWS))
 
 
 def _waiting_reviews(rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield a condition for each task that waits for a person's review."""
     yield from map(conditions.waiting_review, q.review_queue(rows, project=None, most=_MOST))
 
 
 def _blocked_tasks(rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield a condition for each blocked task."""
     yield from map(conditions.blocked_task, q.blocked_tasks(rows, project=None, most=_MOST))
 
 
 def _no_conditions(_rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield nothing: the conditions of this kind come from the agents, not from the store."""
     yield from ()
 
 

@@ -54,7 +54,7 @@ def send_due(context: Context) -> list[str]:
 
 
 def _send_due(context: Context) -> list[str]:
-    """Do the work of `send_due`. The caller holds the gate."""
+    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate."""
     record_lost_senders(context)
     record_changes(context)
     now = context.world.clock.now()
@@ -76,7 +76,7 @@ def _recent_messages(context: Context, now: int) -> Recent:
 
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
-    """Record the conditions that have begun and those that have ended, if there are any. Returns them."""
+    """Record the conditions for notices that have begun and those that have ended, if there are any. Returns them."""
     seen = look_for_conditions(context, context.setting("notify.on"))
     home = context.world.record.id
     known = context.store.read(q.standing_notices)

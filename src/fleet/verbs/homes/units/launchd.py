@@ -80,16 +80,20 @@ class Launchd:
         return [f"`launchctl print {_launchd_domain()}/{_launchd_label(unit)}` shows it"]
 
     def _ask(self, *words: str) -> Done:
+        """Run launchctl with these words."""
         return self._world.programs.run(f"launchctl {words[0]}", ["launchctl", *words], limit=_LIMIT)
 
 
 def _launchd_label(unit: Unit) -> str:
+    """Return the label under which launchd knows the unit."""
     return unit.name.replace("\\", "_")
 
 
 def _launchd_domain() -> str:
+    """Return the launchd domain of this user's graphical session."""
     return f"gui/{os.getuid()}"
 
 
 def _why_launchctl_failed(done: Done) -> str:
+    """Return why a launchctl call failed; "" when it worked."""
     return "" if done.ok else done.err.strip() or f"launchctl exited with status {done.status}"

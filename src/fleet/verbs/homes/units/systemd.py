@@ -107,6 +107,7 @@ class Systemd:
         return [*shown, "it ends when you log out: `loginctl enable-linger` keeps it, and starts it at every boot"]
 
     def _ask(self, *words: str) -> Done:
+        """Run `systemctl --user` with these words."""
         return self._world.programs.run(f"systemctl {words[0]}", ["systemctl", "--user", *words], limit=_LIMIT)
 
 
@@ -115,6 +116,7 @@ def _unit_file_name(unit: Unit) -> str:
 
 
 def _why_systemctl_failed(done: Done) -> str:
+    """Return why a systemctl call failed; "" when it worked."""
     return "" if done.ok else done.err.strip() or f"systemctl exited with status {done.status}"
 
 

@@ -22,7 +22,7 @@ class Unit:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The command that runs the daemon."""
+        """The command that runs the home's daemon, as words."""
         return (self.program, "daemon", "run")
 
     @property
@@ -52,7 +52,7 @@ class UnitSystem(Protocol):
         """Let the system start the daemon from now on. Returns why it failed; "" when it worked."""
 
     def disable(self, unit: Unit) -> str:
-        """Stop the daemon, and do not let the system start it any more. Returns why it failed; "" when it worked."""
+        """Stop the daemon, and tell the system not to start it again. Returns why it failed; "" when it worked."""
 
     def forget(self) -> None:
         """Tell the system that the unit's file is gone."""
@@ -71,6 +71,7 @@ def escaped_path(path: str) -> str:
 
 
 def _escaped_character(sign: str, *, first: bool) -> str:
+    """Return one character of a path as systemd escapes it in a unit's name."""
     if sign == "/":
         return "-"
     if sign.isascii() and (sign.isalnum() or sign in ":_" or (sign == "." and not first)):

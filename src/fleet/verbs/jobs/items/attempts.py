@@ -82,7 +82,7 @@ def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: floa
 
 
 def _reread(context: Context, row: Dispatch) -> Dispatch:
-    """Return the dispatch as it is now; the given row when the dispatch is archived already."""
+    """Return the item's dispatch as it is now; the given row when the dispatch is archived already."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 

@@ -148,7 +148,7 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 
 
 def parse_input(text: str) -> object:
-    """Return a text parsed as JSON, else as JSON Lines, else as a list of its lines.
+    """Return a job's input parsed as JSON, else as JSON Lines, else as a list of its lines.
 
     A single value becomes a list of one. A number with a fraction or an exponent stays a text, because `12e4567` may be
     a commit.
@@ -169,7 +169,7 @@ def parse_input(text: str) -> object:
 
 
 def _select_items(workflow: Workflow, given: object) -> list[object]:
-    """Return the list that `select` picks from the input. Raises JobFailed when the result is not a list."""
+    """Return the list that `select` picks from the job's input. Raises JobFailed when the result is not a list."""
     select = workflow.map.select
     try:
         selected = jmespath.search(select, given) if select else given

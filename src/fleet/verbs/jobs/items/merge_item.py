@@ -135,7 +135,7 @@ def release_item(
 
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
-    """Commit uncommitted work to a ref and remove the worktree. Returns what could not be removed, and why."""
+    """Commit an item's uncommitted work to a ref and remove its worktree. Returns what could not be removed, and why."""
     try:
         return commit_kept_work(context, project, slug).left
     except (errors.Absent, errors.GateHeld):

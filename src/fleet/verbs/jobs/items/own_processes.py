@@ -106,7 +106,7 @@ class OwnProcesses:
             self._record(at_work)
 
     def _record(self, at_work: Mapping[str, int]) -> None:
-        """Record the identities of these processes in the claim, if they have changed."""
+        """Record the identities of these processes in the runner's claim, if they have changed."""
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         processes = {item: str(who) for item, who in whom.items() if who is not None}
         if self._claim is not None and processes != self._recorded:
@@ -114,7 +114,7 @@ class OwnProcesses:
             self._recorded = processes
 
     def release(self) -> list[str]:
-        """End the processes and release the claim. Returns why some remain. Safe when nothing was claimed."""
+        """Kill the runner's processes and release their claim. Returns why some remain. Safe when nothing was claimed."""
         self._lock.give()
         self._handle = -1
         claim = self._claim

@@ -245,7 +245,7 @@ class StepRun:
         return StepResult(ok=True, status=ended.status, reason="", commits=commits)
 
     def _refusal(self) -> str:
-        """Return the words by which the engine says that it refused to run one of its tools; "" when there are none."""
+        """Return the words by which the step's engine says that it refused to run one of its tools; "" when there are none."""
         if self._engine is None or self._engine.refused is None:
             return ""
         for path in filter(os.path.exists, self.files):
@@ -256,7 +256,7 @@ class StepRun:
         return ""
 
     def _hold_back_if_limited(self, output: str) -> str:
-        """Hold the engine back for the whole fleet if its output reports a usage limit. Returns the words of it, else ""."""
+        """Hold the step's engine back for the whole fleet if its output reports a usage limit. Returns those words, else ""."""
         words = self._engine.limit.search(output) if self._engine and self._engine.limit else None
         if self._engine is None or words is None:
             return ""
@@ -320,14 +320,14 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
 
 
 def _end_of_output(path: str) -> str:
-    """Return the end of an output file, preceded by how many bytes were left out."""
+    """Return the end of a step's output file, preceded by how many bytes were left out."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
     return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
 
 
 def tail(path: str, most: int = TAIL) -> str:
-    """Return the end of a file; "" when the file is missing."""
+    """Return the end of a step's output file; "" when the file is missing."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - most, 0))

@@ -110,7 +110,7 @@ def _watch(child: Child, files: list[str], show: Show) -> Ended:
 
 
 def _show_more(path: str, since: int, show: Show) -> int:
-    """Show the part of a file after an offset. Returns the new offset."""
+    """Show the part of a step's output file after an offset. Returns the new offset."""
     if not os.path.exists(path):
         return since
     with open(path, "rb") as file:

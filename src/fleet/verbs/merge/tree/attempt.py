@@ -73,7 +73,7 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
 
 
 def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Merge, prepare and verify in the project's warm tree; make the tree anew if git cannot reset or merge in it.
+    """Merge, prepare and verify in the project's warm tree; make a new one if git cannot reset or merge in it.
 
     Git refuses to merge, for example, work that commits a file which an earlier setup made and the reset keeps.
     """
@@ -94,7 +94,7 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
 
 
 def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Make the warm tree anew and merge there; if that is not possible, merge in a tree that is removed afterwards."""
+    """Replace the warm tree by a new one and merge there; if that is not possible, merge in a tree that is removed afterwards."""
     fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
@@ -134,7 +134,7 @@ def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Mad
 
 
 def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
-    """Reset the warm tree to the order's base, holding its effect lock. Returns whether git could."""
+    """Reset the warm merge tree to the order's base, holding its effect lock. Returns False when git could not."""
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take_effect_lock(lock, warm.claim)
     try:
@@ -144,7 +144,7 @@ def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
 
 
 def _take_effect_lock(lock: FileLock, claim: Claim) -> int:
-    """Take the effect lock of a tree. Raises Contested when a git that outlived its caller still works there."""
+    """Take the effect lock of a merge tree. Raises Contested when a git that outlived its caller still works there."""
     try:
         return lock.take(_LOCK_WAIT)
     except BlockingIOError:

@@ -30,7 +30,7 @@ def running_output(context: Context, row: Dispatch) -> str:
 
 
 def _read_log(context: Context, name: str) -> str:
-    """Return the text of a log file in the home; "" when there is none."""
+    """Return the text of a finisher's log file; "" when there is none."""
     try:
         return context.world.files.read(name).decode("utf-8", "replace")
     except FileNotFoundError:

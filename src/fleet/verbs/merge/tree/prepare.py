@@ -97,7 +97,7 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
 
 
 def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Mapping[str, str]) -> None:
-    """Copy again the files that differ from the user's checkout; remove copies of files that it no longer has."""
+    """Copy again into the warm tree the files that differ from the user's checkout; remove copies that it no longer has."""
     differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
     copy_files(context.world, wanted.repository, wanted.path, differ)
     for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies) - set(tracked):
@@ -107,7 +107,7 @@ def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Map
 
 
 def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: Mapping[str, str]) -> str:
-    """Return the fingerprint of a setup at a commit: of its command, and of the files that it depends on."""
+    """Return the fingerprint of a merge tree's setup at a commit: of its command, and of the files that it depends on."""
     patterns = list(context.setting("worktree.setup_files", order.project))
     copies = {name: digest(f"{order.repository}/{name}") for name in wanted.copies}
     return fingerprint(wanted.setup, {**copies, **tracked}, patterns)
@@ -127,6 +127,6 @@ def _blame_changed_setup(
 
 
 def _end_processes(context: Context, order: Order) -> None:
-    """Kill the processes that the setup command left."""
+    """Kill the processes that the setup command left in the merge tree."""
     processes = context.world.processes
     processes.kill_all(processes.marked(order.dispatch))

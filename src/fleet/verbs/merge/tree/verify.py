@@ -95,7 +95,7 @@ def _tree_state(context: Context, path: str) -> dict[str, str]:
 
 
 def _digest(path: str) -> str:
-    """Return the SHA-256 of a file; `missing` when the file cannot be read."""
+    """Return the SHA-256 of a file in the merge tree; `missing` when the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

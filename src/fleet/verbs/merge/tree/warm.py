@@ -36,17 +36,20 @@ class Warm:
 
     @property
     def prepared(self) -> str:
-        """The fingerprint of the setup that was run in the tree; "" when no setup was completed."""
+        """The fingerprint of the setup that was run in the merge tree; "" when no setup was completed."""
         return str(self.claim.data.get("prepared", ""))
 
     @property
     def kept(self) -> list[str]:
-        """The files that were copied into the tree, and those that its setup command made and git does not ignore."""
+        """The files copied into the merge tree, and those that its setup command made and git does not ignore."""
         return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
 
 
 def take_warm_tree(context: Context, order: Order) -> Warm | None:
-    """Return the project's warm tree; make it if there is none. Returns None when it may be in use or cannot be replaced."""
+    """Return the project's warm merge tree; make it if there is none.
+
+    Returns None when it may be in use, or an unusable one could not be removed.
+    """
     if _may_be_in_use(context, order.project):
         return None
     held = [claim for claim in _warm_tree_claims(context, order.project) if is_own(context, claim)]
@@ -58,12 +61,12 @@ def take_warm_tree(context: Context, order: Order) -> Warm | None:
 
 
 def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
-    """Remove the warm tree and make it anew. Returns None when it could not be removed."""
+    """Remove the warm merge tree and make a new one. Returns None when it could not be removed."""
     return None if release(context, warm.claim) else _make_warm_tree(context, order)
 
 
 def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
-    """Record the fingerprint of the tree's setup, and which of its files git neither tracks nor ignores."""
+    """Record the fingerprint of the warm merge tree's setup, and its files that git neither tracks nor ignores."""
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 
     def work(tx: Tx) -> None:
@@ -76,7 +79,7 @@ def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: lis
 
 
 def release_warm_tree(context: Context, project: str) -> list[str]:
-    """Release the warm tree that this home made for a project. Returns why something could not be released.
+    """Release the warm merge tree that this home made for a project. Returns why something could not be released.
 
     Another home's tree stays: that home's sweep releases it when the project is gone.
     """
@@ -92,7 +95,7 @@ def release_warm_tree(context: Context, project: str) -> list[str]:
 
 
 def _make_warm_tree(context: Context, order: Order) -> Warm:
-    """Make the warm tree at the order's base, not prepared yet."""
+    """Make the project's warm merge tree at the order's base, not prepared yet."""
     kind = KINDS[_KIND]
     claim = Claim(
         id=context.world.ids.key(),
@@ -117,13 +120,13 @@ def _make_warm_tree(context: Context, order: Order) -> Warm:
 
 
 def _warm_tree_claims(context: Context, project: str) -> list[Claim]:
-    """Return the unreleased claims on warm trees of a project."""
+    """Return the unreleased claims on warm merge trees of a project."""
     rows = context.store.read(lambda snapshot: q.claims_of_project(snapshot, project=project))
     return [claim for claim in map(Claim.of, rows) if claim.kind == _KIND]
 
 
 def _is_warm_tree_usable(context: Context, claim: Claim) -> bool:
-    """Return whether the claim is live and its tree is there and ours."""
+    """Return whether the claim on a warm merge tree is live and the tree is there and ours."""
     return claim.is_live and KINDS[_KIND].look(claim, context.world) == "ours"
 
 
