@@ -100,14 +100,14 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
 
 def _foreign_owner(context: Context, row: Dispatch) -> str:
     """Return the name of the other home that the agent belongs to; "" for an agent of this home."""
-    from fleet.verbs.homes.ownership import is_own, owner_of  # noqa: PLC0415 - much, and only for these
+    from fleet.verbs.homes.ownership import is_own, owner_of  # noqa: PLC0415 - a large import, needed only here
 
     return "" if is_own(context, row) else owner_of(context, row)
 
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
     """Return the state of a dispatch that is not launched: starting, or exited when the process that started it is proven dead."""
-    from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - much, and only for an agent that is starting
+    from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - a large import, needed only for a pending dispatch
 
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)

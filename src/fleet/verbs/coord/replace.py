@@ -47,7 +47,7 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
     With `after`, raises NotSeated when that coordinator no longer holds the seat.
     """
     project = wanted.project
-    # Held only while the candidate is dispatched: after that, the row of the seat decides.
+    # Hold the gate only while the candidate is dispatched: after that, the row of the seat decides.
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:

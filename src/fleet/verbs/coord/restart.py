@@ -74,7 +74,7 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
     """
     row = dispatch_or_none(context, seat.holder or "")
     if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
-        return None  # a duty of this daemon takes its seat anew
+        return None  # this daemon itself takes the seat again
     if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
         return None
     if not is_unfinished(row):

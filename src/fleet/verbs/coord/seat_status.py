@@ -29,7 +29,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         holder=seat.holder,
         epoch=seat.epoch,
         state=_holder_state(context, seat.holder),
-        where=_where(context, seat.holder),
+        where=_place_of_holder(context, seat.holder),
         wake_trouble=_wake_trouble(context, seat),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
@@ -42,7 +42,7 @@ def seat_status(context: Context, project: str) -> SeatView:
     )
 
 
-def _where(context: Context, ident: str | None) -> str | None:
+def _place_of_holder(context: Context, ident: str | None) -> str | None:
     """Return where the seat's holder runs (daemon and pid, or session name); None when it has ended or there is none."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if row is None or not is_unfinished(row):

@@ -36,7 +36,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
     due += _ready_tasks(context, project, review)
-    # The drain of handoffs starts the successor of an agent that is handed off, with its handoff document.
+    # Skip tasks with a queued handoff: its drain starts the successor, with the handoff document.
     handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
     for row in (task for task in due if task.slug not in handed):
         try:

@@ -64,7 +64,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     """Run one tick of a project's coordinator. Raise NotSeated when the dispatch is not the seat's holder."""
     context.project(project)
     if nonce:
-        _take_seat(context, project, ident, nonce)
+        _present_nonce(context, project, ident, nonce)
     seat = _own_seat(context, project, ident)
     gate = context.world.project_gate(project, "coordinator")
     try:
@@ -88,7 +88,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     )
 
 
-def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
+def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> None:
     """Present the candidate's nonce. Raises NotSeated when the candidate's process is not alive: then a child of it may be ticking."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:

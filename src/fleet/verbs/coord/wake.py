@@ -167,7 +167,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
     if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
         return []
     if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
-        return []  # whatever waits for it wakes it, and its tick tells it the rest
+        return []  # the waiting message wakes it, and its next tick tells it the rest
     before = context.store.read(lambda rows: _last_told(rows, known))
     found = _situation(context, project, before.at)
     sentences = news(found, json.loads(before.told))
@@ -233,7 +233,7 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
         tx.dispatch = ident
         wake = q.wake_of(tx, project=project)
         if wake is not None and wake.dispatch == ident and wake.message:
-            q.acknowledge_message(tx, id=wake.message, dispatch=ident, at=tx.at)  # the tick is what it asked for
+            q.acknowledge_message(tx, id=wake.message, dispatch=ident, at=tx.at)  # the message asked for this tick
         _write_told(tx, project, ident, things, None)
 
     context.commit(Change(f"{ident} has ticked and knows what there is to do", work))

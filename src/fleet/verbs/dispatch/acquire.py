@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 TRIES = 3
-# In the data of a claim: when its last releases failed.
+# The key, in a claim's data, of the times of its last failed releases.
 _FAILED = "failed"
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
-# busy: another process works on the resource. not_ours: it is foreign, or nobody can tell. failed: removing it failed.
+# busy: another process works on the resource. not_ours: it is foreign, or unknown. failed: removing it failed.
 Cause = Literal["busy", "not_ours", "failed"]
 
 

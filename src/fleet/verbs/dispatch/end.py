@@ -66,7 +66,7 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
-            process = _signallable(context, row)
+            process = _process_to_signal(context, row)
             if process is not None:
                 context.world.processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
             return "asked to exit"
@@ -101,7 +101,7 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 
 def _end_processes(context: Context, row: Dispatch) -> None:
     """Send the exit signal to a living agent, wait for its exit grace, then kill all its remaining processes."""
-    process, processes = _signallable(context, row), context.world.processes
+    process, processes = _process_to_signal(context, row), context.world.processes
     leftover_processes.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
@@ -110,7 +110,7 @@ def _end_processes(context: Context, row: Dispatch) -> None:
     kill_processes(context, row)
 
 
-def _signallable(context: Context, row: Dispatch) -> Identity | None:
+def _process_to_signal(context: Context, row: Dispatch) -> Identity | None:
     """Return the process of a dispatch, to be asked to exit by a signal; None when there is none, or when it is the daemon."""
     process = Identity.parse(row.process or "")
     is_daemon = process is not None and (is_held_by_daemon(row) or process.pid == context.world.daemon_pid())

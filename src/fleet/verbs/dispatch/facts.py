@@ -135,7 +135,7 @@ def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
     if seat.candidate == row.id:
         return "late" if _is_proof_late(context.world.clock.now(), row, seat) else "candidate"
     if row.engine is None:
-        return "none"  # a program starts it, and never put it into the seat
+        return "none"  # another program starts this dispatch; it never was in the seat
     nonce = q.nonce_of(rows, dispatch=row.id)
     return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _LINK_WAIT = 10.0
-# What the engine `job` runs.
+# The words after the program that the engine `job` runs.
 _STEP = ["job", "step"]
 
 
@@ -66,7 +66,7 @@ class Launched:
     lease: int = -1
     # Descriptors that a sandbox inherits; None when the engine is started in none.
     handles: tuple[int, ...] | None = None
-    # Whether the program is fleet itself, for an item of a job: this process can go on as it, which saves a start of Python.
+    # Whether the program is fleet itself (an item of a job): this process then does its work, which saves a start of Python.
     is_fleet: bool = False
 
     def go_on(self) -> None:
@@ -86,7 +86,7 @@ class Launched:
         for handle in (self.lease, *(self.handles or ())):
             if handle >= 0:
                 os.set_inheritable(handle, True)  # noqa: FBT003 - takes no keyword
-        if self.handles is not None:  # what is meant for the agent must not end the sandbox around it
+        if self.handles is not None:  # signals for the agent must not end the sandbox around it
             for name in SIGNALS:
                 signal.signal(signal.Signals[f"SIG{name}"], signal.SIG_IGN)
         name = f"exec {os.path.basename(self.program)}"
@@ -105,7 +105,7 @@ def launch(context: Context, ident: str) -> Launched:
     me = str(context.world.processes.me())
     nonce, token = context.world.ids.key(), context.world.ids.token()
     joined = _join_cgroup(context, row, me)
-    # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
+    # Do this before the commit: if this process dies in between, its session is dead, and so is the dispatch.
     if row.engine is not None:
         environment.take_over_environment(context, row.id, row.engine)
     launched = context.commit(_record_launch(row, me, (hash_nonce(nonce), hash_token(token)), joined))
@@ -117,7 +117,7 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
-        # The agent before may have been killed while its git wrote: this one's git would refuse to write.
+        # The earlier agent may have been killed while its git wrote; its lock files would stop this agent's git.
         context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
     if row.kind == "coord":
@@ -366,7 +366,7 @@ def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
     """
     world, note = context.world, paths.changed_before(row.project, slug)
     if os.path.exists(f"{world.home}/{note}"):
-        return  # it is set up again: whatever is changed now may be somebody's work
+        return  # the worktree is set up again: files that are changed now may be an agent's work
     files = uncommitted.changed_files(world.home, context.project(row.project), slug, world.funnel)
     if files is not None:
         world.files.publish(note, files)

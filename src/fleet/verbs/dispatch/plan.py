@@ -69,7 +69,7 @@ class Wanted:
     # Seconds within which a coordinator that replaces another one has to prove itself; None for any other agent.
     proof: float | None = None
     wait: float = WAIT
-    # Only for a resume: whether the agent continues its predecessor's conversation or starts anew; and that conversation.
+    # Only for a resume: whether the agent continues its predecessor's conversation or starts a new one; and its id.
     resumes: Resumes | None = None
     conversation: str | None = None
 

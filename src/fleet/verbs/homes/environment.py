@@ -29,10 +29,10 @@ def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = Fals
     With `ticks`, return those that it would get from a tick, also when a person asks.
     """
     named = inheritance.patterns(engine, _own_names(context))
-    return inheritance.inherited(_source(context, ticks=ticks), named)
+    return inheritance.inherited(_source_of_variables(context, ticks=ticks), named)
 
 
-def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
+def _source_of_variables(context: Context, *, ticks: bool) -> Mapping[str, str]:
     """Return the environment from which a dispatch takes its variables: the person's shell, or what `fleet up` stored."""
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:

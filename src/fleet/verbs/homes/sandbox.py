@@ -172,7 +172,7 @@ def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple
         return (work.repository,), (), ()
     common = git_dir(work.repository)
     dirs = commit_dirs(context.world.git, work.cwd)
-    if not dirs:  # the main checkout itself: a step of a job that shares it
+    if not dirs:  # the folder is the main checkout: a step of a job in the shared checkout
         return (), (work.cwd,), (f"{common}/hooks", f"{common}/config")
     own = dirs[0]
     kept = (f"{work.cwd}/.git", *(f"{own}/{name}" for name in ("commondir", "gitdir", "config.worktree")))

@@ -37,16 +37,16 @@ def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
     try:
         gate.take()
     except errors.GateHeld:
-        return _result(context, ident, [], str(gate.holder()))
+        return _cancelled_view(context, ident, [], str(gate.holder()))
     try:
         left = _end_attempts(context, job)
     finally:
         gate.give()
     write_report(context, context.store.read(lambda rows: records.job_of(rows, ident)))
-    return _result(context, ident, left, None)
+    return _cancelled_view(context, ident, left, None)
 
 
-def _result(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
+def _cancelled_view(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
     """Return the cancelled job with its counts.
 
     `left` says what could not be removed; `runner` names a runner that has yet to stop.

@@ -25,7 +25,7 @@ def sweep_ended_items(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Release the worktrees of ended items in jobs without a runner. Without `kill`, only report them."""
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
-            continue  # another home's job has its gate there
+            continue  # the gate of another home's job is in that home
         gate = context.world.work_gate(f"job-{row.job}", row.job)
         try:
             gate.take()

@@ -94,7 +94,7 @@ def target_choice(context: Context, project: str) -> TargetChoice:
     """Return the target branch that is set or kept, and the branches that a person could choose instead."""
     repository, git = context.project(project).path, context.world.git
     followed = git.followed(repository)
-    kept = context.setting("target", project) or (followed if _is_there(context, repository, followed) else "")
+    kept = context.setting("target", project) or (followed if _branch_exists(context, repository, followed) else "")
     own = context.setting("integration", project)
     branches = [name for name in local_branches(git, repository) if name != own and not is_of_fleet(name)]
     return TargetChoice(kept=kept or None, current=git.head_branch(repository), branches=branches)
@@ -127,12 +127,12 @@ def keep_target(context: Context, project: str, wanted: str | None) -> str | Non
 def _kept_target(context: Context, repository: str) -> str:
     """Return the target branch that was stored; "" when none was. Raises TargetGone when that branch no longer exists."""
     kept = context.world.git.followed(repository)
-    if kept and not _is_there(context, repository, kept):
+    if kept and not _branch_exists(context, repository, kept):
         raise errors.TargetGone(branch=kept, path=repository)
     return kept
 
 
-def _is_there(context: Context, repository: str, branch: str) -> bool:
+def _branch_exists(context: Context, repository: str, branch: str) -> bool:
     """Return whether a branch exists. The user's current branch does, even before its first commit."""
     git = context.world.git
     return bool(branch) and (branch in git.branches(repository, branch) or branch == git.head_branch(repository))

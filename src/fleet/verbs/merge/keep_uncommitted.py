@@ -70,7 +70,7 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
         raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
     half_removed.restore(
         claim, context.world
-    )  # an interrupted removal may have deleted files: that is no change of the task
+    )  # an interrupted removal may have deleted files, which is not the task's work
     return keep_dirty(context.world.git, repository, claim.name, slug)
 
 

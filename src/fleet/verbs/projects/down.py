@@ -46,7 +46,7 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
             continue
         is_merge = row.kind == "finisher"
         why = _running_merge(context, row) if is_merge else ""
-        why = why or _stop(context, row.id, reason)
+        why = why or _stop_agent(context, row.id, reason)
         stopped += [] if why or is_merge else [row.id]
         left += [f"{'merge' if is_merge else 'agent'} {row.id} of {row.slug}: {why}"] if why else []
     return Down(project=project, coordinator=None, stopped=stopped, left=left)
@@ -85,7 +85,7 @@ def _running_merge(context: Context, row: Dispatch) -> str:
             return assert_never(life)
 
 
-def _stop(context: Context, ident: str, reason: str) -> str:
+def _stop_agent(context: Context, ident: str, reason: str) -> str:
     """Stop an agent. Returns why it has not ended; "" when it has."""
     try:
         ended = end(context, ident, asked_for="stop", reason=reason)

@@ -21,7 +21,7 @@ _WAIT = DAY
 
 def why_clock_doubted(context: Context) -> str:
     """Return why a sweep may delete nothing by its age now; "" when it may. Stores the time for the next call."""
-    now, (seen, until) = context.world.clock.now(), _noted(context)
+    now, (seen, until) = context.world.clock.now(), _stored_times(context)
     if seen is None or now < seen:
         until = 0  # nothing is known, or the clock was set back: nothing looks older than it is
     elif now - seen > LONGEST_ABSENCE:
@@ -33,7 +33,7 @@ def why_clock_doubted(context: Context) -> str:
     return f"the clock may be wrong: {jump}; the next look after {clock(until)} trusts it" if is_doubted else ""
 
 
-def _noted(context: Context) -> tuple[int | None, int]:
+def _stored_times(context: Context) -> tuple[int | None, int]:
     """Return the stored time of the last look, None when there is none, and until when the clock is doubted."""
     try:
         seen, until = context.world.files.read(paths.CLOCK).split()

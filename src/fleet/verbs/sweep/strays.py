@@ -51,7 +51,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
-            continue  # its dispatch releases it by its claim
+            continue  # the session is released with its dispatch's claim
         if row is None and archived_dispatch(context, pane.dispatch) is None:
             yield Swept(what=what, why="it has our mark, but its dispatch is neither in the database nor archived",
                         proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip

@@ -218,7 +218,7 @@ def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
     snapshot = _Snapshot.of(context)
     for row in _dispatches_by_end(context, ended=True):
         if not is_own(context, row) and row.id not in snapshot.claims:
-            continue  # its own home archives it
+            continue  # the home that owns the dispatch archives it
         finding = _sweep_ended_dispatch(context, row, snapshot, kill=kill)
         if finding is not None:
             yield finding
@@ -232,7 +232,7 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
     if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
         claims = [claim for claim in claims if claim.kind != "coord_prompt_inbox"]
     if claims:
-        standing = _why_standing(context, claims, snapshot.listing, kill=kill)
+        standing = _why_claims_kept(context, claims, snapshot.listing, kill=kill)
         if standing:
             return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in claims)
@@ -249,7 +249,7 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
     return act_on(what, "it holds nothing any more", proof, "archive it", kill, lambda: reclaim(context, row.id))
 
 
-def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
     """Return why an ended dispatch keeps its claims; "" when a release is worth a try."""
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):

@@ -95,7 +95,7 @@ def _report_change(
         was = tasks.state(tx, project, slug)
         caller = tx.caller.without_task() if planner else tx.caller
         attempt, report = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
-        if last_words is not None:  # also when the report is repeated: a message only adds
+        if last_words is not None:  # also when the report is repeated: a message only adds to the log
             tasks.add_log_message(tx, project, slug, last_words)
             tx.note(message=last_words)
         if attempt is not None and report is not None:

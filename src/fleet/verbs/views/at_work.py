@@ -48,6 +48,6 @@ def view_agents(context: Context, found: Unfinished) -> list[AgentView]:
     """Return these dispatches as `fleet ps` shows them, with the present state of each agent."""
     if not found.rows:
         return []
-    from fleet.verbs.agents.listing import agents  # noqa: PLC0415 - much, and only when there is one
+    from fleet.verbs.agents.listing import agents  # noqa: PLC0415 - a large import, needed only with agents
 
     return agents(context, found)

@@ -37,11 +37,11 @@ def inspect(context: Context, ident: str) -> Inspected:
     journal = live or archived_journal(context, ident)
     if journal is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = observed_claims(context, live) if live else [_as_archived(claim) for claim in journal.claims]
+    claims = observed_claims(context, live) if live else [_archived_claim(claim) for claim in journal.claims]
     return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
-def _as_archived(claim: JournalClaim) -> JournalClaim:
+def _archived_claim(claim: JournalClaim) -> JournalClaim:
     """Return a claim of an archived journal; the agent's record is marked as archived, because it still exists there."""
     return claim.replaced(look="archived") if claim.kind == AGENT_RECORD else claim
 
@@ -68,10 +68,14 @@ def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
         return q.claims_of_dispatch(rows, dispatch=journal.id), [record, *seat], owned
 
     own, of_rows, owned = context.store.read(look)
-    return [*(_observed(context, row, now) for row in own), *of_rows, *(_observed(context, row, now) for row in owned)]
+    return [
+        *(_observed_claim(context, row, now) for row in own),
+        *of_rows,
+        *(_observed_claim(context, row, now) for row in owned),
+    ]
 
 
-def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
+def _observed_claim(context: Context, row: ClaimRow, now: int) -> JournalClaim:
     """Return a claim with its age and its look now; the look is "unknown" for a claim of another home."""
     claim = Claim.of(row)
     look = None

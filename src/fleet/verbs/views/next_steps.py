@@ -118,7 +118,7 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
     if branch == "gone" and not facts.has_bundle:
         branch = "unknown"  # no agent has begun yet
     head = refs.head_of(worktree)
-    # Without the branches no command can be named that would bring the worktree back.
+    # Without the branches, no command to repair the worktree can be suggested.
     tree: Tree = "unknown" if tips is None else _worktree_place(worktree, head, name)
     is_ahead = False
     if tips and branch == "there" and tree in {"other branch", "no branch"}:

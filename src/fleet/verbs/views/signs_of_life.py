@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 80
 _NANOSECONDS = 1_000_000
-# An engine with this program is fleet itself: its steps have time limits of their own.
+# An engine with this program is fleet itself, whose steps have their own time limits.
 _OWN = "{fleet}"
 
 
@@ -114,7 +114,7 @@ class SignsOfLife:
         yield _sign_at("start", row.launched_at)
         heard = _sign_by_hook(known)
         yield heard
-        # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
+        # An interactive engine animates its screen while it waits for its model: its hooks tell more.
         if heard is None or agent.engine is None or not agent.engine.interactive:
             pane = self.listing.pane_of(row.id)
             yield _sign_at("screen", pane.active_at if pane else None)
@@ -128,7 +128,7 @@ class SignsOfLife:
             yield _sign_at("session file", at)
             yield _sign_at("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
         if engine is not None and agent.known is not None and agent.known.conversation:
-            from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - only for who is silent
+            from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - needed only for a silent agent
 
             for path in transcript_files(engine, agent.known.conversation):
                 yield _sign_at("conversation", _written_at(path))

@@ -223,7 +223,7 @@ def _stored_needs(rows: Rows) -> list[NeedView]:
 def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfinished, now: str) -> list[NeedView]:
     """Return the stored needs and those of agents that wait without a question, in the order of the page."""
     asked = [need for need in stored if need.question]
-    waiting = _needs_without_question(_needy(agents, found), {need.dispatch for need in asked}, now)
+    waiting = _needs_without_question(_agents_needing_person(agents, found), {need.dispatch for need in asked}, now)
     return [*asked, *waiting, *(need for need in stored if not need.question)]
 
 
@@ -247,7 +247,9 @@ def _parked(rows: Rows, project: str | None, now: int, most: int) -> list[Parked
     found = q.blocked_tasks(rows, project=project, most=most) + q.early_tasks(rows, project=project, now=now, most=most)
     found.sort(key=lambda row: (-row.changed_at, row.project, row.slug))
     return [
-        Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
+        Parked.made_of(
+            row, not_before=iso_or_none(_time_if_future(row.not_before, now)), changed_at=iso(row.changed_at)
+        )
         for row in found[:most]
     ]
 
@@ -259,7 +261,7 @@ def _merging(rows: Rows, project: str | None, most: int) -> list[Merging]:
     return [*map(_merging_view, accepted), *map(_merging_view, called_done)]
 
 
-def _future(at: int | None, now: int) -> int | None:
+def _time_if_future(at: int | None, now: int) -> int | None:
     """Return the time until which a task waits, if it has not passed; else None."""
     return at if at is not None and at > now else None
 
@@ -288,7 +290,7 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
     ]
 
 
-def _needy(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
+def _agents_needing_person(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
     """Return the agents that wait for a person, and those after a failed turn that no reminder will continue."""
     left = {row.dispatch for row in found.heard if row.state == _FAILED and not is_continued(row.failed_turns)}
     return [

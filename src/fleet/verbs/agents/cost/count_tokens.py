@@ -94,7 +94,7 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     if name is not None:
         context.commit(_keep_conversation(agent.dispatch, name))
     elif newest is not None:
-        context.commit(_keep_look(agent.dispatch, look))
+        context.commit(_record_search(agent.dispatch, look))
     return name
 
 
@@ -116,12 +116,14 @@ def _keep_conversation(dispatch: str, name: str) -> Change[None]:
     return Change(f"the conversation of {dispatch} was found", act, name)
 
 
-def _keep_look(dispatch: str, look: str) -> Change[None]:
+def _record_search(dispatch: str, look: str) -> Change[None]:
     """Return the change that records when a living agent's conversation was searched for. It uses a row of the table of usage files."""
 
     def act(tx: Tx) -> None:
         tx.dispatch = dispatch
-        if q.heard_agent(tx, dispatch=dispatch) is None:  # it may be archived, and nobody would forget the look
+        if (
+            q.heard_agent(tx, dispatch=dispatch) is None
+        ):  # the agent may be archived: then no process would ever delete the row
             return
         q.begin_usage_file(tx, path=look, at=tx.at)
         start = Position()

@@ -190,7 +190,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
     if not context.store.read(lambda rows: _is_task_free(rows, entry)):
         return _end_entry(context, entry, "dropped", None)
     if park_if_fruitless(context, entry, row):
-        reclaim(context, entry.dispatch)  # its inbox waits for no successor
+        reclaim(context, entry.dispatch)  # no successor will take over its inbox
         return ""
     return f"{dispatch(context, _successor_wanted(context, entry, row)).id} is starting"
 
@@ -222,7 +222,7 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
+        # The agent died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
@@ -294,7 +294,7 @@ def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor:
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))
-    reclaim(context, entry.dispatch)  # its inbox need not wait for a successor any more
+    reclaim(context, entry.dispatch)  # no successor will take over its inbox any more
     return ""
 
 

@@ -74,7 +74,7 @@ def unusable_channels(reached: Reach) -> list[ChannelTried]:
     return [_tried(channel, "absent", reason) for channel, reason in reached.absent.items()]
 
 
-# is anybody there? ----------------------------------------------------------------------------------------------------
+# which channels can be used ------------------------------------------------------------------------------------------
 def _why_no_desktop(context: Context) -> str:
     """Return why no desktop notification can be shown; "" when one can."""
     machine = context.world.machine

@@ -73,7 +73,7 @@ def _no_conditions(_rows: Rows, _now: int) -> Iterator[Condition]:
 
 
 _READERS: dict[NoticeKind, Callable[[Rows, int], Iterator[Condition]]] = {
-    "needs you": _no_conditions,  # the agents themselves tell more than the store
+    "needs you": _no_conditions,  # found by looking at the agents, not in the store
     "failed": _failed_work,
     "review": _waiting_reviews,
     "blocked": _blocked_tasks,

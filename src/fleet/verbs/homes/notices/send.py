@@ -64,7 +64,7 @@ def _send_due(context: Context) -> list[str]:
     to_send = messages(due, recent=_recent_messages(context, now), most=context.setting("notify.most")) if due else []
     reached = channels.usable_channels(context, context.setting("notify.channels")) if to_send else None
     if reached is None or not reached.there:
-        return []  # they stay due: a terminal that is attached later is told what waits
+        return []  # the notices stay due: a terminal that is attached later gets them
     return [line for message in to_send if (line := _send_message(context, message, reached.there))]
 
 

@@ -56,7 +56,7 @@ def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
     if item.verdict is not None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
         return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
-    return _outcome_without_verdict(context, job, item, row and _reread(context, row))
+    return _outcome_without_verdict(context, job, item, row and _current_row(context, row))
 
 
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
@@ -81,7 +81,7 @@ def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: floa
             clock.wait(min(left, _LOOK_AGAIN))
 
 
-def _reread(context: Context, row: Dispatch) -> Dispatch:
+def _current_row(context: Context, row: Dispatch) -> Dispatch:
     """Return the item's dispatch as it is now; the given row when the dispatch is archived already."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 

@@ -48,7 +48,7 @@ class Where:
     attempt: int
     cwd: str
     folder: str = ""
-    # Whether the runner itself starts the step, in the shared checkout. The next runner finds its process by a mark.
+    # Whether the runner itself starts the step, in the shared checkout. Its process carries a mark for the next runner.
     own: bool = False
     # The dispatch of the item; empty for a step that the runner itself starts.
     dispatch: str = ""

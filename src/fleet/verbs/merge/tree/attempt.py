@@ -113,7 +113,7 @@ def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
             prepare_bare(context, first, replace(attempt.wanted, path=claim.name), made[-1].commit)
         _verify_last(context, attempt, claim, made)
     finally:
-        release(context, replace(claim, state="live"))  # what is left is released with the finisher
+        release(context, replace(claim, state="live"))  # anything not released here is released with the finisher
     return made
 
 
