@@ -182,7 +182,11 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
-    """Return the unreleased claims of the task's bundle by kind, each with its look; none for a coordinator."""
+    """Return the unreleased claims of the task's bundle by kind, each with whether it is free and how its resource
+    looks.
+
+    Returns none for a coordinator, which has no bundle.
+    """
     if order.slug is None:
         return {}
     refuse_foreign_bundle(context, order.project, order.slug)

@@ -63,7 +63,10 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
 
 
 def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
-    """Return the remaining processes of a dispatch. To decide something, pass no census from before the proof of death."""
+    """Return the processes that a dispatch has left running.
+
+    To decide something, pass no census (list of all processes) that was taken before the proof of the agent's death.
+    """
     groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):
         census = census or context.world.processes.census()
@@ -75,7 +78,7 @@ def find_remains(context: Context, row: Dispatch, census: Census | None = None) 
 
 
 def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
-    """Return those processes of a census that remain of a dispatch."""
+    """Return the processes in a census (a list of all processes) that a dispatch has left running."""
     process = _process_of_this_boot(context, row)
     pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]

@@ -232,10 +232,10 @@ def settle_task(
     *,
     forgotten: str = "",
 ) -> list[str]:
-    """Move the task on after an attempt, if the task is still assigned to it. Returns the tasks that are ready now.
+    """Move the task to its next status and stage after an attempt, if the task is still assigned to that dispatch.
 
-    `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten` says that the agent committed nothing:
-    the task is blocked for a fix by an agent in the same worktree.
+    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten`
+    says that the agent committed nothing: the task is blocked for a fix by an agent in the same worktree.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":

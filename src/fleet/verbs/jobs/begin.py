@@ -145,7 +145,7 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
-    """Record a job and run it to its end. A known id runs again: its input is read anew, and done items stay done."""
+    """Record a job and run it to its end. A known id runs again: its input is read again, and done items stay done."""
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
     lock_work_to_resume(context, gate, new.id, force=False)

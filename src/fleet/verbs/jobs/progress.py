@@ -51,7 +51,7 @@ class Progress:
             self._tell(self._progress(ticks - self._began).replaced(waits=waits))
 
     def _progress(self, seconds: float) -> JobProgress:
-        """Return the counts, the rate of ended items per second, and the estimated seconds left."""
+        """Return the counts of the job's items, the rate of ended items per second, and the estimated seconds left."""
         counts = results.count(self._context, self._job)
         self._ended_before = counts.ended if self._ended_before is None else self._ended_before
         rate = (counts.ended - self._ended_before) / seconds if seconds > 0 else 0.0

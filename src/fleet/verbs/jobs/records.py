@@ -63,7 +63,7 @@ def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Return the change that records that a known job runs again, with its document read anew. Done items stay done.
+    """Return the change that records that a known job runs again, with its document read again. Done items stay done.
 
     Committing it raises Refused for a cancelled job, or when the id is another job's.
     """

@@ -250,7 +250,7 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
 
 
 def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
-    """Return why an ended dispatch keeps its claims; "" when a release is worth a try."""
+    """Return why the sweep leaves an ended dispatch's claims alone; "" when it should try to release them."""
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)

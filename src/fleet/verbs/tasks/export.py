@@ -81,7 +81,7 @@ def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> li
 
 
 def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """Return the values of the pairs as one list for each slug."""
+    """Return the values of (slug, value) pairs as one list for each task's slug."""
     groups: dict[str, list[T]] = {}
     for slug, value in pairs:
         groups.setdefault(slug, []).append(value)

@@ -95,9 +95,9 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task; if its agent has died and is not settled yet, with words that say so.
+    """Return the task; if its agent has died and is not settled yet, replace `says` by a sentence about that.
 
-    The store does not know of the death before the dispatch is settled.
+    The store learns of the death only when the dispatch is settled.
     """
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=task.project, slug=task.slug))
     who = Identity.parse(attempt.process or "") if attempt is not None else None

@@ -57,7 +57,7 @@ def age_of(context: Context, journal: Journal) -> int:
 
 
 def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
-    """Return the claims of a dispatch and of the bundle that it owns, each with its age and its look now."""
+    """Return the claims of a dispatch and of the bundle that it owns, each with its age and how its resource looks now."""
     now, place = context.world.clock.now(), {"project": journal.project, "slug": journal.slug or ""}
 
     def look(rows: Rows) -> tuple[list[ClaimRow], list[JournalClaim], list[ClaimRow]]:
@@ -76,7 +76,7 @@ def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
 
 
 def _observed_claim(context: Context, row: ClaimRow, now: int) -> JournalClaim:
-    """Return a claim with its age and its look now; the look is "unknown" for a claim of another home."""
+    """Return a claim with its age and how its resource looks now; "unknown" for a claim of another home."""
     claim = Claim.of(row)
     look = None
     if claim.kind in KINDS:

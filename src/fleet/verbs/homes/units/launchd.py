@@ -32,7 +32,7 @@ class Launchd:
         return "launchctl is not installed; start the daemon yourself: `fleet daemon start`"
 
     def path(self, unit: Unit) -> str:
-        """Return the path of the agent's property list."""
+        """Return the path of the launchd agent's property list."""
         return f"{self._world.machine.user_folder()}/Library/LaunchAgents/{_launchd_label(unit)}.plist"
 
     def text(self, unit: Unit) -> str:
@@ -61,14 +61,17 @@ class Launchd:
         return mark if isinstance(mark, str) else None
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Load the agent, which starts it; without `start`, leave that to the next log-in. Returns why it failed; "" when it worked."""
+        """Load the launchd agent, which starts the daemon; without `start`, leave that to the next log-in.
+
+        Returns why it failed; "" when it worked.
+        """
         if not start:
             return ""
         self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")  # an older one may be loaded
         return _why_launchctl_failed(self._ask("bootstrap", _launchd_domain(), self.path(unit)))
 
     def disable(self, unit: Unit) -> str:
-        """Unload the agent, which stops it. Returns why it failed; "" when it worked."""
+        """Unload the launchd agent, which stops the daemon. Returns why it failed; "" when it worked."""
         done = self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")
         return "" if done.status == _GONE else _why_launchctl_failed(done)
 
@@ -76,7 +79,7 @@ class Launchd:
         """Do nothing: launchd reads the folder at each log-in."""
 
     def notes(self, unit: Unit) -> list[str]:
-        """Return the command that shows the agent."""
+        """Return the command that shows the launchd agent."""
         return [f"`launchctl print {_launchd_domain()}/{_launchd_label(unit)}` shows it"]
 
     def _ask(self, *words: str) -> Done:

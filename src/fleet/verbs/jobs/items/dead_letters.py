@@ -49,7 +49,8 @@ def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everyt
 
 
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:
-    """Set items of the queue back to waiting. The job's runner starts them; without a runner, a person resumes the job.
+    """Set items of the dead-letter queue back to waiting. The job's runner starts them; without one, a person resumes
+    the job.
 
     Raises Refused for a cancelled job, and while the job runs its reduce steps.
     """
@@ -78,7 +79,7 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
 
 
 def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsDropped:
-    """Skip items of the queue for good and remove their worktrees. Uncommitted work is kept in refs."""
+    """Skip items of the dead-letter queue for good and remove their worktrees. Uncommitted work is kept in refs."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     which = [row.id for row in _named_items(context, ident, given, everything=everything)]

@@ -53,7 +53,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
-    """Prepare a tree that was never used. Raises NotVerified when the merged work broke the setup command."""
+    """Prepare a merge tree that was never used. Raises NotVerified when the merged work broke the setup command."""
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)
     copy_files(context.world, wanted.repository, wanted.path, wanted.copies)
