@@ -2,10 +2,9 @@
 time.
 
 The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its
-source has the time
-and size that its .pyc file recorded, which is how Python itself decides; every other module is imported in the usual
-way. So a
-missing, old or damaged file costs time and nothing else. docs/explanation/starting-fast.md says more.
+source has the time and size that its .pyc file recorded, which is how Python itself decides; every other module is
+imported in the usual way. So a missing, old or damaged file costs time and nothing else.
+docs/explanation/starting-fast.md says more.
 """
 
 from __future__ import annotations

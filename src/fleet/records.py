@@ -2,8 +2,7 @@
 kw_only=True)`.
 
 To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class.
-A record
-also works with `dataclasses.replace` and `fields`.
+A record also works with `dataclasses.replace` and `fields`.
 """
 
 from __future__ import annotations

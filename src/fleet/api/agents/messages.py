@@ -133,8 +133,8 @@ class Messages(Part):
         """Permit the command that an agent asks about. With `always` or `prefix`, agents of the project need not ask
         for it again.
 
-        The permission is given first and the rule kept second: when the rule cannot be kept, agents ask again.
-        Raise BadSetting when the rules kept so far cannot be read; then nothing is permitted.
+        The permission is given first and the rule kept second: when the rule cannot be kept, agents ask again. Raise
+        BadSetting when the rules kept so far cannot be read; then nothing is permitted.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)

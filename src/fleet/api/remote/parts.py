@@ -1,8 +1,7 @@
 """The parts of `Fleet` while a daemon runs: the daemon performs the methods that change something; all others run here.
 
 A command has one key. When the daemon dies before it answers, the command goes on by itself under the same key: a step
-that was
-committed is found by its key and not done twice.
+that was committed is found by its key and not done twice.
 """
 
 from __future__ import annotations

@@ -71,8 +71,7 @@ class Merge(Part):
         """Move the target branch to the integration branch by fast-forward.
 
         With `dry`, only return what would be moved. A target that is checked out is moved only in the person's own
-        checkout
-        `here`, and never for an agent.
+        checkout `here`, and never for an agent.
         """
         if not dry:
             self._by.may("merge.land")

@@ -1,8 +1,7 @@
 """`fleet daemon run`: the process that serves a home until it is told to end.
 
 SIGTERM and Ctrl-C drain: the daemon takes no new requests and finishes those it has begun. SIGHUP reads the settings
-again;
-with a controlling terminal it means that the terminal is gone, and drains too. No agent ends with the daemon.
+again; with a controlling terminal it means that the terminal is gone, and drains too. No agent ends with the daemon.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Group commit: requests that wait at the same time share one synced transaction, with a savepoint for each.
 
 One thread, the writer, owns the connection that writes. A refused request undoes only its own changes. A request is
-answered after
-the commit. A shared transaction is bounded in number and time, and between two of them other processes get their turn
-to write. When
-a shared transaction is lost (the connection broke, the disk is full), each of its requests is done again, alone and
-under its own
-key: what had been committed is found by that key.
+answered after the commit. A shared transaction is bounded in number and time, and between two of them other processes
+get their turn to write. When a shared transaction is lost (the connection broke, the disk is full), each of its
+requests is done again, alone and under its own key: what had been committed is found by that key.
 """
 
 from __future__ import annotations

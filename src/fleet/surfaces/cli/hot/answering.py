@@ -1,8 +1,7 @@
 """Run commands of clients inside the daemon: it gets the words, and returns the output and the exit code.
 
 Hot commands and reads run here. The exit code is None when the client has to run the command itself: the words are
-wrong,
-ask for help, or call a command that needs its own process.
+wrong, ask for help, or call a command that needs its own process.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Run a hot command or a read in the daemon: send its words and print what comes back, before anything else is
-imported.
+"""Run a hot command or a read in the daemon: send its words and print the answer, before anything else is imported.
 
 Where no daemon runs, where it does not answer in time, or where it leaves the words to this process, the command runs
-here, as
-it does without a daemon, and under the same key: what the daemon has done is not repeated.
+here, as it does without a daemon, and under the same key: what the daemon has done is not repeated.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Handle hook events of an agent through the daemon's socket: short requests, with the waiting between them done here.
 
 The daemon never holds a request open for an answer that may take a day. For an agent that has only the socket, the hook
-waits
-while the daemon restarts and asks again under the same key, so that nothing is done twice.
+waits while the daemon restarts and asks again under the same key, so that nothing is done twice.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class Answered:
     """The daemon's answer to a hook.
 
     `payload` is for the engine, `messages` are the ids of the messages in it or in `text`, `question` is the one to
-    wait for,
-    and `over` means that there is nothing more to wait for.
+    wait for, and `over` means that there is nothing more to wait for.
     """
 
     __slots__ = ("messages", "over", "payload", "question", "text")

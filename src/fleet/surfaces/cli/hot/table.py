@@ -1,8 +1,7 @@
 """The table of the hot commands, which agents call all day, for the fast entry point and for click.
 
 Each has a long form that names the task (`fleet task log SLUG TEXT`). Those that agents call for themselves also have a
-short
-form that reads the task from the environment (`fleet log TEXT`).
+short form that reads the task from the environment (`fleet log TEXT`).
 """
 
 from __future__ import annotations

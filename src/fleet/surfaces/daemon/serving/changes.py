@@ -1,9 +1,8 @@
 """Push committed operations to subscribed clients, such as screens, in the order of their sequence numbers.
 
 A subscriber names the last number it has. It misses none: after a reconnect it goes on from its number, and when
-operations
-after it were rotated away it is told to take a new snapshot. Operations by other processes are looked for once a
-second.
+operations after it were rotated away it is told to take a new snapshot. Operations by other processes are looked for
+once a second.
 """
 
 from __future__ import annotations

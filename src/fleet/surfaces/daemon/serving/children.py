@@ -1,8 +1,7 @@
 """Perform heavy requests in child processes: those that start and end agents, merge, or run jobs.
 
 A child has the environment and directory of whoever asks. It writes lines of JSON: progress, and at last its answer.
-When
-the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
+When the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
 """
 
 from __future__ import annotations
