@@ -73,9 +73,9 @@ class Actor:
 
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
-        """Open a fleet home and return its Actor. Without `actor`, the environment names the actor.
+        """Open a home for the named actor, else for the one in the environment.
 
-        A missing home is created when `make` is true and the actor is a person; an agent never creates a home.
+        Only a person creates a missing home.
         """
         if cls.opened_by_daemon is not None:
             found: Self = cls.opened_by_daemon(actor)

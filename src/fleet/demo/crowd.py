@@ -39,10 +39,7 @@ def graph(tasks: int) -> list[bytes]:
 def run(
     home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
 ) -> Demonstration:
-    """Let `processes` worker processes work through a graph of `tasks` tasks at once, and return the counts.
-
-    `show` is called with the project while they work.
-    """
+    """Let worker processes work through a task graph at once; call `show` meanwhile. Returns the counts."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
         fleet.projects.register(repository, PROJECT)

@@ -209,11 +209,7 @@ class Projects(Part):
         environment.keep_environment(self._by.context)
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Set a project up: write the chosen settings into its fleet.toml, keep its target, start a coordinator unless
-        one lives.
-
-        Returns what was done, with warnings about what would keep agents from starting.
-        """
+        """Write the chosen settings into fleet.toml, keep the target branch, and start a coordinator unless one lives."""
         self._by.may("projects.begin")
         engines = engine_choices(chosen.engine)
         for name in engines:

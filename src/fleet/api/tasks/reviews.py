@@ -68,8 +68,7 @@ class Reviews(Part):
     ) -> VerdictView:
         """Accept a task's work, or send it back with comments.
 
-        `commit` is what the reviewer looked at; by default, the reported commit. Raise VerdictTooLate when the task has
-        moved on; the comments are kept then.
+        `commit` is what the reviewer saw, by default the reported one. VerdictTooLate when another verdict came first.
         """
         self._by.may("reviews.judge", project=project)
         context = self._by.context

@@ -193,10 +193,7 @@ def _row(
     *,
     named: bool = False,
 ) -> RowView:
-    """Return the row of an agent, in the words of the status page.
-
-    With `named`, the row's key contains the agent's id.
-    """
+    """Return the row of an agent, in the words of the status page. A `named` row has the agent's id in its key."""
     state = attempt.state if attempt else agent.state
     group = "needs you" if need else "ended" if sections.is_over(state) else "working"
     return RowView(

@@ -76,9 +76,7 @@ def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
 
 
 def _run(words: list[str], key: str | None) -> int:
-    """Run a command: as a hook, as a command of a tmux session, from the hot table, from the read table, or through
-    click.
-    """
+    """Run a command: as a hook, for a tmux session, from the hot table, from the read table, or through click."""
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
             return 0  # outside an agent of fleet a hook does nothing
