@@ -1,5 +1,4 @@
-"""Import fleet's modules from one file of bytecode, because finding fifty files costs a hot command a tenth of its
-time.
+"""Import fleet's modules from one file of bytecode: finding fifty files costs a hot command a tenth of its time.
 
 The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its
 source has the time and size that its .pyc file recorded, which is how Python itself decides; every other module is
@@ -70,10 +69,9 @@ class Bundle:
             self._parts = {}
 
     def load(self, group: str) -> None:
-        """Import a group of modules from the bundle, in an order in which imports come first. It takes half the time of
-        single imports.
+        """Import a group of modules from the bundle, in an order in which imports come first.
 
-        A module whose source has changed is left to Python.
+        It takes half the time of single imports. A module whose source has changed is left to Python.
         """
         nothing: tuple[Held, ...] = ()
         for name, is_package, time, size, code in self._read(group, nothing):
@@ -173,9 +171,7 @@ def source_of(name: str, *, is_package: bool) -> str:
 
 
 def version_of(source: str) -> tuple[int, int] | None:
-    """Return the modification time and the size of a source file, as a .pyc file records them; None when it cannot be
-    read.
-    """
+    """Return the modification time and size of a source file, as a .pyc file records them; None when it is missing."""
     try:
         status = os.stat(source)
     except OSError:

@@ -1,6 +1,4 @@
-"""Write the bundle: the bytecode of all modules of fleet, each by itself, and again in the groups that commands import
-together.
-"""
+"""Write the bundle: the bytecode of all modules of fleet, one by one and in the groups that commands import together."""
 
 from __future__ import annotations
 
@@ -70,9 +68,7 @@ def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
 
 
 def _packed(modules: dict[str, Module]) -> bytes:
-    """Return the bytes of a bundle: Python's magic number, the table of parts, the groups, all single modules, the
-    index.
-    """
+    """Return the bytes of a bundle: magic number, table of parts, the groups, all single modules, the index."""
     parts = {group: marshal.dumps(tuple(_held(names, modules))) for group, names in GROUPS.items()}
     table, end = {}, HEAD
     for group, content in parts.items():
@@ -89,9 +85,7 @@ def _packed(modules: dict[str, Module]) -> bytes:
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
-    """Yield the modules of a group, to be marshalled in one piece: constants that they share are then stored and read
-    once.
-    """
+    """Yield the modules of a group, to be marshalled in one piece: constants that they share are stored once."""
     for name in names:
         if name in modules:
             is_package, time, size, bytecode = modules[name]

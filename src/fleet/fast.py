@@ -159,9 +159,7 @@ def _choose_sqlite() -> ModuleType:
 
 
 def _import_sqlite() -> ModuleType:
-    """Import `_sqlite3` without functools, of which it needs one name. functools would cost a tenth of a hot command's
-    time.
-    """
+    """Import `_sqlite3` without importing functools, which would cost a tenth of a hot command's time."""
     if "functools" not in sys.modules:
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 

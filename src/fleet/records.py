@@ -1,5 +1,4 @@
-"""The decorator `record`: immutable classes with named fields, like `@dataclass(frozen=True, slots=True,
-kw_only=True)`.
+"""The decorator `record` for immutable classes, like `@dataclass(frozen=True, slots=True, kw_only=True)`.
 
 To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class.
 A record also works with `dataclasses.replace` and `fields`.

@@ -150,10 +150,10 @@ class Actor:
         return known[path]
 
     def task_here(self, usage: str) -> str:
-        """Return the slug of the task in FLEET_TASK. Raise NoTask, with the command's usage, when the variable is not
-        set.
+        """Return the slug of the task in FLEET_TASK.
 
-        Raise NotInThisWorktree in a worktree of fleet when FLEET_DISPATCH_ID is missing.
+        Raise NoTask, with the command's usage, when the variable is not set. Raise NotInThisWorktree in a worktree of
+        fleet when FLEET_DISPATCH_ID is missing.
         """
         if self.speaker is None and worktree_at(directory_of_asker() or ""):
             raise errors.NotInThisWorktree
@@ -231,9 +231,7 @@ class Actor:
 
     @property
     def moved(self) -> errors.FleetError | None:
-        """The error that refuses every change of this home because it was moved or copied; None when changes are
-        allowed.
-        """
+        """The error that refuses every change because the home was moved or copied; None when changes are allowed."""
         return self.committer.refusal
 
     @moved.setter
@@ -241,10 +239,10 @@ class Actor:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the role of the speaking agent may not perform the act, in this project or on this
-        agent.
+        """Raise NotAllowed when the role of the speaking agent may not perform the act.
 
-        Returns the speaking agent; None for a person, and for acts that need no check here.
+        `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, and for acts
+        that need no check here.
         """
         if act in _ALLOWED_TO_ALL:
             return None

@@ -76,8 +76,9 @@ class Hooking:
         self.store.close()
 
     def under(self, key: str | None) -> Invocation:
-        """Return a `with` block whose changes are one request under this key: what the daemon has already committed
-        under it is not repeated.
+        """Return a `with` block whose changes are one request under this key.
+
+        What the daemon has already committed under the key is not repeated.
         """
         return self._committer.under(key)
 

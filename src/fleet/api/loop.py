@@ -75,9 +75,7 @@ class Loop:
         return True
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Print the lines that are new since the previous tick, and the messages to the coordinator; acknowledge those
-        messages.
-        """
+        """Print the lines that the previous tick did not have. Print and acknowledge messages to the coordinator."""
         for line in self._new.of(ticked):
             self._say(line)
         for message in ticked.messages:

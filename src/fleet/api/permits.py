@@ -100,8 +100,9 @@ class Permits:
         raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
-        """Raise NotAllowed for an act outside the speaker's own project, or for a handoff of another agent by a
-        non-coordinator.
+        """Raise NotAllowed for an act outside the speaker's own project.
+
+        Only a coordinator may hand off another agent.
         """
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):

@@ -1,6 +1,4 @@
-"""The process that wakes an agent which coordinates a project: on changes and at intervals, as long as the agent has
-the seat.
-"""
+"""The process that wakes an agent that coordinates a project, on changes and at intervals, while it has the seat."""
 
 from __future__ import annotations
 
@@ -78,10 +76,10 @@ class Watch:
         self._clock.wait(_AFTER_TROUBLE)
 
     def _begin(self) -> bool:
-        """Take the project's watch gate. Returns False when another watch holds it, or when no agent coordinates the
-        project.
+        """Take the project's watch gate.
 
-        `run` calls it again after the gate was given back: a coordinator that started meanwhile found the gate held.
+        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls it again after
+        the gate was given back: a coordinator that started meanwhile found the gate held.
         """
         with Fleet.open(actor=ACTOR) as fleet:
             if not wake.watched_coordinators(fleet.context, self._project):
@@ -96,6 +94,7 @@ class Watch:
         return True
 
     def _end(self) -> None:
+        """Give the watch gate back."""
         if self._gate is not None:
             self._gate.give()
 

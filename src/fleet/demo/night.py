@@ -57,9 +57,7 @@ class NightResult:
 
 
 def graph(tasks: int = TASKS) -> dict[str, list[str]]:
-    """Return each task with the tasks it waits for, at most two earlier ones: some are always ready and some always
-    wait.
-    """
+    """Return each task with the one or two earlier tasks it waits for: some are always ready, some always wait."""
     names = [f"step-{number:02d}" for number in range(1, tasks + 1)]
     return {name: sorted({names[at // 2], names[at - 4]}) if at > 3 else [] for at, name in enumerate(names)}  # noqa: PLR2004
 
@@ -117,8 +115,9 @@ class Night:
         return self.result
 
     def _step(self, fleet: Fleet) -> None:
-        """Count the merged tasks, replace the coordinator after a quarter and kill it after half of them, and show the
-        state.
+        """Count the merged tasks, replace the coordinator when it is time, and show the state.
+
+        The coordinator is replaced alive after a quarter of the tasks, and killed and replaced after half of them.
         """
         tasks = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
         self.result.merged = sum(task.status == "done" and task.archived for task in tasks)

@@ -89,16 +89,14 @@ class Coord(Part):
         return daemon_duty.lost_seats(self._by.context)
 
     def unheld(self) -> dict[str, str]:
-        """Return the coordinators that should be duties of the daemon but that no running daemon holds: dispatch ids by
-        project.
-        """
+        """Return the coordinators that the daemon should hold and no running daemon holds: dispatch ids by project."""
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
-        """Do one tick for a coordinator that is a duty of this daemon. Raise NotSeated when it no longer holds the
-        seat.
+        """Do one tick for a coordinator that is a duty of this daemon.
 
-        Messages to the coordinator are written into its log and acknowledged.
+        Raise NotSeated when it no longer holds the seat. Messages to the coordinator are written into its log and
+        acknowledged.
         """
         self._by.may("coord.tick_held")
         context = self._speaking_as(holder)
@@ -112,9 +110,7 @@ class Coord(Part):
         return ticked
 
     def _speaking_as(self, holder: str) -> Context:
-        """Return a request in the name of a coordinator, so that the store refuses its changes once it has lost the
-        seat.
-        """
+        """Return a request in the name of a coordinator. The store refuses its changes once it has lost the seat."""
         by = self._by
         committer = Committer(store=by.store, actor=holder, dispatch=DispatchId(holder), clock=by.clock, ids=by.ids)
         committer.refusal = by.moved
@@ -149,9 +145,7 @@ class Coord(Part):
         return handoff.drain(self._by.context, project)
 
     def drain_later(self) -> None:
-        """Start a process that carries on handoffs, apart from this one: an agent that hands itself off is ended before
-        the handoff is.
-        """
+        """Start another process that carries on handoffs. It outlives an agent that hands itself off."""
         self._by.may("coord.drain_later")
         self._by.world.start_fleet("drain", "--wait")
 

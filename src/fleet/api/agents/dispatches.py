@@ -187,8 +187,9 @@ def _project_or_none(by: Actor) -> str | None:
 
 
 def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wanted) -> None:
-    """Raise NotAllowed when an agent would start an agent with more autonomy: a command, or an engine without
-    autonomies.
+    """Raise NotAllowed when an agent would start an agent that may do more than itself.
+
+    A command, and an engine without autonomies, count as free to do everything.
     """
     if speaker is None:
         return

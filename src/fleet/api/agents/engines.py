@@ -35,9 +35,7 @@ class Engines(Part):
         return reader.engine(self._by.home, name)
 
     def sandbox(self, engine: Engine) -> str | None:
-        """Return the name of the sandbox that the settings want for agents of an engine; None when they run without
-        one.
-        """
+        """Return the name of the sandbox that the settings want for agents of an engine; None for no sandbox."""
         return sandbox.wanted_sandbox(self._by.view, engine)
 
     def limits(self) -> Limits:

@@ -98,8 +98,9 @@ class Messages(Part):
 
     # questions --------------------------------------------------------------------------------------------------------
     def questions(self) -> list[Question]:
-        """Return the open questions of agents: first those that `answer` takes, then those that need the agent's
-        terminal.
+        """Return the open questions of agents.
+
+        Those that `answer` takes come first, those that need a terminal last.
         """
         waiting, context = self._by.store.read(questions.unanswered), self._by.context
         asked = [_with_change(context, each) for each in waiting]
@@ -107,9 +108,7 @@ class Messages(Part):
         return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
     def question(self, ident: str) -> Question | None:
-        """Return one open question by its id, with the command or file change it asks about; None when it is not open
-        any more.
-        """
+        """Return one open question by its id, with the command or file change it asks about; None when it is not open."""
         waiting = self._by.store.read(questions.unanswered)
         return next((_with_change(self._by.context, each) for each in waiting if each.id == ident), None)
 
@@ -130,11 +129,11 @@ class Messages(Part):
         return answered.replaced(taken=self._wait_until_taken(asked.id))
 
     def approve(self, given: str, *, always: bool = False, prefix: str | None = None) -> Answered:
-        """Permit the command that an agent asks about. With `always` or `prefix`, agents of the project need not ask
-        for it again.
+        """Permit the command that an agent asks about.
 
-        The permission is given first and the rule kept second: when the rule cannot be kept, agents ask again. Raise
-        BadSetting when the rules kept so far cannot be read; then nothing is permitted.
+        With `always` or `prefix`, agents of the project need not ask for it again. The permission is given first and
+        the rule kept second: when the rule cannot be kept, agents ask again. Raise BadSetting when the rules kept so
+        far cannot be read; then nothing is permitted.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)
@@ -235,9 +234,7 @@ def _screen_question(agent: AgentView) -> Question:
 
 
 def _with_change(context: Context, asked: Question) -> Question:
-    """Return a permission question with the file change it asks about, compared with the worktree; other questions
-    unchanged.
-    """
+    """Return a permission question with the file change that it asks about. Return other questions unchanged."""
     if asked.kind != "permission":
         return asked
     tree = f"{context.world.home}/{paths.worktree(asked.project, asked.task)}" if asked.task else ""

@@ -43,9 +43,7 @@ class Sessions(Part):
         return settle(self._by.context, ident)
 
     def deaths(self) -> Deaths:
-        """Return this home's agents that have died and are not settled, the processes of living ones, and how many
-        others there are.
-        """
+        """Return this home's unsettled dead agents, the processes of its living agents, and how many are not dead."""
         from fleet.verbs.dispatch.facts import find_deaths
 
         return find_deaths(self._by.context)

@@ -19,10 +19,10 @@ class Notices(Part):
     __slots__ = ()
 
     def send_due(self) -> Words:
-        """Record which situations have begun or ended, and send the notices that are due. Returns a line for each one
-        sent.
+        """Record which situations have begun or ended, and send the notices that are due.
 
-        Each is sent once, however often this is called. Does nothing while another process of this home sends notices.
+        Returns a line for each one sent. Each is sent once, however often this is called. Does nothing while another
+        process of this home sends notices.
         """
         self._by.may("notices.send_due")
         return send.send_due(self._by.context)

@@ -29,9 +29,7 @@ class Operations(Part):
         yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
 
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
-        """Yield the newest operations that match the filter `which`, archived ones included, at most `limit`, oldest
-        first.
-        """
+        """Yield the newest operations that match the filter `which`, archived ones too, at most `limit`, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
         old = [operations.operation_view(row) for row in archived if which.fits_row(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]

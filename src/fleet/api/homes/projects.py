@@ -95,9 +95,7 @@ class Projects(Part):
         return self.register(path, name)
 
     def _refuse_blocked(self, repository: str) -> None:
-        """Raise BranchBlocked when an existing branch or ref keeps git from creating fleet's branches in the
-        repository.
-        """
+        """Raise BranchBlocked when an existing branch keeps git from creating fleet's branches in the repository."""
         try:
             integration = str(settings_of(self._by.home, repository)["integration"].value)
         except errors.BadSetting:  # the verb that needs the setting reports it
@@ -140,7 +138,7 @@ class Projects(Part):
         return down.down(self._by.context, project)
 
     def in_the_way(self, name: str) -> InTheWay:
-        """Return the tasks, dispatches and claims that keep a project from being removed."""
+        """Return the coordinator, agents, tasks and jobs that keep a project from being removed."""
         names.project(name)
         return clear.in_the_way(self._by.context, name)
 

@@ -27,8 +27,9 @@ class Settings(Part):
         return allow.approved_commands(self._by.view, project)
 
     def allowed(self, project: str) -> Allowed:
-        """Return the commands that agents of a project run without asking: those in the setting `allow` and those
-        approved for always.
+        """Return the commands that agents of a project run without asking.
+
+        They come from the setting `allow` and from a person's approvals for always.
         """
         return allow.allowed_in_project(self._by.view, project)
 

@@ -53,8 +53,7 @@ class Views(Part):
         return take_snapshot(self._by.view)
 
     def changes(self) -> Changes:
-        """Return an object that waits for the next committed operation, so that a screen knows when to take a new
-        snapshot.
+        """Return an object that waits for the next committed operation: then a screen takes a new snapshot.
 
         A running daemon pushes the changes. Without one, the store is polled a few times a second.
         """
@@ -83,9 +82,7 @@ class Views(Part):
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
     def nearest(self, missing: errors.Absent) -> str:
-        """Return the existing task, project or agent whose name is most similar to the missing one; "" when none is
-        similar.
-        """
+        """Return the existing task, project or agent with the name most similar to the missing one; "" for none."""
         from fleet.model.text import nearest
         from fleet.verbs.views import known_names
 

@@ -90,10 +90,10 @@ class Door:
         caller: Json | None = None,
         pushed: Callable[[Json], None] = lambda _push: None,
     ) -> Json:
-        """Send one request and return its answer. Lines that the daemon pushes before the answer go to the function
-        `pushed`.
+        """Send one request and return its answer.
 
-        Raise the error that the daemon answers; DoorClosed when the connection breaks before the answer.
+        Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon
+        answers; DoorClosed when the connection breaks before the answer.
         """
         number = self.send(method, args, key=key, caller=caller)
         while True:

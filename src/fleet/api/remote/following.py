@@ -76,10 +76,10 @@ def _is_ready(door: Door, timeout: float) -> bool:
 
 
 def pushed_operations(home: str, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView | int]:
-    """Yield each operation after number `after` as the daemon pushes it, until `wanted()` is false or the daemon goes
-    away.
+    """Yield each operation after number `after` as the daemon pushes it.
 
-    A bare number means that the operations up to it were rotated into the archive.
+    A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false or the
+    daemon goes away.
     """
     door = Door.of(home)
     if door is None:
@@ -95,9 +95,7 @@ def pushed_operations(home: str, after: int, wanted: Callable[[], bool]) -> Iter
 
 
 def _next_operations(door: Door) -> Iterator[OperationView | int]:
-    """Yield the operations of the daemon's next push, or the number in a push of kind `gap`; nothing when none comes in
-    time.
-    """
+    """Yield the operations of the daemon's next push, or the number in a push `gap`. Yield nothing after a time-out."""
     if not _is_ready(door, _LOOK):
         return
     push: Json = door.receive()

@@ -42,8 +42,9 @@ class RemotePart:
         return lambda *given, **named: self._ask(method, own, given, named)
 
     def _ask(self, method: str, own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Any:  # noqa: ANN401
-        """Let the daemon perform the method and return its answer; perform it here when the daemon is gone, under the
-        same key.
+        """Let the daemon perform the method and return its answer.
+
+        Perform it in this process, under the same key, when the daemon is gone.
         """
         whole = f"{self._name}.{method}"
         args = arguments(own, given, named)
@@ -61,9 +62,7 @@ class RemotePart:
 
 
 def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
-    """Return all arguments of a call by name, as a request sends them; include `key` when the method has that
-    parameter.
-    """
+    """Return all arguments of a call by name, as a request sends them. Add `key` when the method has that parameter."""
     signature = inspect.signature(own)
     bound = signature.bind(*given, **named).arguments
     extra = bound.pop("fields", {}) if "fields" in signature.parameters else {}

@@ -179,9 +179,7 @@ def _fault(error: BaseException) -> str:
 
 
 def raised(document: Json) -> errors.FleetError:
-    """Return the error that a document describes; a FleetError with its message when this version does not know its
-    class.
-    """
+    """Return the error that a document describes; a plain FleetError when this version does not know its class."""
     try:
         made: type[errors.FleetError] = getattr(errors, str(document["name"]))
         error = made(**document["facts"])

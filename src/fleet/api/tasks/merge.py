@@ -38,10 +38,10 @@ class Merge(Part):
             return merge.merge(context, project, slug)
 
     def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
-        """Merge several tasks at once and verify the result once. When that fails, split the tasks to find those at
-        fault.
+        """Merge several tasks at once and verify the result once.
 
-        Returns the merged tasks and the refused ones with their errors. Waits while another merge of the project runs.
+        When that fails, split the tasks to find those at fault. Returns the merged tasks and the refused ones with
+        their errors. Waits while another merge of the project runs.
         """
         self._by.may("merge.together", project=project)
         context = self._by.context
@@ -78,9 +78,7 @@ class Merge(Part):
         return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
     def recorded(self, *, project: str) -> list[MergeView]:
-        """Return every recorded merge of a project, newest first, and whether it is missing from the integration
-        branch.
-        """
+        """Return every recorded merge of a project, newest first, and whether the integration branch contains it."""
         return recorded.list_merges(self._by.view, project)
 
     def restore(self, *, project: str) -> MergesRestored:

@@ -59,8 +59,9 @@ class Tasks(Part):
         return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
 
     def why(self, *, project: str, slug: str) -> Explanation:
-        """Return why a task is not being worked on, its next step, and which process keeps its dead agent's worktree
-        busy.
+        """Return why a task is not being worked on, and its next step.
+
+        The reasons include a process that keeps the worktree of the task's dead agent busy.
         """
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle

@@ -42,11 +42,7 @@ class FileDiff:
         return sum(line.kind == "removed" for line in self.lines)
 
     def line_for(self, number: int) -> int | None:
-        """Return the line number in the new file that fits line `number` of this diff: the next that has one, else the
-        one before.
-
-        None when the new file has no line in this diff.
-        """
+        """Return the line of the new file at line `number` of this diff, or the nearest one; None when there is none."""
         after = (line.new for line in self.lines[number:] if line.new is not None)
         before = (line.new for line in reversed(self.lines[:number]) if line.new is not None)
         return next(after, None) or next(before, None)
@@ -76,9 +72,7 @@ def parse_diff(text: str) -> list[FileDiff]:
 
 
 def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
-    """Return one line of a hunk with its line numbers; advance `numbers` and count down `left`, the lines still to
-    come.
-    """
+    """Return one line of a hunk with its line numbers. Advance `numbers`; count down `left`, the lines to come."""
     sign, text = line[:1], line[1:]
     if sign == "\\":  # no newline at the end of the file
         return DiffLine("head", line)

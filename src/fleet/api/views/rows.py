@@ -62,8 +62,7 @@ WANTED = frozenset({"needs you", "to review", "failed"})
 def rows_of(
     page: Overview, agents: list[AgentView], tasks: list[ShownTask], kept: list[KeptThing], now: int
 ) -> list[RowView]:
-    """Return all rows of the board, by project: the project's row, its coordinator, then the other rows, problems
-    first.
+    """Return all rows of the board: for each project its own row, its coordinator, then the rest, problems first.
 
     Projects in which something waits for a person come first.
     """
@@ -237,6 +236,7 @@ def _obstacle_row(key: str, each: Obstacle) -> RowView:
 
 
 def _job_row(job: JobView) -> RowView:
+    """Return the row of a job: its state, and how many of its items have ended."""
     state, why = sections.job_in_words(job), job.waits or job.reason
     text = f"{job.items.ended} of {job.items.total} items{f': {sections.one_line(why)}' if why else ''}"
     look = _look("jobs" if job.runs else "failed", state)
@@ -263,6 +263,7 @@ def _kept_row(thing: KeptThing) -> RowView:
 
 
 def _look(group: str, state: str) -> Look:
+    """Return how a row of this group and state looks: rank, glyph and tone."""
     return {
         "group": group,
         "rank": RANKS[group],

@@ -45,9 +45,7 @@ def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
 
 
 def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
-    """Return the lines of the banner: what is not released, with the names of the tasks, then the claims of other
-    homes.
-    """
+    """Return the lines of the banner: what is not released, with the names of tasks; then claims of other homes."""
     names: dict[str, list[str]] = {}
     for thing in kept:
         place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name

@@ -44,9 +44,7 @@ class LazyGroup(click.Group):
         return command
 
     def _key(self, name: str) -> str:
-        """Return the key of a command in its module's COMMANDS: with the group's name before it, except in the group
-        `fleet`.
-        """
+        """Return the key of a command in its module's COMMANDS: `NAME` in the group `fleet`, else `GROUP NAME`."""
         return name if self.name == "fleet" else f"{self.name} {name}"
 
     def resolve_command(

@@ -138,17 +138,13 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Enable garbage collection again after all imports (the launcher disabled it), and exempt the imported modules
-    from it.
-    """
+    """Enable garbage collection, which the launcher disabled, once all modules are imported; exempt them from it."""
     gc.freeze()
     gc.enable()
 
 
 def _refuse_invalid_utf8(words: list[str]) -> None:
-    """Raise BadText for an argument that is not valid UTF-8: Python turns its bytes into surrogates, which cannot be
-    stored.
-    """
+    """Raise BadText for an argument that is not valid UTF-8: Python's surrogates for its bytes cannot be stored."""
     for word in words:
         try:
             word.encode()

@@ -46,8 +46,9 @@ def _nobody() -> Connection:
 
 
 def _callbacks(request: Request, lines: TextIO) -> Json:
-    """Return the function arguments of a method: they push progress to the client, and an interrupt (SIGINT) ends a job
-    in order.
+    """Return the functions that a method takes as arguments.
+
+    They push progress to the client. For a job, SIGINT makes `wanted` return False, so that it stops in order.
     """
 
     def telling(told: object) -> None:

@@ -140,9 +140,7 @@ class Household:
 
 
 def _asker(actor: str | None) -> tuple[str | None, str | None]:
-    """Return the dispatch id and the actor name of the asker that this thread works for; (None, `actor`) for the daemon
-    itself.
-    """
+    """Return the dispatch id and the actor name of the asker that this thread works for; (None, `actor`) without one."""
     asker = surroundings.asker()
     if asker is None:
         return None, actor

@@ -37,8 +37,9 @@ class WriterEnded(Exception):
 
 
 class Waiting:
-    """One request that waits for the writer: the function to call in the transaction, and the one to call with the
-    outcome.
+    """One request that waits for the writer.
+
+    `act` is called in the transaction, `finish` with the outcome after the commit.
     """
 
     __slots__ = ("act", "error", "finish", "result")
@@ -211,6 +212,7 @@ class Writer:
             waiting.perform()
 
     def _count(self, batch: list[Waiting]) -> None:
+        """Add a batch of requests to the figures."""
         self.figures.batches += 1
         self.figures.requests += len(batch)
         self.figures.largest = max(self.figures.largest, len(batch))
@@ -258,6 +260,7 @@ class SharedStore(Store):
 
     @property
     def _reader(self) -> Store:
+        """The connection of this thread that reads; opened at first use."""
         if self._own is None:
             self._own = self._open_own()
         return self._own

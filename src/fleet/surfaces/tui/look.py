@@ -102,10 +102,10 @@ _LIGHT_GROUNDS = frozenset({"7", "15"})
 
 
 def palette_for(setting: str) -> Palette:
-    """Return the palette for the setting screen.theme. For `auto`, choose by the terminal's background, if COLORFGBG
-    names it.
+    """Return the palette for the setting screen.theme.
 
-    With NO_COLOR, return the palette of the terminal's own colours.
+    For `auto`, choose by the terminal's background, if COLORFGBG names it. With NO_COLOR, return the palette of the
+    terminal's own colours.
     """
     if os.environ.get("NO_COLOR"):
         return TERMINAL

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class HookingAtHome:
-    """Handles the hook events of one agent through the daemon of its home; in this process once the daemon does not
-    answer.
-    """
+    """Handles the hook events of one agent through the home's daemon, or here once the daemon does not answer."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
         self._door = HookingByDoor(path, waits=False)

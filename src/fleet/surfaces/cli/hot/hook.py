@@ -72,8 +72,9 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
 
 
 def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
-    """Return the object that handles this agent's events: by the daemon if one runs or the agent has only its socket,
-    else here.
+    """Return the object that handles this agent's events: through the daemon, or in this process.
+
+    The daemon is used if one runs, or if the agent has only the daemon's socket.
     """
     if door := os.environ.get(DOOR):
         from fleet.surfaces.cli.hot.door import HookingByDoor  # noqa: PLC0415 - loads next to nothing
@@ -156,6 +157,7 @@ def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) 
 
 
 def _write_error_file(path: str, text: str) -> None:
+    """Write the text to the file, with mode 0600. Raise OSError when the path is a symbolic link."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)  # a link may lead anywhere
     with open(fd, "w", encoding="utf-8") as file:
         file.write(text)

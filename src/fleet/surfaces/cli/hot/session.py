@@ -26,10 +26,9 @@ def run(words: list[str]) -> int:
 
 
 def launch(ident: str) -> int:
-    """Become the agent of a dispatch (exec), or perform the steps of a job's item in this process. Returns the exit
-    code.
+    """Become the agent of a dispatch (exec), or perform the steps of a job's item in this process.
 
-    Print why and return 0 when the dispatch was superseded.
+    Returns the exit code. Print why and return 0 when the dispatch was superseded.
     """
     with Fleet.open(make=False) as fleet:
         try:

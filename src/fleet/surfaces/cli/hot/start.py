@@ -45,8 +45,6 @@ def main() -> int:
 
 
 def groups_of(words: list[str]) -> list[str]:
-    """Return the groups of modules that a command loads from the bundle, in order; [] for other commands and for
-    --help.
-    """
+    """Return the groups of modules that a command loads from the bundle, in order; [] for slow commands and --help."""
     word = words[1] if words[:1] == ["task"] and len(words) > 1 else "".join(words[:1])
     return [] if "--help" in words else GROUPS.get(word, "").split()

@@ -42,9 +42,7 @@ class Option:
         self.into = into
 
     def read(self, given: str | None) -> str | int | None:
-        """Return the option's value from the given word; None when click has to handle the word, for example a wrong
-        choice.
-        """
+        """Return the option's value from the given word; None when click has to handle it, such as a wrong choice."""
         if given is None or (self.choices and given not in self.choices):
             return None
         if not self.is_count:

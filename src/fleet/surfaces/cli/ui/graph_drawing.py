@@ -17,9 +17,7 @@ _FILLS = {"done": "#dbeafe", "in_progress": "#cffafe", "failed": "#fee2e2", "blo
 
 
 def tree(graph: Graph) -> Iterator[str]:
-    """Yield the lines of a tree of tasks: each stands below its first dependency, with its other dependencies behind
-    its title.
-    """
+    """Yield the lines of a tree of tasks. Each stands below its first dependency, and names its other dependencies."""
     for line in graph_lines(graph):
         shown = _task_line(line.node, list(line.more)) if line.node is not None else line.remark
         yield f"{line.lead}{shown if line.node or not _is_dim(line.remark) else terminal.paint(shown, 'dim')}"
@@ -34,9 +32,7 @@ _DIFF_COLOURS = (("+++ ", "bold"), ("--- ", "bold"), ("diff ", "bold"), ("+", "g
 
 
 def diff(text: str) -> Iterator[str]:
-    """Yield the lines of a diff in fleet's own colours: colour sequences from git could not be told from those in
-    files.
-    """
+    """Yield the lines of a diff in fleet's own colours. git's colours could not be told from those in the files."""
     for line in text.removesuffix("\n").split("\n") if text else ():
         colour = next((colour for start, colour in _DIFF_COLOURS if line.startswith(start)), "")
         yield f"{terminal.paint(line, colour)}\n"

@@ -1,6 +1,4 @@
-"""Print on stderr what a command waits for, and for how long: after a second on a terminal, after ten seconds
-elsewhere.
-"""
+"""Print on stderr what a command waits for: after a second on a terminal, after ten seconds elsewhere."""
 
 from __future__ import annotations
 

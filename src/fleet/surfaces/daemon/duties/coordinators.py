@@ -1,6 +1,4 @@
-"""Hold the seats of fleet's own coordinators: tick for those that this daemon holds, and take over those of a dead
-daemon.
-"""
+"""Hold the seats of fleet's own coordinators: tick for those of this daemon, and take over those of a dead one."""
 
 from __future__ import annotations
 
@@ -53,8 +51,7 @@ class Coordinators(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet) -> float:
-        """Return the seconds until the next round if nothing changes: few, then more and more, while a seat is not
-        taken.
+        """Return the seconds until the next round: few at first, then more, while a seat is not taken yet.
 
         The daemon that held the seat may be about to exit, or another process may hold the gate for a moment.
         """

@@ -142,11 +142,13 @@ class LastWords:
         return self._end.decode("utf-8", "replace").strip()
 
     def _read(self) -> None:
+        """Read the stream to its end, and keep the last 2000 bytes. Runs in the thread."""
         with self._stream:
             for line in self._stream:
                 self._end = (self._end + line)[-_LAST_WORDS:]
 
 
 def _interrupt(child: Child) -> None:
+    """Send SIGINT to a child process that still runs."""
     if child.poll() is None:
         child.send_signal(signal.SIGINT)

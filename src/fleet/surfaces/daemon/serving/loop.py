@@ -198,9 +198,7 @@ class Loop:
         self._watch(connection, events)
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Let the selector wait for these events of a connection; 0 while its requests are at work and nothing is to be
-        sent.
-        """
+        """Let the selector wait for these events of a connection; 0 stops waiting, while its requests are at work."""
         before, connection.events = connection.events, events
         if before == events:
             return
@@ -220,6 +218,7 @@ class Loop:
                 self._send(connection)
 
     def _close(self, connection: Connection) -> None:
+        """Close a connection and call `gone`; do nothing when it is closed already."""
         if connection in self.connections:
             self.connections.discard(connection)
             self._watch(connection, 0)

@@ -119,8 +119,9 @@ _OF_CALLER: dict[str, tuple[type, ...]] = {
 
 
 def check(document: Json) -> None:
-    """Raise BadRequest when a field of the request is missing or has a wrong type, OtherVersion for a client of another
-    version.
+    """Raise BadRequest when a field of the request is missing or has a wrong type.
+
+    Raise OtherVersion for a client of another version of fleet.
     """
     for name, kinds in _KINDS.items():
         if not isinstance(document.get(name), kinds):

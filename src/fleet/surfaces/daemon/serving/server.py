@@ -151,9 +151,7 @@ class Server:
         }
 
     def _refuse_person_as_agent(self, request: Request) -> None:
-        """Raise OnlyForAgents or BadRequest for a request at the agents' socket that names no dispatch or is only for
-        people.
-        """
+        """Refuse a request at the agents' socket that names no dispatch, or that only a person may make."""
         if not request.connection.is_for_agents:
             return
         if not request.dispatch:
@@ -163,8 +161,9 @@ class Server:
 
     # the ways ---------------------------------------------------------------------------------------------------------
     def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
-        """Check the token and perform `act`: in the writer's shared transaction when `is_quick`, else in a worker
-        thread.
+        """Check the token, then call `act` and send its answer.
+
+        With `is_quick`, the writer calls it in the shared transaction; else a worker thread does.
         """
 
         def checked() -> dict[str, object]:

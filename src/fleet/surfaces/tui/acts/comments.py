@@ -119,9 +119,7 @@ class Commenting:
             self.leave()
 
     def _go(self, number: int, direction: int) -> None:
-        """Put the cursor on the nearest line from `number` on, in this direction, that can be commented on; else on the
-        last one.
-        """
+        """Put the cursor on the nearest line that can be commented on, from line `number` on in this direction."""
         places = [place for place, spot in enumerate(self._spots) if spot is not None]
         beyond = [place for place in places if (place >= number if direction > 0 else place <= number)]
         if places:

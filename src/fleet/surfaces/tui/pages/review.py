@@ -197,6 +197,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         }
 
     def _move(self, by: int) -> None:
+        """Move the cursor in the diff by this many lines."""
         self.view.select((self.view.cursor or 0) + by)
         self._draw_files()
 

@@ -37,9 +37,7 @@ class Spot(NamedTuple):
 
 
 class ReviewLine(NamedTuple):
-    """One line of the review page: its text, the index of its file, its index in that file's diff, and the spot to
-    comment on.
-    """
+    """One line of the review page: its text, its file, its place in that file's diff, and the spot to comment on."""
 
     text: Text
     file: int

@@ -161,9 +161,9 @@ class _Report:
             gate.give()
 
     def _check_here(self, autonomies: tuple[str | None, ...]) -> None:
-        """Print a warning if a dialog would stop the engine in this directory.
+        """Record and print that a dialog would stop the engine in this directory, if one would.
 
-        Ignore a refused autonomy, which the trial reports.
+        A refused autonomy is ignored, because the trial reports it.
         """
         for autonomy in autonomies:
             try:

@@ -149,6 +149,7 @@ def _print_show(result: Show, scene: str, *, keep: bool) -> None:
 
 
 def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
+    """Print how to look at the demonstration's home and repository, which --keep leaves in place."""
     if keep:
         terminal.say(
             f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph {INTEGRATION}"

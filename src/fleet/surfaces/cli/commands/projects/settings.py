@@ -66,9 +66,7 @@ def show(project: str | None, *, share: bool, json: bool) -> None:
 
 
 def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
-    """Return the commands that a person has approved for always, as rows like those of settings; [] when there are
-    none.
-    """
+    """Return the commands that a person has approved for always, as rows beside those of the settings."""
     approved, source = fleet.settings.approved(project), f"{fleet.home}/{paths.allowed(project)}"
     rows = (
         ("allow (approved)", approved.prefixes, "what you let agents run, with whatever stands behind it"),

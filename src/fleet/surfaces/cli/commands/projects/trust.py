@@ -1,6 +1,4 @@
-"""The command `fleet trust`: what a repository's fleet.toml runs or permits takes effect only after a person has
-trusted it.
-"""
+"""The command `fleet trust`: a repository's fleet.toml runs or permits only what a person has trusted."""
 
 from __future__ import annotations
 

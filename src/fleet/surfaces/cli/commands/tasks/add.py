@@ -61,8 +61,7 @@ def add(what: str, **given: Any) -> None:
 
 
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
-    """Return the tasks that a title, a file or standard input (`-`) describes, and the name of that source for
-    messages.
+    """Return the tasks in a title, a file or standard input (`-`), and the name of that source for messages.
 
     Raise BadInput for a missing file and for a list without items.
     """

@@ -132,14 +132,17 @@ def _need_entry(need: NeedView, now: int) -> str:
 
 
 def _review_entry(task: Waiting, now: int) -> str:
+    """Return the line of a task that waits for a review, for the status page."""
     return f"{place_of(task)}  {task.title}  ({_age_since(task.changed_at, now)} ago)"
 
 
 def _failure_entry(task: Failure, _now: int) -> str:
+    """Return the lines of a failed task, with the command that continues it, for the status page."""
     return f"{place_of(task)}  {one_line(task.reason or task.title)}{_next_line(task)}"
 
 
 def _parked_entry(task: Parked, _now: int) -> str:
+    """Return the lines of a parked task, with the command that continues it, for the status page."""
     return f"{place_of(task)}  {parked_in_words(task)}{_next_line(task)}"
 
 
@@ -170,10 +173,12 @@ def _job_entry(job: JobView, _now: int) -> str:
 
 
 def _merge_entry(task: Merging, _now: int) -> str:
+    """Return the line of a task that waits to be merged, for the status page."""
     return f"{place_of(task)}  {task.pull_request or task.title}"
 
 
 def _landing_entry(waiting: ToLand, _now: int) -> str:
+    """Return the line of a project whose merged commits wait to land, for the status page."""
     return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
 
 
@@ -216,6 +221,7 @@ def _dollars(used: Cost) -> str:
 
 
 def _project_row(project: ProjectView) -> tuple[str, ...]:
+    """Return the counts of a project's tasks as a row of the status page."""
     count = project.tasks
     waiting, stuck = count.open - project.ready, count.failed + count.blocked
     numbers = (project.ready, waiting, count.in_progress, stuck, project.finished)
@@ -223,14 +229,13 @@ def _project_row(project: ProjectView) -> tuple[str, ...]:
 
 
 def _dispatch_counts(project: ProjectView) -> str:
+    """Return how many dispatches of a project are active, and how many cannot be reclaimed."""
     count = project.dispatches
     return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
 
 def _wrap(text: str, *, more: str = "fleet status --json") -> str:
-    """Return a text wrapped to four lines at most, indented after the first; a cut text ends with `more`, which shows
-    the rest.
-    """
+    """Return a text wrapped to at most four lines. A cut text ends with the command `more`, which shows the rest."""
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
     lines = wrapped(one_line(text), room)
     if len(lines) > _LINES:
@@ -240,8 +245,9 @@ def _wrap(text: str, *, more: str = "fleet status --json") -> str:
 
 
 def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
-    """Wrap a text into lines of at most `room` characters. textwrap, slow to import, is used only for a text that does
-    not fit.
+    """Wrap a text into lines of at most `room` characters.
+
+    textwrap is slow to import, so it is used only for a text that does not fit on one line.
     """
     if 0 < len(text) <= room and text.isprintable() and text == text.strip():
         return [text]
