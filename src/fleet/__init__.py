@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Edit", "Filters", "Fleet", "Wanted", "Which", "__version__", "open"]
 
-# What the methods of Fleet take, and where it is.
+# Fleet and the classes of its methods' arguments, and the module of each.
 _TAKEN = {
     "Edit": "fleet.verbs.tasks.edit",
     "Filters": "fleet.verbs.tasks.show",
@@ -31,7 +31,7 @@ _TAKEN = {
 
 
 def __getattr__(name: str) -> object:
-    """Load the version or a class when somebody asks for it."""
+    """Import the version, or a class that users of fleet need, when it is first used."""
     if name == "__version__":
         from fleet.model import VERSION
 
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
 
 
 def open(home: "str | None" = None, *, actor: "str | None" = None) -> "Fleet":  # noqa: A001
-    """Open the fleet home (default: $FLEET_HOME or ~/.fleet), as the given actor."""
+    """Open a fleet home (default: $FLEET_HOME or ~/.fleet) as the given actor, and return its Fleet."""
     from fleet.api.fleet import Fleet
 
     return Fleet.open(home=home, actor=actor)

@@ -1,10 +1,12 @@
-"""Takes the bytecode of fleet's modules from one file, because finding fifty files costs a hot command a tenth of its time.
+"""Import fleet's modules from one file of bytecode: finding fifty files costs a hot command a tenth of its time.
 
-The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its source has the time
-and size that its .pyc file recorded, which is how Python itself decides; every other module is imported in the usual way. So a
-missing, old or damaged file costs time and nothing else. docs/explanation/starting-fast.md says more.
+The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its
+source has the time and size that its .pyc file recorded, which is how Python itself decides; every other module is
+imported in the usual way. So a missing, old or damaged file costs time and nothing else.
+docs/explanation/starting-fast.md says more.
 
-The annotations are texts, because `from __future__ import annotations` imports a module, here the only one of Python's own.
+The annotations are texts, because `from __future__ import annotations` would import a module of
+Python's library, the only one here.
 """
 
 import marshal
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     Held = tuple[str, bool, int, int, CodeType]
 
     def set_file_name(code: "CodeType", path: str) -> None:
-        """Give the code, and all code in it, the path of its source."""
+        """Set the path of the source in the code and in all code objects inside it."""
 else:
     from _imp import _fix_co_filename as set_file_name
 
@@ -47,7 +49,7 @@ DAMAGED = (OSError, ValueError, EOFError, TypeError, KeyError, MemoryError, Over
 
 
 class Bundle:
-    """Finds and loads modules from the file; one of `sys.meta_path`."""
+    """An importer for `sys.meta_path` that finds and loads fleet's modules in the bundle file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -58,7 +60,7 @@ class Bundle:
         self.missed = False
 
     def open(self) -> None:
-        """Read which parts the file has. Without a readable file it has none."""
+        """Open the bundle file and read the table of its parts. The table is empty when the file cannot be read."""
         try:
             self._file = os.open(self.path, os.O_RDONLY)
             head = os.pread(self._file, HEAD, 0)
@@ -68,7 +70,10 @@ class Bundle:
             self._parts = {}
 
     def load(self, group: str) -> None:
-        """Import a group of modules, each after those that it imports. One step in the file and few in Python: half the time."""
+        """Import a group of modules from the bundle, in an order in which imports come first.
+
+        It takes half the time of single imports. A module whose source has changed is left to Python.
+        """
         nothing: tuple[Held, ...] = ()
         for name, is_package, time, size, code in self._read(group, nothing):
             if name not in sys.modules:
@@ -77,7 +82,10 @@ class Bundle:
                     self._execute(name, source, code, is_package=is_package)
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> "ModuleSpec | None":
-        """Say how to load a module of fleet. None leaves it to Python: the file does not have it, or its source has changed."""
+        """Return the spec of a module of fleet that is in the bundle.
+
+        None leaves it to Python: it is missing, or its source has changed.
+        """
         if not name.startswith("fleet."):
             return None
         if self._index is None:
@@ -94,7 +102,7 @@ class Bundle:
         return _spec(_Loader(name, source, self._file, offset, length), is_package=is_package)
 
     def _read(self, part: str, otherwise: "T") -> "T":
-        """Return what a part of the file holds."""
+        """Return the unmarshalled content of one part of the bundle; `otherwise` when it is missing or damaged."""
         try:
             offset, length = self._parts[part]
             found: T = marshal.loads(os.pread(self._file, length, offset))  # noqa: S302
@@ -104,7 +112,10 @@ class Bundle:
         return found
 
     def _execute(self, name: str, source: str, code: "CodeType", *, is_package: bool) -> None:
-        """Do what an import statement does with a module whose code is at hand."""
+        """Create a module from its code and run it, as an import statement does.
+
+        Remove it again when its code raises.
+        """
         spec = _spec(SourceFileLoader(name, source), is_package=is_package)
         module = ModuleType(name)
         space = module.__dict__
@@ -126,14 +137,14 @@ class Bundle:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module's code from the bundle, and all else (source, data files) as Python does."""
+    """Loads the code of one module from the bundle, and everything else (source, data files) as Python does."""
 
     def __init__(self, name: str, source: str, file: int, offset: int, length: int) -> None:
         super().__init__(name, source)
         self._place = file, length, offset
 
     def get_code(self, fullname: str) -> "CodeType | None":
-        """Return the module's code; from its own files when the bundle is damaged."""
+        """Return the module's code from the bundle; from its own .py and .pyc files when the bundle is damaged."""
         try:
             code: CodeType = marshal.loads(os.pread(*self._place))  # noqa: S302
         except DAMAGED:
@@ -144,7 +155,7 @@ class _Loader(SourceFileLoader):
 
 
 def _spec(loader: SourceFileLoader, *, is_package: bool) -> ModuleSpec:
-    """Return what importlib.util.spec_from_file_location would find out by itself, more slowly."""
+    """Return the module's spec, like importlib.util.spec_from_file_location but faster."""
     source = loader.path
     spec = ModuleSpec(loader.name, loader, origin=source)
     spec.has_location = True
@@ -156,13 +167,13 @@ def _spec(loader: SourceFileLoader, *, is_package: bool) -> ModuleSpec:
 
 
 def source_of(name: str, *, is_package: bool) -> str:
-    """Return the path of a module's source."""
+    """Return the path of the source file of a module of fleet."""
     path = f"{PACKAGE}/{name[6:].replace('.', '/')}"
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
 
 def version_of(source: str) -> "tuple[int, int] | None":
-    """Return time and size of a source file as a .pyc file records them."""
+    """Return the modification time and size of a source file, as a .pyc file records them; None when it is missing."""
     try:
         status = os.stat(source)
     except OSError:
@@ -174,7 +185,7 @@ BUNDLE = Bundle(f"{os.path.dirname(CACHED)}/modules.{TAG}.bundle")
 
 
 def use() -> None:
-    """Import fleet's modules from the bundle from now on: those that ask the daemon at once, others when they are needed."""
+    """Import fleet's modules from the bundle from now on. Import the first group, which asks the daemon, at once."""
     BUNDLE.open()
     sys.meta_path.insert(0, BUNDLE)
     BUNDLE.load(FIRST)

@@ -1,4 +1,4 @@
-"""Writes the bundle: the bytecode of all modules, each by itself, and of those that commands import together in groups."""
+"""Write the bundle: the bytecode of all modules of fleet, one by one and in the groups that commands import together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BY_TIME = b"\0\0\0\0"
 
 
 def renew() -> None:
-    """Write the bundle again if modules were missing in it. Called by commands that take longer than that anyway."""
+    """Write the bundle again if a module was missing in it. Slow commands call this, so that hot commands need not."""
     if not BUNDLE.missed or sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
         return
     try:
@@ -34,12 +34,12 @@ def renew() -> None:
 
 
 def write() -> None:
-    """Write the bundle from the .pyc files as they are now."""
+    """Write the bundle from the current .pyc files."""
     _replace(BUNDLE.path, _packed(dict(_modules())))
 
 
 def _modules() -> Iterator[tuple[str, Module]]:
-    """Yield each module of fleet that has a valid .pyc file, by its name."""
+    """Yield the name and the bytecode of each module of fleet that has a valid .pyc file."""
     for folder, _, names in os.walk(PACKAGE):
         package = ".".join(("fleet", *folder[len(PACKAGE) :].strip("/").split("/"))).rstrip(".")
         for name in names:
@@ -53,7 +53,10 @@ def _modules() -> Iterator[tuple[str, Module]]:
 
 
 def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
-    """Return time and size of the source and the bytecode of a .pyc file; None unless Python would use it as it is."""
+    """Return the time and size of the source, and the bytecode, from a .pyc file.
+
+    None when Python would not use that file.
+    """
     try:
         with open(path, "rb") as file:
             content = file.read()
@@ -66,7 +69,7 @@ def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
 
 
 def _packed(modules: dict[str, Module]) -> bytes:
-    """Lay out the file: Python's magic number, the table of the parts, each group, one module after the other, the index."""
+    """Return the bytes of a bundle: magic number, table of parts, the groups, all single modules, the index."""
     parts = {group: marshal.dumps(tuple(_held(names, modules))) for group, names in GROUPS.items()}
     table, end = {}, HEAD
     for group, content in parts.items():
@@ -83,7 +86,7 @@ def _packed(modules: dict[str, Module]) -> bytes:
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
-    """Yield the modules of a group. In one piece, because what their code has in common is then read once."""
+    """Yield the modules of a group, to be marshalled in one piece: constants that they share are stored once."""
     for name in names:
         if name in modules:
             is_package, time, size, bytecode = modules[name]
@@ -96,7 +99,7 @@ def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
 
 
 def _replace(path: str, content: bytes) -> None:
-    """Put the content at the path in one step; a reader has the old file or the new one."""
+    """Write the content to a temporary file and rename it to `path`, so that a reader sees the old file or the new one."""
     unfinished = f"{path}.{os.getpid()}"
     with open(unfinished, "xb") as file:
         file.write(content)

@@ -61,7 +61,7 @@ _INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 
 def __getattr__(name: str) -> object:
-    """Return the module or function behind a name of this file, chosen at its first import."""
+    """Return the C module or function with this name, or its fallback from the standard library; choose once."""
     choose = _CHOICES.get(name)
     if choose is None:
         raise AttributeError(name)
@@ -70,6 +70,7 @@ def __getattr__(name: str) -> object:
 
 
 def _choose_alarm() -> ModuleType:
+    """Return `_signal`, or `signal` when this Python's `_signal` lacks a name that fleet needs."""
     try:
         import _signal as module  # type: ignore[import-not-found]
 
@@ -80,6 +81,7 @@ def _choose_alarm() -> ModuleType:
 
 
 def _choose_blake2s() -> object:
+    """Return blake2s from `_blake2`, or from `hashlib` when it is not there."""
     try:
         from _blake2 import blake2s as chosen
     except _INCOMPATIBLE:
@@ -88,6 +90,7 @@ def _choose_blake2s() -> object:
 
 
 def _choose_encode() -> Callable[[object], str]:
+    """Return a function that encodes a value as JSON, with the C encoder of `_json` if it works here."""
     try:
         from _json import encode_basestring, make_encoder
 
@@ -120,6 +123,7 @@ class _Decoder:
 
 
 def _choose_scan() -> Callable[[str], object]:
+    """Return a function that decodes JSON text, with the C scanner of `_json` if it works here."""
     try:
         from _json import make_scanner
 
@@ -134,6 +138,7 @@ def _choose_scan() -> Callable[[str], object]:
 
 
 def _choose_unix_socket() -> Callable[[], object]:
+    """Return a function that makes a Unix stream socket, with `_socket` if it works here."""
     try:
         import _socket as module
 
@@ -144,6 +149,7 @@ def _choose_unix_socket() -> Callable[[], object]:
 
 
 def _choose_sqlite() -> ModuleType:
+    """Return `_sqlite3`, or `sqlite3` when `_sqlite3` cannot be imported or lacks a name that fleet needs."""
     try:
         module = _import_sqlite()
         _ = module.connect, module.Connection, module.Error, module.OperationalError
@@ -153,7 +159,7 @@ def _choose_sqlite() -> ModuleType:
 
 
 def _import_sqlite() -> ModuleType:
-    """Import `_sqlite3` without functools, from which it needs one name: functools costs a tenth of a hot command."""
+    """Import `_sqlite3` without importing functools, which would cost a tenth of a hot command's time."""
     if "functools" not in sys.modules:
         from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
 
@@ -169,7 +175,7 @@ def _import_sqlite() -> ModuleType:
 
 
 class _FunctoolsStandIn:
-    """A stand-in for functools while `_sqlite3` is imported: the cache of prepared statements, without statistics."""
+    """Stands in for functools while `_sqlite3` is imported. It has only the cache that prepared statements use."""
 
     wrapper: Callable[..., object]
 

@@ -1,7 +1,7 @@
-"""record: a class of immutable values with named fields, as `@dataclass(frozen=True, slots=True, kw_only=True)` makes it.
+"""The decorator `record` for immutable classes, like `@dataclass(frozen=True, slots=True, kw_only=True)`.
 
-To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class. A record can
-be given to `dataclasses.replace` and `fields` all the same.
+To import `dataclasses` takes longer than all else that `fleet ps` imports, and it compiles source text for each class.
+A record also works with `dataclasses.replace` and `fields`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 else:
 
     def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
-        """Return the decorator. It knows one kind of record; the arguments tell a type checker which."""
+        """Return the class decorator.
+
+        It makes one kind of record; the arguments only tell a type checker which kind.
+        """
         assert (frozen, slots, kw_only) == (True, True, True)  # noqa: S101
         return _made
 
@@ -28,7 +31,7 @@ __all__ = ("field", "record")
 
 
 class _Field:
-    """What `field` says."""
+    """What `field` was called with: the factory of the default, and whether the field is compared."""
 
     __slots__ = ("compare", "factory")
 
@@ -38,13 +41,17 @@ class _Field:
 
 
 class _Described:
-    """The attribute by which `dataclasses` knows its classes, made when it is asked for."""
+    """The attribute `__dataclass_fields__`, by which `dataclasses` recognises its classes.
+
+    It is made when first read.
+    """
 
     def __init__(self, defaults: dict[str, object], factories: dict[str, Callable[[], object]]) -> None:
         self._defaults = defaults
         self._factories = factories
 
     def __get__(self, _instance: object, owner: type) -> dict[str, object]:
+        """Return the fields of the record as `dataclasses` describes them. Imports `dataclasses`."""
         from dataclasses import MISSING, fields, make_dataclass
         from dataclasses import field as described
 
@@ -58,7 +65,7 @@ class _Described:
 
 
 class _Record:
-    """What every record can do."""
+    """The base class of every record: construction, comparison, hash, repr, and refusal of changes."""
 
     __slots__ = ()
     _names: ClassVar[tuple[str, ...]] = ()
@@ -84,6 +91,7 @@ class _Record:
             object.__setattr__(self, name, value)
 
     def _key(self) -> tuple[object, ...]:
+        """Return the values of the fields that count in comparisons."""
         return tuple(getattr(self, name) for name in self._compared)
 
     def __eq__(self, other: object) -> bool:
@@ -103,7 +111,7 @@ class _Record:
 
 
 def _made(cls: type) -> type:
-    """Return the class anew, with slots for its fields."""
+    """Return a copy of the class as a record: with slots for its annotated fields, and _Record as its base."""
     space = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
     names = tuple(cls.__annotations__)
     given = {name: space.pop(name) for name in names if name in space}

@@ -1,4 +1,7 @@
-"""One actor at one fleet home, on which every part of `Fleet` is built. It imports as little as possible."""
+"""The class Actor, on which `Fleet` is built: one person or agent that uses one fleet home.
+
+It imports as little as possible.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +48,9 @@ _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
 class Actor:
-    """One actor at one fleet home, with the home's store, clock and world."""
+    """One person or agent that uses one fleet home, with the home's store, clock and world."""
 
-    # How the daemon opens its own home, for whoever asks; None in every other process.
+    # In the daemon: the function that returns a Fleet for the named actor, on the store that the daemon has open. Else None.
     opened_by_daemon: ClassVar[Callable[[str | None], Any] | None] = None
 
     def __init__(
@@ -70,12 +73,15 @@ class Actor:
 
     @classmethod
     def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
-        """Open a home for the named actor, else the one in the environment. An agent never creates a missing home."""
+        """Open a home for the named actor, else for the one in the environment.
+
+        Only a person creates a missing home.
+        """
         if cls.opened_by_daemon is not None:
             found: Self = cls.opened_by_daemon(actor)
             return found
         ident = os.environ.get("FLEET_DISPATCH_ID")
-        # The name of a person is looked up in the system's files, and an agent has its own.
+        # Look up the person's name only when needed: it reads system files, and an agent has a name of its own.
         person = "" if ident or actor is not None else person_name()
         name, dispatch = identify_actor(dispatch=ident, named=actor, person=person)
         if home is None and os.environ.get(DOOR) and not os.environ.get("FLEET_DIRECT"):
@@ -110,14 +116,17 @@ class Actor:
             self._world.close()
 
     def __enter__(self) -> Self:
-        """Return this actor, which is closed at the end of the block."""
+        """Return this actor; the end of the `with` block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def project_here(self, named: str | None = None) -> str:
-        """Return the named project, else that of FLEET_PROJECT or of the current directory; NoProject when none."""
+        """Return the named project, else the one in FLEET_PROJECT, else the one of the current directory.
+
+        Raise NoProject when none is found.
+        """
         name = surroundings.environ().get("FLEET_PROJECT") or None if named is None else named
         if name is not None:
             return names.project(name)
@@ -128,7 +137,10 @@ class Actor:
         return ours[0] if ours else self._project_at(path)
 
     def _project_at(self, where: str) -> str:
-        """Return the project whose repository or worktree contains this directory; NoProject when there is none."""
+        """Return the project whose repository or worktree contains the directory `where`.
+
+        Raise NoProject when there is none.
+        """
         path = where
         known = {row.path: row.name for row in self.store.read(q.all_projects)}
         while path not in known:
@@ -138,7 +150,11 @@ class Actor:
         return known[path]
 
     def task_here(self, usage: str) -> str:
-        """Return the task of the agent that speaks; NoTask with the usage when the speaker has no task."""
+        """Return the slug of the task in FLEET_TASK.
+
+        Raise NoTask, with the command's usage, when the variable is not set. Raise NotInThisWorktree in a worktree of
+        fleet when FLEET_DISPATCH_ID is missing.
+        """
         if self.speaker is None and worktree_at(directory_of_asker() or ""):
             raise errors.NotInThisWorktree
         slug = surroundings.environ().get("FLEET_TASK")
@@ -147,39 +163,39 @@ class Actor:
         return names.slug(slug)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change in the name of this actor."""
+        """Commit a change to the store in the name of this actor, under an idempotency key, and return its result."""
         return self.committer.commit(change, key)
 
     def use_daemon(self) -> None:
-        """Let the daemon make all further changes, if one answers."""
+        """Connect to the daemon of the home, if one answers; it then makes all further changes."""
         if self.door is None:
             self.door = _door(self.home)
 
     def do_without_daemon(self) -> None:
-        """Make all further changes in this process."""
+        """Close the connection to the daemon; this process then makes all further changes itself."""
         if self.door is not None:
             door, self.door = self.door, None
             door.close()
 
     def caller(self, key: str | None = None) -> Caller:
-        """Return a new request by this actor with the current time."""
+        """Return the caller of one request: this actor, the current time and an idempotency key."""
         return self.committer.caller(key)
 
     @property
     def request(self) -> Request:
-        """A new request without the world, which reads projects and settings again."""
+        """A new request to the store alone, without the world. It reads projects and settings afresh."""
         return Request(home=self.home, by=self.committer)
 
     @property
     def context(self) -> Context:
-        """A new request with the world. Raises the refusal in `moved` while the home is not where its record says."""
+        """A new request with the world. Raises the error in `moved` when the home was moved or copied."""
         if self.moved is not None:
             raise self.moved
         return self.view
 
     @property
     def view(self) -> Context:
-        """A new request with the world, for verbs that only read; allowed in a home that was moved too."""
+        """A new request with the world for verbs that only read. It is allowed in a moved or copied home too."""
         return Context(home=self.home, by=self.committer, world=self.world)
 
     @property
@@ -215,7 +231,7 @@ class Actor:
 
     @property
     def moved(self) -> errors.FleetError | None:
-        """The reason why this home may not be changed: it was moved or copied. None when it may be changed."""
+        """The error that refuses every change because the home was moved or copied; None when changes are allowed."""
         return self.committer.refusal
 
     @moved.setter
@@ -223,9 +239,10 @@ class Actor:
         self.committer.refusal = why
 
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the speaker's role may not do the act.
+        """Raise NotAllowed when the role of the speaking agent may not perform the act.
 
-        Returns the speaking agent; None for a person.
+        `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, and for acts
+        that need no check here.
         """
         if act in _ALLOWED_TO_ALL or (act in FENCED and self._speaks_as_itself()):
             return None
@@ -244,7 +261,7 @@ class Actor:
 
 
 class Part:
-    """One part of `Fleet`: the methods about one topic."""
+    """The base of each part of `Fleet`: the methods about one topic, for one actor."""
 
     __slots__ = ("_by",)
 
@@ -253,24 +270,28 @@ class Part:
 
 
 def _by_door(actor: str, dispatch: names.DispatchId | None) -> Any:  # noqa: ANN401 - a Fleet, which is built on this
+    """Return a Fleet for an agent that has only the daemon's socket."""
     from fleet.api.remote.by_door import FleetByDoor
 
     return FleetByDoor.of(actor, dispatch)
 
 
 def _door(home: str) -> Door | None:
+    """Return a connection to the home's daemon; None when none answers."""
     from fleet.api.remote.door import Door
 
     return Door.of(home)
 
 
 def _is_in_use(home: str) -> bool:
+    """Whether an older fleet, which wrote no record, has used this home."""
     from fleet.world.home.home_change import is_in_use
 
     return is_in_use(home)
 
 
 def _remember(home: str, funnel: Funnel, database: str, *, is_old: bool) -> HomeRecord:
+    """Write the home's record (path, machine, kind of database) and return it."""
     from fleet.world.home.home_change import remember
 
     return remember(home, funnel, database=database, is_old=is_old)
@@ -287,13 +308,14 @@ def _save_record(record: HomeRecord, home: str, funnel: Funnel) -> None:
 
 
 def _why_elsewhere(record: HomeRecord, home: str) -> errors.FleetError | None:
+    """Return the error for a home that is not at the path in its record: HomeMoved or HomeCopied; None when it is fine."""
     from fleet.world.home.home_change import why_elsewhere
 
     return why_elsewhere(record, home)
 
 
 def person_name() -> str:
-    """Return user@host, with only the characters that an actor's name may have."""
+    """Return the person's name as user@host, with only the characters that an actor's name may have."""
     name = f"{_user_name()}@{os.uname().nodename}"
     return "".join(char if char.isascii() and (char.isalnum() or char in "-_.@+") else "_" for char in name)[:90].strip(
         ".-@"

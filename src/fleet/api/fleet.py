@@ -57,7 +57,7 @@ PARTS = {
 
 
 class Fleet(Actor):
-    """Everything that fleet can do for an actor, in parts."""
+    """All methods of fleet for one actor, grouped into parts such as `fleet.tasks` and `fleet.agents`."""
 
     tasks: Tasks
     graph: Graph
@@ -83,7 +83,7 @@ class Fleet(Actor):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Create a part when it is first used."""
+            """Import and create the part of `Fleet` with this name when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
             part: object = part_class(name)(self)
@@ -95,14 +95,14 @@ class Fleet(Actor):
             return part
 
     def use_daemon(self) -> None:
-        """Let the daemon make all further changes, if one answers."""
+        """Connect to the daemon of the home, if one answers; it then makes all further changes."""
         super().use_daemon()
         for name in PARTS:
             self.__dict__.pop(name, None)
 
 
 def part_class(name: str) -> type[Part]:
-    """Import and return the class of a part."""
+    """Import and return the class of the part of `Fleet` with this name."""
     module = __import__(f"fleet.api.{PARTS[name][0]}.{name}", fromlist=[name])
     part: type[Part] = getattr(module, name.capitalize())
     return part

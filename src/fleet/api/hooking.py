@@ -1,4 +1,7 @@
-"""The interface for `fleet hook`, which engines call at every event. It imports as little as possible."""
+"""Handle the events that engines report with `fleet hook`.
+
+It imports as little as possible: engines call it at every event.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ PATIENCE = 5.0
 
 
 class Hooking:
-    """The hooks of one agent. It is not an Actor, because an Actor loads what only agents' own commands need."""
+    """Handles the hook events of one agent. It is not an Actor, because an Actor loads more than a hook needs."""
 
     def __init__(
         self,
@@ -58,14 +61,14 @@ class Hooking:
 
     @classmethod
     def here(cls, funnel: Funnel) -> Self:
-        """Open the home and the agent that the environment names."""
+        """Open the home and the store for the agent that FLEET_DISPATCH_ID names."""
         ident = DispatchId(os.environ["FLEET_DISPATCH_ID"], source="FLEET_DISPATCH_ID")
         home = ready_home(home_path(), funnel, make=False)
         known = home_record.read(home)
         return cls(home, ident, open_store(home, funnel, wait=PATIENCE, had=known.database if known else ""), funnel)
 
     def __enter__(self) -> Self:
-        """Return this object, which is closed at the end of the block."""
+        """Return this object; the end of the `with` block closes its store."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,24 +76,36 @@ class Hooking:
         self.store.close()
 
     def under(self, key: str | None) -> Invocation:
-        """Return a block whose changes belong to one request, which a daemon may have done under this key."""
+        """Return a `with` block whose changes are one request under this key.
+
+        What the daemon has already committed under the key is not repeated.
+        """
         return self._committer.under(key)
 
     def prove(self) -> None:
-        """Prove a new coordinator with the nonce in its environment, so that it gets the seat; no nonce, no effect."""
+        """Give the seat to this agent if it is a new coordinator whose environment has the right nonce.
+
+        Without a nonce, do nothing.
+        """
         nonce, project = self._variables.get(VARIABLE), self._variables.get("FLEET_PROJECT")
         if nonce and project:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
-        """Handle one hook event, and return the reply to the engine."""
+        """Handle one hook event of the agent and return the reply to the engine.
+
+        At the end of a turn, check its budget too.
+        """
         told = self._hook_event(dialect, event, payload, at)
         if dialect.events.get(event) == "stopped":
             told.over_budget = self._why_over_budget()
         return hook.handle_event(told)
 
     def _why_over_budget(self) -> str:
-        """Count what the agent has used; return why it may not go on. What cannot be read does not stop it."""
+        """Record what the agent has used so far, and return why its budget stops it.
+
+        Returns "" when it may go on or the usage cannot be read.
+        """
         agent = self.store.read(lambda rows: q.heard_agent(rows, dispatch=self.ident))
         if agent is None:
             return ""
@@ -105,14 +120,17 @@ class Hooking:
     def wait_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]
     ) -> Payload | None:
-        """Wait for the answer to a question. Returns the answer as the engine reads it; None when there is none."""
+        """Wait for a person's answer to the agent's question.
+
+        Returns the answer in the engine's format; None when nobody answered.
+        """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         return hook_answer.wait_for_answer(asked, question, self.clock, is_agent_gone)
 
     def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
-        """Wait beside an idle agent.
+        """Wait beside an idle agent until messages for it arrive.
 
-        Returns the text that wakes the agent and the messages' ids; both empty for none.
+        Returns the text that wakes the agent and the ids of the messages; both are empty when none came.
         """
         received = hook_answer.wait_for_messages(self._hook_event(dialect, "", {}, at), self.clock, is_agent_gone)
         return messages.lines(received) if received else "", [message.id for message in received]
@@ -120,13 +138,19 @@ class Hooking:
     def look_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, *, last: bool
     ) -> hook_answer.Looked:
-        """Look once for the answer to a question; with `last`, nobody waits for it after this."""
+        """Look once, without waiting, for the answer to the agent's question.
+
+        With `last`, record that nobody waits for it any more.
+        """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         look = hook_answer.give_up if last else hook_answer.look_for_answer
         return look(asked, question, self.clock)
 
     def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
-        """Look once for messages to an idle agent."""
+        """Look once, without waiting, for messages to the idle agent.
+
+        With `settling`, its stop may not be recorded yet.
+        """
         received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
         if not received:
             return hook_answer.Woken(over=received is None)
@@ -134,11 +158,12 @@ class Hooking:
         return hook_answer.Woken(over=True, text=messages.lines(received), messages=idents)
 
     def acknowledge(self, idents: Sequence[str]) -> None:
-        """Record that the agent has these messages."""
+        """Record that the agent has received the messages with these ids."""
         if idents:
             self._committer.commit(messages.acknowledge(self.ident, idents))
 
     def _hook_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> hook.HookEvent:
+        """Return the event as the verbs take it, with the agent, its home and the permission rules it was started with."""
         return hook.HookEvent(
             by=self._committer,
             dialect=dialect,

@@ -1,4 +1,7 @@
-"""fleet's own coordinator: it ticks on changes and at intervals, holds nothing between ticks, survives failed ticks."""
+"""The loop of fleet's own coordinator (`fleet coord run`): it ticks on every change and at intervals.
+
+It holds nothing open between two ticks, and goes on after a failed tick.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ _AFTER_TROUBLE = 5.0
 
 
 class NewLines:
-    """Tells which lines of a tick are new: a tick repeats what it still cannot do."""
+    """Remembers the lines of the last tick, so that only new ones are printed: a tick repeats what it still cannot do."""
 
     def __init__(self) -> None:
         self._before: list[str] = []
 
     def of(self, ticked: Ticked) -> list[str]:
-        """Return what a tick did, and its troubles, without the lines that the tick before had too."""
+        """Return the lines about what this tick did and what failed, without the lines that the previous tick had too."""
         now = [*ticked.done, *(f"trouble: {line}" for line in ticked.troubles)]
         new = [line for line in now if line not in self._before]
         self._before = now
@@ -33,7 +36,7 @@ class NewLines:
 
 
 class Loop:
-    """The loop of one coordinator."""
+    """The loop of one project's coordinator. It prints with `say`."""
 
     def __init__(self, project: str, say: Callable[[str], None]) -> None:
         self._project = project
@@ -49,7 +52,10 @@ class Loop:
             self._clock.wait(_POLL)
 
     def _tick_if_due(self) -> bool:
-        """Tick if something changed or the interval has passed. Returns False when this coordinator has to end."""
+        """Tick if an operation was committed or the interval has passed.
+
+        Returns False when this coordinator has to end.
+        """
         try:
             with Fleet.open() as fleet:
                 newest = fleet.operations.newest()
@@ -69,7 +75,7 @@ class Loop:
         return True
 
     def _print_tick(self, fleet: Fleet, ticked: Ticked) -> None:
-        """Print what a tick did that the tick before did not print too; print and acknowledge messages."""
+        """Print the lines that the previous tick did not have. Print and acknowledge messages to the coordinator."""
         for line in self._new.of(ticked):
             self._say(line)
         for message in ticked.messages:

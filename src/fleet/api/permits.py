@@ -1,7 +1,7 @@
-"""Check who may do what: apply the table of roles to the speaker.
+"""Check which acts the speaker may do, by the table of roles.
 
 The speaker is the dispatch that FLEET_DISPATCH_ID names. Without that variable, the speaker is the agent whose process
-started this one: an agent does not become a person by losing a variable.
+started this one: an agent does not become a person by dropping a variable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class Speaker:
-    """The agent that speaks. `project` is None when the store does not know the agent; then it has the least role."""
+    """The agent that makes a request.
+
+    `project` is None when the store does not know the agent, which then has the least role.
+    """
 
     __slots__ = ("autonomy", "id", "project", "role")
 
@@ -32,7 +35,7 @@ class Speaker:
 
     @classmethod
     def of(cls, ident: str, journal: Dispatch | None) -> Speaker:
-        """Return the speaker for a dispatch, or for the steps of a job (`job ID`)."""
+        """Return the speaker for a dispatch id and its row, or for the steps of a job (`job ID`, without a row)."""
         if journal is None:
             role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
             return cls(id=ident, role=role, project=None, autonomy=None)
@@ -41,13 +44,16 @@ class Speaker:
         return cls(id=ident, role=roles.role_of(journal.kind, journal.engine), project=journal.project, autonomy=own)
 
     def display_name(self, said: str | None) -> str:
-        """Return the speaker's name for people. `said` is the dispatch that the environment names, or None."""
+        """Return the speaker's name for an error message.
+
+        `said` is the dispatch that the environment names, or None.
+        """
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
         return name if said else f"{name} (it started this process, although the environment does not name it)"
 
 
 class Permits:
-    """What one speaker may do."""
+    """Checks the acts of one speaker: the dispatch that the environment names, or the agent that started this process."""
 
     __slots__ = ("_dispatch", "_home", "_store")
 
@@ -57,7 +63,7 @@ class Permits:
         self._dispatch = dispatch
 
     def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the speaker's role may not do the act, or not in this project or to this agent.
+        """Raise NotAllowed when the speaker's role may not do the act at all, in this project or to this agent.
 
         Returns the agent that speaks; None when a person speaks, or when the act is checked in its own transaction.
         """
@@ -79,7 +85,10 @@ class Permits:
         return speaker
 
     def _refuse_disguise(self, act: str, above: list[str]) -> None:
-        """Refuse an agent that speaks as another dispatch, or as a person about its own task."""
+        """Raise NotAllowed when an agent speaks as another dispatch, or as a person in an act about its own task.
+
+        `above` are the dispatches whose processes started this one.
+        """
         others = [ident for ident in above if ident != self._dispatch]
         if not others or not (self._dispatch or roles.ACTS[act].own):
             return
@@ -89,7 +98,10 @@ class Permits:
         raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
-        """Refuse an act outside the speaker's own project, or for another agent when only a coordinator may do that."""
+        """Raise NotAllowed for an act outside the speaker's own project.
+
+        Only a coordinator may hand off another agent.
+        """
         is_coordinator = speaker.role == roles.COORDINATOR
         if speaker.project is None or speaker.project != project or (not is_coordinator and act == "coord.hand_off"):
             rule = f"a {speaker.role} does that only for itself"
@@ -101,7 +113,7 @@ class Permits:
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _is_used_id(self, ident: str) -> bool:
-        """Whether this dispatch id was ever given out."""
+        """Whether fleet has ever given out this dispatch id."""
         return self._store.read(lambda rows: q.id_given(rows, id=ident)) is not None
 
     def _job_of_runner(self) -> str | None:
@@ -111,7 +123,10 @@ class Permits:
 
 
 def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, unguarded: str) -> None:
-    """Refuse an agent that would start something freer than itself; `unguarded` names what no autonomy limits."""
+    """Raise NotAllowed when an agent would start something with more autonomy than it has itself.
+
+    `unguarded` names what is started when no autonomy limits it, such as a command; else it is empty.
+    """
     if speaker is None:
         return
     own = speaker.autonomy
@@ -122,13 +137,13 @@ def refuse_freer(speaker: Speaker | None, act: str, *, autonomy: str | None, ung
 
 
 def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
-    """Refuse an agent that uses --force, which ends what another process is doing."""
+    """Raise NotAllowed when an agent uses --force, which would stop another process."""
     if force:
         raise _not_allowed(act, speaker, "--force is for people")
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
-    """Refuse an agent that sets a task's verify command or engine."""
+    """Raise NotAllowed when an agent sets the verify command or the engine of a task; `given` are the fields it sets."""
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:
         return

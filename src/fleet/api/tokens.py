@@ -1,4 +1,4 @@
-"""Check the token with which a request speaks for a dispatch. The daemon does this before anything else."""
+"""Check the token with which a request to the daemon speaks for a dispatch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bool = True) -> None:
-    """Raise WrongToken unless this is the token that the launch of the dispatch made, and the dispatch has not ended.
+    """Raise WrongToken unless the token is the one that the launch of this unfinished dispatch made.
 
-    Without `must`, a dispatch that no launch of fleet has given a token needs none: a person started that agent.
+    Without `must`, a dispatch that fleet has never launched needs no token: a person started that agent.
     """
     kept = q.token_of(rows, dispatch=dispatch)
     if kept is not None and token and compare_digest(kept.hash, hash_token(token)):
@@ -27,12 +27,16 @@ def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bo
 
 
 def _was_launched(rows: Rows, dispatch: str) -> bool:
-    """Whether fleet gave out this id, and the dispatch is not at work without a token, as an older fleet launched it."""
+    """Whether fleet gave out this dispatch id.
+
+    False for a dispatch in flight, which an older fleet launched without a token.
+    """
     row = q.dispatch_by_id(rows, id=dispatch)
     return q.id_given(rows, id=dispatch) is not None and (row is None or row.exec_state != "in_flight")
 
 
 def _why_wrong(token: str | None, *, is_launched: bool) -> str:
+    """Return why a token is refused, as a sentence about the agent."""
     if not token:
         return "it has no token"
     if not is_launched:

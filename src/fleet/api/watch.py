@@ -1,4 +1,4 @@
-"""The process beside an agent that coordinates: it wakes the agent on changes and at intervals, and ends with it."""
+"""The process that wakes an agent that coordinates a project, on changes and at intervals, while it has the seat."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 _POLL = 0.5
 _AFTER_TROUBLE = 5.0
-# How long to wait for the gate: who only looks whether it is free holds it for a moment.
+# Seconds to wait for the gate: a process that only checks whether it is free holds it for a moment.
 _GATE_WAIT = 2.0
-# Who writes in the operations that this process commits.
+# The actor in the operations that this process commits.
 ACTOR = "fleet-watch"
 # The home, its store or the project is gone or has been replaced: nothing is left to watch.
 _GONE = (errors.StoreReplaced, errors.StoreGone, errors.HomeMoved, errors.HomeCopied, errors.NoSuchProject)
 
 
 class Watch:
-    """The watch of one project's coordinator."""
+    """Wakes the agent that coordinates one project, until no agent coordinates it. It prints with `say`."""
 
     def __init__(self, project: str, say: Callable[[str], None], clock: Clock | None = None) -> None:
         self._project = project
@@ -39,7 +39,10 @@ class Watch:
         self._is_over = False
 
     def run(self) -> None:
-        """Wake the coordinator until nobody has to be woken. Return at once while another watch of the project runs."""
+        """Wake the coordinator of the project until no agent coordinates it.
+
+        Return at once while another watch of the project runs.
+        """
         while not self._is_over and self._persist(self._begin):
             try:
                 while self._persist(self._look_if_due):
@@ -48,7 +51,10 @@ class Watch:
                 self._end()
 
     def _persist(self, act: Callable[[], bool]) -> bool:
-        """Do something, again and again while it fails, and return its answer. False when nothing is left to watch."""
+        """Call `act` until it succeeds, and return its answer.
+
+        Returns False when the home, the store or the project is gone.
+        """
         while True:
             try:
                 return act()
@@ -60,16 +66,20 @@ class Watch:
                 self._meet(f"{type(error).__name__}: {error}")
 
     def _meet(self, trouble: str) -> None:
-        """Print a trouble, once, and wait. It is recorded before the next look: it may be the store that fails."""
+        """Print a failure, once, remember it, and wait.
+
+        The next `_look` records it: now the store itself may be failing.
+        """
         if trouble != self._trouble:
             self._say(f"the coordinator cannot be woken: {trouble}")
         self._trouble, self._seen = trouble, -1
         self._clock.wait(_AFTER_TROUBLE)
 
     def _begin(self) -> bool:
-        """Take the gate. False when another watch holds it, or when no agent coordinates.
+        """Take the project's watch gate.
 
-        Asked again after the gate was given: a new coordinator may have found it held.
+        Returns False when another watch holds it, or when no agent coordinates the project. `run` calls it again after
+        the gate was given back: a coordinator that started meanwhile found the gate held.
         """
         with Fleet.open(actor=ACTOR) as fleet:
             if not wake.watched_coordinators(fleet.context, self._project):
@@ -84,11 +94,15 @@ class Watch:
         return True
 
     def _end(self) -> None:
+        """Give the watch gate back."""
         if self._gate is not None:
             self._gate.give()
 
     def _look_if_due(self) -> bool:
-        """Look if something changed or the interval has passed. Return False when there is nobody to wake."""
+        """Look at the coordinator if an operation was committed or the interval has passed.
+
+        Returns False when there is nobody to wake.
+        """
         with Fleet.open(actor=ACTOR) as fleet:
             newest = fleet.operations.newest()
             if newest == self._seen and self._clock.ticks() < self._next:
@@ -98,7 +112,10 @@ class Watch:
             return self._look(fleet)
 
     def _look(self, fleet: Fleet) -> bool:
-        """Look once, and record what failed since the last look that succeeded. Return False when there is nobody to wake."""
+        """Wake the coordinator if there is news for it, and record a failure since the last look.
+
+        Returns False when there is nobody to wake.
+        """
         if self._trouble is not None:
             wake.note_trouble(fleet.context, self._project, self._trouble)
         try:

@@ -25,7 +25,7 @@ _POLL_SECONDS = 0.02
 
 
 def graph(tasks: int) -> list[bytes]:
-    """Return the tasks as JSON Lines: layers of tasks, each waiting for two tasks of the layer before."""
+    """Return `tasks` tasks as JSON Lines, in ten layers; each task waits for two tasks of the layer above."""
     width = max(tasks // LAYERS, 1)
     lines = []
     for number in range(tasks):
@@ -39,7 +39,7 @@ def graph(tasks: int) -> list[bytes]:
 def run(
     home: str, repository: str, *, processes: int, tasks: int, show: Callable[[ProjectView], None]
 ) -> Demonstration:
-    """Let many processes work through a task graph at once; return the counts. `show` is called as it progresses."""
+    """Let worker processes work through a task graph at once; call `show` meanwhile. Returns the counts."""
     clock = Clock()
     with Fleet.open(home, actor="demo") as fleet:
         fleet.projects.register(repository, PROJECT)
@@ -75,7 +75,10 @@ def _start_worker(home: str, name: str) -> subprocess.Popen[str]:
 
 
 def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
-    """Claim and finish ready tasks until none is left; return how many messages were logged and how many claims were lost."""
+    """Claim and finish ready tasks until none is left.
+
+    Returns how many messages were logged and how many claims were lost.
+    """
     counts = {"logged": 0, "lost": 0}
     while True:
         ready = fleet.tasks.ready(project=PROJECT, limit=8)
@@ -88,6 +91,7 @@ def work(fleet: Fleet, clock: Clock) -> dict[str, int]:
 
 
 def _is_work_left(fleet: Fleet) -> bool:
+    """Whether a task of the project is still open or in progress."""
     counts = fleet.projects.show(PROJECT).tasks
     return counts.open + counts.in_progress > 0
 

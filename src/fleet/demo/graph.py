@@ -1,4 +1,4 @@
-"""The task graph of `fleet demo`, and the script of each agent."""
+"""The task graph of `fleet demo`, and the script that each of its agents follows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ GRAPH = {
 
 
 def script(slug: str, *, bad_luck: bool) -> str:
-    """Return the script that the scripted engine runs for a task; with bad_luck, some agents hang or wait to be killed."""
+    """Return the commands that the scripted agent of a task runs.
+
+    With `bad_luck`, some agents hang or wait to be killed.
+    """
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\nwait 0.3\nartifact src/{slug}.py\n"
     if bad_luck and slug == HANGS:
         return f"write src/{slug}.py half\nhang\n"

@@ -44,7 +44,7 @@ SEATED = Wanted(project=PROJECT, slug=None, kind="coord", engine="fleet")
 
 @dataclass(slots=True)
 class NightResult:
-    """The result of the night: what was merged, what went wrong, what leaked."""
+    """The result of `fleet demo --night`: how many tasks were merged, which mishaps happened, what leaked."""
 
     merged: int = 0
     replaced: list[str] = field(default_factory=list)
@@ -57,13 +57,13 @@ class NightResult:
 
 
 def graph(tasks: int = TASKS) -> dict[str, list[str]]:
-    """Return the tasks, each waiting for up to two earlier ones, so that some are always ready and some always wait."""
+    """Return each task with the one or two earlier tasks it waits for: some are always ready, some always wait."""
     names = [f"step-{number:02d}" for number in range(1, tasks + 1)]
     return {name: sorted({names[at // 2], names[at - 4]}) if at > 3 else [] for at, name in enumerate(names)}  # noqa: PLR2004
 
 
 def script(slug: str) -> str:
-    """Return what the scripted agents of a task do, in one text with a section for each kind of agent."""
+    """Return the scripts of a task's agents as one text, with a section for each kind of agent."""
     work = f"write src/{slug}.py value = '{slug}'\nlog wrote src/{slug}.py\ncommit Add {slug}\n"
     blocks = {"": f"{work}done\n"}
     if slug == FULL:
@@ -78,7 +78,7 @@ def script(slug: str) -> str:
 
 
 class Night:
-    """Run the night: the coordinator does the work; this class watches and causes the mishaps."""
+    """Runs `fleet demo --night`: it watches the coordinator work through the tasks, and causes the mishaps."""
 
     def __init__(
         self, root: str, show: Callable[[list[TaskView], list[str]], None], *, store: str = "", tasks: int = TASKS
@@ -97,7 +97,10 @@ class Night:
         self.result = NightResult()
 
     def run(self) -> NightResult:
-        """Run until every task is merged or the time limit is reached; return the result."""
+        """Add the tasks, start the coordinator, and watch until every task is merged or time is up.
+
+        Returns the result.
+        """
         started = self._clock.ticks()
         with Fleet.open(self._home, actor="demo") as fleet:
             fleet.projects.register(self._repository, PROJECT)
@@ -112,7 +115,10 @@ class Night:
         return self.result
 
     def _step(self, fleet: Fleet) -> None:
-        """Count the merged tasks, replace the coordinator when it is time, and show the state."""
+        """Count the merged tasks, replace the coordinator when it is time, and show the state.
+
+        The coordinator is replaced alive after a quarter of the tasks, and killed and replaced after half of them.
+        """
         tasks = list(fleet.tasks.list(project=PROJECT, filters=Filters(archived=True)))
         self.result.merged = sum(task.status == "done" and task.archived for task in tasks)
         if self.result.merged >= len(self._graph) // 4 and not self.result.replaced:
@@ -123,14 +129,14 @@ class Night:
         self._clock.wait(0.3)
 
     def _replace_alive(self, fleet: Fleet) -> None:
-        """Replace a coordinator that is alive."""
+        """Replace the living coordinator by a new one, and record that."""
         old = fleet.coord.show(PROJECT).holder
         new = self._retry(lambda: fleet.coord.replace(SEATED).id)
         self.result.replaced.append(f"{old} by {new}, alive")
         self._add_event(f"{new} replaced the coordinator {old}, which was alive")
 
     def _replace_killed(self, fleet: Fleet) -> None:
-        """Kill the coordinator with SIGKILL and start another."""
+        """Kill the coordinator with SIGKILL, start another, and record that."""
         old = fleet.coord.show(PROJECT).holder
         process = Identity.parse(fleet.context.dispatch(old or "").process or "")
         if process is None:
@@ -153,7 +159,7 @@ class Night:
         raise last
 
     def _record_results(self, fleet: Fleet) -> None:
-        """Record what happened, stop the coordinator, and sweep until nothing is left."""
+        """Record handoffs, pauses, fixes and faults, stop the coordinator, and sweep until nothing is left over."""
         self.result.handed_off = [f"{each.dispatch} to {each.successor}" for each in fleet.coord.handoffs(PROJECT)]
         operations = list(fleet.operations.list(Which(project=PROJECT), limit=100_000))
         self.result.paused = [each.why for each in operations if each.what.get("held")]

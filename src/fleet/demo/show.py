@@ -33,7 +33,7 @@ _EFFECTS_BEFORE_DEATH = 12
 
 
 class Play:
-    """Run the demonstration step by step."""
+    """Runs `fleet demo` step by step: starts scripted agents, causes mishaps, and recovers from them."""
 
     def __init__(self, home: str, repository: str, show: Callable[[list[TaskView], list[str]], None]) -> None:
         self._fleet = Fleet.open(home, actor="demo")
@@ -45,7 +45,7 @@ class Play:
         self.result = Show(done=0, merged=0, recovered=[], refused=[], leaked=[], seconds=0.0)
 
     def run(self) -> Show:
-        """Run until every task is merged or the time limit is reached; return the result."""
+        """Add the tasks and step until every task is merged or time is up. Returns the result."""
         started = self._clock.ticks()
         with self._fleet:
             self._fleet.projects.register(self._repository, PROJECT)
@@ -61,7 +61,7 @@ class Play:
         return self.result
 
     def _step(self) -> None:
-        """Cause mishaps, sweep, retry what failed, merge what is done, start what is ready, and show the state."""
+        """Do one round: cause mishaps, sweep, retry failed tasks, merge done ones, start ready ones, show the state."""
         self._cause_mishaps()
         for finding in self._fleet.sweep.run(kill=True):
             if finding.done and "coord-state" not in finding.what:
@@ -78,7 +78,7 @@ class Play:
         self._clock.wait(0.15)
 
     def _start(self, slug: str) -> None:
-        """Start an agent on the task; the first dispatcher of HALF_WAY is killed half-way."""
+        """Start an agent on a task. For the task HALF_WAY, the first time, kill the dispatcher half-way."""
         if slug == HALF_WAY and slug not in self._struck:
             self._struck.add(slug)
             self._kill_dispatcher_half_way(slug)
@@ -87,7 +87,7 @@ class Play:
         self._add_event(f"dispatched {slug}")
 
     def _kill_dispatcher_half_way(self, slug: str) -> None:
-        """Start the dispatch in a child process that is killed with SIGKILL before it is finished."""
+        """Dispatch the task in a child process that kills itself with SIGKILL before the dispatch is complete."""
         child = os.fork()
         if child == 0:
             with Fleet.open(self._fleet.home, actor="doomed") as doomed:
@@ -116,7 +116,7 @@ class Play:
                 self._add_event(f"the agent of {slug} hung, and was killed with its reason")
 
     def _screen(self, ident: str) -> str:
-        """Return the text on the agent's terminal; empty when it cannot be read."""
+        """Return the text on an agent's terminal; "" when it cannot be read."""
         try:
             return self._fleet.agents.screen(ident)
         except errors.FleetError:
@@ -133,7 +133,7 @@ class Play:
                 self.result.recovered.append(f"{slug}: {task.status}, {task.reason}")
 
     def _record_results(self) -> None:
-        """Record what happened, keep uncommitted work in refs, sweep, and list what leaked."""
+        """Count the done tasks, move uncommitted work of kept worktrees to refs, sweep, and list what leaked."""
         tasks = self._fleet.tasks.list(project=PROJECT, filters=Filters(archived=True))
         self.result.done = sum(task.status == "done" for task in tasks)
         for tree in self._fleet.sweep.kept_trees():
@@ -148,13 +148,13 @@ class Play:
 
 
 class _KillAtEffect:
-    """Kills its own process before the n-th effect."""
+    """A watcher of effects that kills its own process with SIGKILL before the n-th effect."""
 
     def __init__(self, number: int) -> None:
         self._left = number
 
     def before(self, _effect: str) -> None:
-        """Count down; kill the process at zero."""
+        """Count one effect; kill this process when it is the n-th."""
         self._left -= 1
         if self._left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -167,7 +167,7 @@ class _KillAtEffect:
 
 
 def leftovers(fleet: Fleet) -> list[str]:
-    """Return sessions, claims, prompts and worktrees that still exist although nothing needs them."""
+    """Return the sessions, claims, prompt files and worktrees of a home that still exist although nothing needs them."""
     leaked = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
     leaked += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
     leaked += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]

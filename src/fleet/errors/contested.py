@@ -29,14 +29,14 @@ class CoordSpawnInProgress(Contested):
 
 
 class ReplaceInProgress(Contested):
-    """Another change of the project's coordinator is in progress."""
+    """The project's coordinator is being replaced: the new one has not proven itself yet."""
 
     says = "the coordinator of project {project!r} is being replaced: {candidate} has to prove itself"
     hint = "`fleet coord status -p {project}` shows the progress"
 
 
 class TickInProgress(Contested):
-    """Another process is running a tick of the project, or its watch looks for longer than a tick waits."""
+    """Another tick of the project is running, or its watch holds the lock for longer than a tick waits."""
 
     says = "another tick or watch of project {project!r} is at work ({holder}); nothing was changed"
     hint = "tick again when it is over"

@@ -27,14 +27,14 @@ class NoDoor(FleetError):
 
 
 class OnlyForAgents(NotOwned):
-    """A request without a dispatch at the socket on which only agents speak."""
+    """A request at the socket for agents names no dispatch."""
 
     says = "only agents speak at {path}, and the request names no dispatch; nothing was changed"
     hint = "an agent keeps FLEET_DISPATCH_ID and FLEET_TOKEN in its environment; a person unsets FLEET_DOOR"
 
 
 class PathTaken(Refused):
-    """A file that is not the daemon's is where its socket belongs."""
+    """A foreign file is at the path of the daemon's socket."""
 
     says = "{path} is in the way: the daemon's socket belongs there, and this is something else"
     hint = "it was left as it is; move it away"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-# Facts that name somebody. Where nobody is known, the sentence says so.
+# Facts that name a person or an agent: None is written as "nobody". In other facts, None is written as "unknown".
 _PERSONS = frozenset(("holder", "owner", "who", "dispatch", "candidate", "successor"))
 
 
 def _worded(facts: dict[str, object]) -> dict[str, object]:
-    """Return the facts as a sentence needs them: "nobody" or "unknown" in place of None."""
+    """Return the facts for the message, with "nobody" or "unknown" in place of None."""
     if None not in facts.values():
         return facts
     return {
@@ -16,13 +16,16 @@ def _worded(facts: dict[str, object]) -> dict[str, object]:
 
 
 class FleetError(Exception):
-    """The root of all errors that fleet raises on purpose. `says` and `hint` are templates, filled from the facts."""
+    """The base of all errors that fleet raises on purpose.
+
+    Its message and hint are the templates `says` and `hint`, filled with its facts.
+    """
 
     code = 1
     kind = "error"
     says = "{what}"
     hint = ""
-    # What to do, from whoever knows more than the error; it takes the place of the hint.
+    # A better hint from the caller, who knows more than the error. It replaces the hint.
     way = ""
 
     def __init__(self, **facts: object) -> None:
@@ -31,19 +34,19 @@ class FleetError(Exception):
 
     @property
     def next_step(self) -> str:
-        """Return the hint: what the reader can do about the error; empty when there is none."""
+        """The hint that says what to do about the error; "" when there is none."""
         return self.way or self.hint.format(**_worded(self.facts))
 
     @property
     def spoken(self) -> str:
-        """Return the error as people read it: the message, then the hint."""
+        """The error as people read it: the message, then the hint."""
         message = str(self)
         if not self.next_step:
             return message
         return f"{message}\n{self.next_step}" if "\n" in message else f"{message} — {self.next_step}"
 
     def as_document(self) -> dict[str, object]:
-        """Return the error as programs read it: a JSON document with its facts."""
+        """Return the error as a JSON document: code, kind, name, message, hint and facts."""
         head = {"code": self.code, "kind": self.kind, "name": type(self).__name__}
         return {"error": {**self.facts, **head, "message": str(self), "hint": self.next_step}}
 
@@ -65,20 +68,20 @@ class NotOwned(FleetError):
 
 
 class LeftAlone(NotOwned):
-    """The thing of a claim is not released: it is not ours, or that cannot be told."""
+    """A claim was not released, because its thing is not ours or nobody can tell whose it is."""
 
     says = "not released: {what}"
     hint = "nothing was touched; `fleet claims inspect {dispatch}` shows what is there"
 
 
 class ForeignUnit(NotOwned):
-    """A file that fleet did not write for this home is where the unit of its daemon belongs."""
+    """The daemon's unit cannot be written: a file that fleet did not write for this home is at its path."""
 
     hint = "it was left as it is; move it away if you do not need it"
 
 
 class WrongToken(NotOwned):
-    """A request speaks for a dispatch without the secret that the launch of that dispatch made."""
+    """A request speaks for a dispatch without the token that the launch of that dispatch made."""
 
     says = "a request speaks as dispatch {dispatch}, but {why}; nothing was changed"
     hint = "only the agent of that dispatch speaks for it, with the FLEET_TOKEN of its own environment"
@@ -93,7 +96,7 @@ class Absent(FleetError):
 
     @property
     def next_step(self) -> str:
-        """Return the most similar name that exists, if one was found (the fact `near`), and then the hint."""
+        """The hint; before it the most similar existing name, when one was found (the fact `near`)."""
         hint, near = super().next_step, self.facts.get("near")
         return f"did you mean {near!r}? {hint}".rstrip() if near else hint
 

@@ -6,7 +6,7 @@ from fleet.errors.families import BadInput
 
 
 class BadName(BadInput):
-    """A name that cannot serve as file name, branch name and argument at once."""
+    """A name with characters or a length that file names, branch names or arguments do not allow."""
 
     says = "{what} {given!r} is not usable: {why}"
     hint = "{advice}"
@@ -55,7 +55,7 @@ class Ambiguous(BadInput):
 
 
 class NoTask(BadInput):
-    """A command in its short form, which needs FLEET_TASK, called outside an agent."""
+    """An agent's short command (such as `fleet done`) was called without FLEET_TASK, outside an agent."""
 
     says = "no task: FLEET_TASK is not set"
     hint = "fleet sets it for its agents; elsewhere use `fleet task {usage} -p PROJECT`"

@@ -6,21 +6,21 @@ from fleet.errors.families import Refused
 
 
 class IllegalStep(Refused):
-    """The step table has no such step from the task's status."""
+    """The table of steps allows no such step from the task's status."""
 
     says = "cannot {event} task {project}/{slug}: it is {status}"
     hint = "{advice}"
 
 
 class NotReady(Refused):
-    """The task waits for a dependency, a pause or a time."""
+    """The task waits for a dependency, the end of a pause, or a time."""
 
     says = "task {project}/{slug} is not ready: {why}"
     hint = "`fleet task why {slug} -p {project}` explains; a person can claim it anyway with --override"
 
 
 class NeedsOverride(Refused):
-    """An agent is working on the task."""
+    """An agent works on the task, so that a person needs --override to change it."""
 
     says = "task {project}/{slug} is being worked on by {holder}"
     hint = "--override takes it away from that attempt, whose later reports will be refused"
@@ -69,7 +69,7 @@ class ProjectTaken(Refused):
 
 
 class ProjectInUse(Refused):
-    """The project still has tasks."""
+    """The project still has tasks, agents or trees, so it cannot be removed."""
 
     says = "project {project!r} still has {tasks}"
     hint = "{advice}"
@@ -83,7 +83,7 @@ class NotARepository(Refused):
 
 
 class BareRepository(Refused):
-    """A repository without a checkout: there is no place for fleet.toml, and nothing that work could land in."""
+    """The repository has no checkout: there is no place for fleet.toml, and no branch to land work on."""
 
     says = "{path} is a bare repository, without a checkout; nothing was written there"
     hint = (
@@ -133,7 +133,7 @@ class BranchInUse(Refused):
 
 
 class SetupFails(Refused):
-    """The last worktree that was set up could not be: every agent of the project would fail the same way."""
+    """The newest worktree could not be set up, so that every agent of the project would fail the same way."""
 
     says = "the worktree of {dispatch} could not be set up ({at}): {why}"
     hint = "mend it, then run `fleet task retry SLUG -p {project}` for each task that failed because of it"
@@ -147,7 +147,7 @@ class Uncoordinated(Refused):
 
 
 class NotWoken(Refused):
-    """The agent that coordinates the project cannot be woken when there is something to do."""
+    """The agent that coordinates the project does not learn of changes, because nothing can wake it."""
 
     says = "its coordinator {holder} cannot be woken: {why}"
     hint = "`fleet attach {holder}` joins it; `fleet up` in the repository starts what wakes it"
@@ -168,7 +168,7 @@ class EngineNotReady(Refused):
 
 
 class VariablesMissing(Refused):
-    """Agents of the engine would lack variables that they should get. Only names are said."""
+    """Agents of the engine would lack environment variables that they should get. The message has only their names."""
 
     says = "agents on {engine} lack {names}: not set where fleet takes their environment from"
     hint = "export it and run `fleet up`, or write it into the file that the setting environment.file names"
@@ -182,14 +182,14 @@ class AutonomyRefused(Refused):
 
 
 class SandboxRefused(Refused):
-    """The sandbox that the settings ask for cannot be made here."""
+    """The sandbox in the settings cannot be set up on this machine."""
 
     says = "agents are to be started in a sandbox (agents.sandbox), which cannot be made here: {why}"
     hint = "{advice}"
 
 
 class NoAgentsDoor(Refused):
-    """Agents are to reach fleet by the daemon's socket alone, and no daemon listens there."""
+    """The settings let agents reach fleet only by the daemon's socket, and no daemon listens there."""
 
     says = "agents are to reach fleet by its daemon alone (agents.door, agents.sandbox), and none listens at {path}"
     hint = "start it with `fleet daemon start`"
@@ -238,7 +238,7 @@ class CoordinatorLives(Refused):
 
 
 class NoTerminal(Refused):
-    """A coordinator that is a duty of the daemon has no terminal that somebody could join."""
+    """A coordinator inside the daemon has no terminal to attach to."""
 
     says = "coordinator {dispatch} has no terminal: it is a duty of the daemon"
     hint = "`fleet logs {dispatch} --follow` shows what it does; `fleet coord status` shows where it runs"
@@ -259,7 +259,7 @@ class WorktreeRefused(Refused):
 
 
 class ForeignBranch(WorktreeRefused):
-    """The branch that a task needs exists, and is not provably of this project's agents."""
+    """The branch that a task needs exists already, and no proof says that this project's agents made it."""
 
 
 class SubmoduleMissing(Refused):
@@ -281,7 +281,7 @@ class NotVerified(NotMergeable):
 
 
 class UncommittedWork(Refused):
-    """An agent says that its task is done, and its worktree has uncommitted changes."""
+    """An agent reported its task as done, but its worktree has uncommitted changes."""
 
     says = "{project}/{slug} is not reported as done: its worktree has uncommitted changes: {files}"
     hint = (
@@ -301,7 +301,7 @@ class WorkMoved(Refused):
 
 
 class MergesMissing(Refused):
-    """Recorded merges are no longer on any branch."""
+    """Commits of recorded merges are not on the integration branch any more."""
 
     says = "{integration} of {project} has lost work that was merged and did not land: {slugs}"
     hint = (
@@ -328,7 +328,7 @@ class OtherHost(Refused):
 
 
 class SeatKept(Refused):
-    """A coordinator's seat is not released like another claim."""
+    """A coordinator's seat cannot be released like a claim: only `fleet coord stop` or a Replace empties it."""
 
     says = "coordinator {dispatch} is in the seat of project {project!r}, and no release empties it"
     hint = "`fleet coord stop -p {project}` ends the coordinator, `fleet coord replace -p {project}` puts another in its place"
@@ -349,7 +349,7 @@ class NotSettled(Refused):
 
 
 class NotExcused(Refused):
-    """The process needs no excuse: it keeps no worktree, or it is proven to be the agent's."""
+    """The process cannot be excused: it keeps no worktree busy, or it is proven to belong to the agent."""
 
     says = "process {pid} is not excused from {dispatch}: {why}; nothing was changed"
     hint = "`fleet clean` says who keeps a worktree"

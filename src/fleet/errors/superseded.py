@@ -13,7 +13,7 @@ class NotSeated(Superseded):
 
 
 class SpeakerEnded(Superseded):
-    """The dispatch that calls was proven dead, and its journal is archived."""
+    """The dispatch that makes the request has ended, and its journal is archived."""
 
     says = "dispatch {dispatch} has ended and is archived; nothing was changed"
     hint = "stop working"

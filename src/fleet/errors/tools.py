@@ -13,7 +13,7 @@ class TmuxRefused(ToolError):
 
 
 class UnitRefused(ToolError):
-    """systemd or launchd did not do what it was asked to do with the daemon's unit."""
+    """systemd or launchd refused or failed to change the daemon's unit."""
 
     says = "{system} did not {what}: {why}"
     hint = "`fleet daemon start` starts the daemon without it"
@@ -33,7 +33,7 @@ class SetupFailed(ToolError):
 
 
 class NotReleased(ToolError):
-    """The thing of a claim could not be removed."""
+    """The thing that a claim is for could not be removed."""
 
     says = "not released: {what}"
     hint = "the next sweep tries it again"

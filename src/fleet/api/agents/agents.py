@@ -29,7 +29,10 @@ class Agents(Part):
     __slots__ = ()
 
     def screen(self, ident: str, *, history: bool = False) -> str:
-        """Return what an agent's screen shows now; the kept output when the agent has ended."""
+        """Return the text that an agent's screen shows now; with `history`, also what scrolled away.
+
+        Its kept output when it has ended.
+        """
         pane = self._pane(ident)
         if pane is None:
             return self.output(ident)
@@ -43,15 +46,15 @@ class Agents(Part):
         return f"{text.rstrip()}\n" if text.strip() else ""
 
     def mirror(self, ident: str) -> str:
-        """Return what an agent's screen shows now, with its colours as SGR sequences; the kept output when it has ended."""
+        """Return an agent's screen with its colours as SGR sequences; its kept output when the agent has ended."""
         pane = self._pane(ident)
         text = self._by.world.tmux.capture(pane, history=pane.dead, colours=True) if pane is not None else None
         return text if text is not None else self.screen(ident)
 
     def output(self, ident: str) -> str:
-        """Return the kept output of an agent that has ended; Absent when nothing was kept.
+        """Return the kept output of an agent that has ended. Raise Absent when nothing was kept.
 
-        A merge shows what its verify or setup command has printed so far.
+        For a merge, return what its verify or setup command has printed so far.
         """
         for name in (paths.log(ident), paths.log(ident, "verify")):
             try:
@@ -67,7 +70,10 @@ class Agents(Part):
             raise errors.Absent(what=f"output of {ident}: its session is gone and nothing was kept") from None
 
     def _unfinished_output(self, row: Dispatch) -> str:
-        """Return what a merge shows now. Absent for an agent that has not ended, and whose session is not to be seen."""
+        """Return what a running merge has printed so far.
+
+        Raise Absent for any other agent: its session cannot be found.
+        """
         if is_held_by_daemon(row):
             return ""  # it has no screen, and nothing to say yet
         if row.kind != "finisher":
@@ -82,7 +88,10 @@ class Agents(Part):
         return running_output(self._by.view, row)
 
     def follow(self, ident: str) -> Iterator[Lines]:
-        """Yield the lines of an agent's output as they come, until it has ended. An unfinished last line waits."""
+        """Yield the new lines of an agent's output as they appear, until the agent has ended.
+
+        A line is yielded when it is complete.
+        """
         from fleet.model.text.following import new_lines
 
         shown: Lines = []
@@ -99,7 +108,10 @@ class Agents(Part):
             self._by.clock.wait(_LOOK_AGAIN)
 
     def attach_words(self, ident: str) -> list[str]:
-        """Return the command that attaches a terminal to an agent's session."""
+        """Return the tmux command that attaches a terminal to an agent's session.
+
+        Raise Absent when it has no session.
+        """
         self._by.may("agents.attach_words")
         pane = self._pane(ident)
         if pane is None and self._is_duty(ident):
@@ -109,27 +121,33 @@ class Agents(Part):
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:
-        """Continue agents after failed turns and limits, deliver messages. Returns a line for each reminder sent."""
+        """Let agents go on after a failed turn or a limit, and deliver messages.
+
+        Returns a line for each reminder that was sent.
+        """
         from fleet.verbs.agents import failed_turns
 
         self._by.may("agents.tend", project=project)
         return failed_turns.continue_agents(self._by.context, project)
 
     def unattended(self) -> Lines:
-        """Return the projects in which agents of this home run and that have no coordinator."""
+        """Return the projects that have running agents in this home but no coordinator."""
         from fleet.verbs.coord import wake
 
         return wake.unattended_projects(self._by.context)
 
     def look_after(self, project: str) -> Lines:
-        """Do for the agents of a project without a coordinator what starts and ends nobody. Returns what was done."""
+        """Tend the agents of a project that has no coordinator, without starting or ending any.
+
+        Returns a line for each thing done.
+        """
         from fleet.verbs.coord import wake
 
         self._by.may("agents.look_after", project=project)
         return wake.look_after(self._by.context, project)
 
     def _is_duty(self, ident: str) -> bool:
-        """Whether an agent is a coordinator that is a duty of the daemon, and has not ended."""
+        """Whether the dispatch is an unfinished coordinator that runs inside the daemon, without a session."""
         row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
         return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 

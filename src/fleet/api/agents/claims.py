@@ -1,4 +1,4 @@
-"""fleet.claims: what dispatches hold; and prompts for programs that write prompts themselves."""
+"""fleet.claims: what dispatches hold, and the prompt files of programs that write prompts themselves."""
 
 from __future__ import annotations
 
@@ -24,34 +24,40 @@ if TYPE_CHECKING:
 
 
 class Claims(Part):
-    """Claims: the things that dispatches hold."""
+    """Claims: the things outside the database that dispatches hold."""
 
     __slots__ = ()
 
     def list(self, klass: str | None = None, kind: str | None = None) -> ClaimViews:
-        """Return every claim that is not released; seats and running agents are listed as claims too."""
+        """Return every claim that is not released, of one class or kind if given.
+
+        Seats and running agents are listed as claims too.
+        """
         of_rows = self._by.store.read(lambda rows: claim_views.row_claims(rows, self._by.world.host.id))
         every = [*map(_claim_view, self._by.store.read(q.open_claims)), *of_rows]
         return [claim for claim in every if klass in {None, claim.class_} and kind in {None, claim.kind}]
 
     def inspect(self, ident: str) -> Inspected:
-        """Return the claims of a dispatch, each checked against the world now."""
+        """Return the claims of a dispatch, each with what the world shows of it now."""
         return claim_views.inspect(self._by.view, ident)
 
     def disown(self, ident: str, kind: str, reason: str) -> Disowned:
-        """Give up a claim that another host or socket made."""
+        """Give up a claim that another host or tmux socket made, and record the reason.
+
+        Nothing outside the database is touched.
+        """
         self._by.may("claims.disown")
         return disown_claim(self._by.context, ident, kind, reason)
 
     def acquire_prompt(self, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-        """Write the prompt file of a dispatch into the inbox; add a pending dispatch when none has this id."""
+        """Write the prompt file of a dispatch into the inbox. Create a pending dispatch when none has this id."""
         self._by.may("claims.acquire_prompt")
         if "/" not in wanted.owner:  # only a task's slug
             wanted = replace(wanted, project=self._by.project_here(wanted.project))
         return prompts.acquire_prompt(self._by.context, ident, content, wanted)
 
     def release_prompt(self, ident: str, kind: str) -> PromptOutcome:
-        """Release the claims of a dispatch that have this kind."""
+        """Release the claims of this kind that a dispatch holds."""
         self._by.may("claims.release_prompt")
         return prompts.release_prompt(self._by.context, ident, kind)
 

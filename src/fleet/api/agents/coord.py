@@ -33,13 +33,13 @@ class Coord(Part):
 
     # the seat ---------------------------------------------------------------------------------------------------------
     def show(self, project: str) -> SeatView:
-        """Return who has the coordinator's seat of a project."""
+        """Return who holds the coordinator's seat of a project, and whether that coordinator is alive."""
         return seat_status(self._by.view, project)
 
     def start(self, wanted: Wanted, *, after: str | None = None) -> Seated:
-        """Start a project's coordinator; CoordinatorLives when one is running or cannot be proven dead.
+        """Start a project's coordinator. Raise CoordinatorLives when one is running or cannot be proven dead.
 
-        With `after`, NotSeated when that dead coordinator is not in the seat any more.
+        With `after`, raise NotSeated when that dead coordinator does not hold the seat any more.
         """
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted, after=after)
@@ -50,7 +50,10 @@ class Coord(Part):
         return seat.stop(self._by.context, project, reason)
 
     def replace(self, wanted: Wanted) -> Seated:
-        """Start a new coordinator and wait until it has the seat; NotProven when it fails, and the old one stays."""
+        """Start a new coordinator and wait until it has the seat.
+
+        Raise NotProven when it does not get it; the old one stays.
+        """
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
         context = self._by.context
@@ -64,7 +67,10 @@ class Coord(Part):
 
     # ticks ------------------------------------------------------------------------------------------------------------
     def tick(self, project: str) -> Ticked:
-        """Do one tick for the coordinator that speaks. Returns what was done and what needs its judgement next."""
+        """Do one tick for the coordinator that calls this. Returns what was done and what it has to decide next.
+
+        Raise Refused for a person, and NotSeated for an agent that does not hold the seat.
+        """
         if self._by.speaker is None:
             raise errors.Refused(what=f"only the coordinator ticks; `fleet coord start -p {project}` starts one")
         self._by.may("coord.tick")
@@ -72,21 +78,25 @@ class Coord(Part):
 
     # the daemon -------------------------------------------------------------------------------------------------------
     def held(self) -> dict[str, str]:
-        """Return the coordinators that are duties of this process, which is the daemon, by project."""
+        """Return the coordinators that run as duties of this process, the daemon: dispatch ids by project."""
         return daemon_duty.held_seats(self._by.context)
 
     def lost(self) -> dict[str, str]:
-        """Return the coordinators that were duties of a daemon that has died, by project. `start` takes their seats anew."""
+        """Return the coordinators that were duties of a daemon that has died: dispatch ids by project.
+
+        `start` takes their seats again.
+        """
         return daemon_duty.lost_seats(self._by.context)
 
     def unheld(self) -> dict[str, str]:
-        """Return the coordinators that are to be duties of the daemon and that no running daemon holds now, by project."""
+        """Return the coordinators that the daemon should hold and no running daemon holds: dispatch ids by project."""
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
-        """Do one tick for a coordinator that is a duty of this process, in its name. NotSeated when it is none any more.
+        """Do one tick for a coordinator that is a duty of this daemon.
 
-        Messages to it are acknowledged: they are in its log then.
+        Raise NotSeated when it no longer holds the seat. Messages to the coordinator are written into its log and
+        acknowledged.
         """
         self._by.may("coord.tick_held")
         context = self._speaking_as(holder)
@@ -100,19 +110,25 @@ class Coord(Part):
         return ticked
 
     def _speaking_as(self, holder: str) -> Context:
-        """Return a request in the name of a coordinator, so that the fence of its seat applies to all that it commits."""
+        """Return a request in the name of a coordinator. The store refuses its changes once it has lost the seat."""
         by = self._by
         committer = Committer(store=by.store, actor=holder, dispatch=DispatchId(holder), clock=by.clock, ids=by.ids)
         committer.refusal = by.moved
         return Context(home=by.home, by=committer, world=by.world)
 
     def write_log(self, holder: str, lines: list[str]) -> None:
-        """Add lines to the log of a coordinator that is a duty of the daemon; `fleet peek` and `fleet logs` show it."""
+        """Add lines to the log of a coordinator that is a duty of the daemon.
+
+        `fleet peek` and `fleet logs` show that log.
+        """
         self._by.may("coord.write_log")
         daemon_duty.write_lines(self._by.context, holder, lines)
 
     def watch(self, project: str) -> list[str] | None:
-        """Wake the agent that coordinates a project if there is news for it. Returns what was done; None for nobody to wake."""
+        """Wake the agent that coordinates a project if there is news for it.
+
+        Returns what was done; None when no agent coordinates it.
+        """
         self._by.may("coord.watch")
         return wake.watch(self._by.context, project)
 
@@ -124,12 +140,12 @@ class Coord(Part):
         return handoff.hand_off(self._by.context, ident, reason=why, written=written, by=str(self._by.actor))
 
     def drain(self, project: str | None = None) -> list[HandoffView]:
-        """Carry on every queued handoff as far as possible without waiting."""
+        """Carry on every queued handoff as far as possible without waiting. Returns the handoffs with their states."""
         self._by.may("coord.drain")
         return handoff.drain(self._by.context, project)
 
     def drain_later(self) -> None:
-        """Start a process of its own that carries on handoffs: it outlives the agent that asks for its own."""
+        """Start another process that carries on handoffs. It outlives an agent that hands itself off."""
         self._by.may("coord.drain_later")
         self._by.world.start_fleet("drain", "--wait")
 
@@ -144,7 +160,10 @@ class Coord(Part):
         return [handoff.view(row) for row in rows]
 
     def handoff(self, ident: str) -> HandoffView:
-        """Return the newest handoff with this id or of this agent, with its document."""
+        """Return the newest handoff with this id or of this agent, with the text of its document.
+
+        Raise Absent when there is none.
+        """
         for entry in reversed(self.handoffs()):
             if ident in {entry.id, entry.dispatch}:
                 return entry.replaced(text=self._by.files_of_home(entry.document))

@@ -1,4 +1,4 @@
-"""Read the dialect of an engine's hooks, from the file that the launch of an agent wrote."""
+"""Read how an engine names its hook events (its dialect), from the file that the launch of an agent wrote."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def dialect_of(home: str, engine: str) -> Dialect:
-    """Return the dialect of an engine."""
+    """Return the dialect of an engine: its names for hook events and answers.
+
+    Raise FileNotFoundError before its first launch.
+    """
     with open(f"{home}/{paths.hook_dialect(engine)}", encoding="utf-8") as file:
         table: Any = jsontext.loads(file.read().strip())
     return Dialect(table)

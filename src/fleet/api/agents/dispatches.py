@@ -39,13 +39,16 @@ if TYPE_CHECKING:
 
 
 class Dispatches(Part):
-    """Dispatches: attempts of agents at tasks."""
+    """Dispatches: the attempts of agents at tasks."""
 
     __slots__ = ()
 
     # starting and ending ----------------------------------------------------------------------------------------------
     def start(self, wanted: Wanted) -> Dispatched:
-        """Start an agent on a task. An earlier attempt that ended unnoticed is settled first."""
+        """Start an agent on a task, and return the dispatch.
+
+        First settle an earlier attempt at the task that has died.
+        """
         speaker = self._by.may("dispatches.start", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "dispatches.start", wanted)
         context = self._by.context
@@ -55,7 +58,7 @@ class Dispatches(Part):
             return dispatch.dispatch(context, wanted)
 
     def check_start(self, wanted: Wanted) -> None:
-        """Raise what would refuse this start, without starting anything."""
+        """Raise the error that would refuse to start this agent. Start nothing."""
         plan.check_start(self._by.context, wanted)
 
     def stop(self, ident: str, reason: str = "stopped by a person") -> Ended:
@@ -64,24 +67,27 @@ class Dispatches(Part):
         return end.end(self._by.context, ident, asked_for="stop", reason=reason)
 
     def stop_all(self, project: str, reason: str = "stopped by a person") -> Down:
-        """End all agents of a project that work on tasks, so that their work can be resumed."""
+        """End all agents that work on tasks of a project, so that their work can be resumed."""
         self._by.may("dispatches.stop_all")
         self._by.context.project(project)
         return down.stop_all(self._by.context, project, reason=reason)
 
     def kill(self, ident: str, reason: str) -> Ended:
-        """End an agent and its attempt for good."""
+        """End an agent and its attempt for good: the attempt cannot be resumed."""
         self._by.may("dispatches.kill", agent=ident)
         return end.end(self._by.context, ident, asked_for="kill", reason=f"killed: {reason}")
 
     def excuse(self, ident: str, pids: Sequence[int]) -> Excused:
-        """Record that processes in the worktree of a dispatch do not belong to the dispatch. No process is ended."""
+        """Record that these processes in a dispatch's worktree do not belong to the dispatch. End none of them."""
         self._by.may("dispatches.excuse")
         return excuse.excuse(self._by.context, ident, pids)
 
     # resuming ---------------------------------------------------------------------------------------------------------
     def resume(self, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
-        """Resume the work of a dispatch, session or task; with `force`, first stop a resume that is in progress."""
+        """Resume the work of a dispatch, session or task in a new dispatch.
+
+        With `force`, first stop a resume that is in progress.
+        """
         context = self._by.context
         if (speaker := self._by.may("dispatches.resume")) is not None:
             meant = journal.recorded_dispatch(context, resume.find_dispatch_to_resume(context, given, project))
@@ -104,13 +110,16 @@ class Dispatches(Part):
         return resume_all.resume_all(self._by.context, project)
 
     def resume_after_boot(self) -> ResumedMany | None:
-        """Resume what an earlier boot of the machine interrupted, once a boot, within the limits. None when that is done."""
+        """Resume what was interrupted when the machine went down, within the limits.
+
+        Returns None when this boot has done so already.
+        """
         self._by.may("dispatches.resume_after_boot")
         return resume_all.resume_after_boot(self._by.context)
 
     # looking ----------------------------------------------------------------------------------------------------------
     def find(self, given: str, project: str | None = None) -> str:
-        """Return the id of the dispatch that a person names; also an archived one when no other fits."""
+        """Return the id of the dispatch that a person names. Look among archived dispatches when no other one fits."""
         return find_dispatch(self._by, given, project)
 
     def list(self, project: str | None = None, *, ended: bool = True) -> DispatchViews:
@@ -131,7 +140,10 @@ class Dispatches(Part):
         return self._by.store.read(look)
 
     def show(self, ident: str) -> Journal:
-        """Return one dispatch with its claims, also an archived one; claims that are not archived are checked now."""
+        """Return one dispatch and its claims, also when it is archived.
+
+        The claims of one that is not are compared with the world.
+        """
         live = self._by.store.read(lambda rows: journal.journal_view(rows, ident))
         if live is not None:
             return claim_views.observed_journal(self._by.view, live)
@@ -143,7 +155,7 @@ class Dispatches(Part):
         return archived.replaced(successor=handed.successor if handed else None, age=age, archived=True)
 
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
-        """Return the diff between a task's branch and the integration branch; with `stat`, only the statistics."""
+        """Return the diff of a task's branch against the integration branch; with `stat`, only the statistics."""
         self._by.store.read(lambda rows: tasks.state(rows, project, slug))
         context = self._by.context
         repository = context.project(project).path
@@ -152,7 +164,10 @@ class Dispatches(Part):
 
 
 def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
-    """Return the id of the dispatch that a person names by its id, the beginning of its id, its session or its task."""
+    """Return the id of the dispatch that a person names by its id, the beginning of its id, its session or its task.
+
+    Raise NoSuchDispatch when none fits, archived or not.
+    """
     here = _project_or_none(by)
     try:
         return by.store.read(lambda rows: find.find(rows, given, project, here=here))
@@ -164,6 +179,7 @@ def find_dispatch(by: Actor, given: str, project: str | None = None) -> str:
 
 
 def _project_or_none(by: Actor) -> str | None:
+    """Return the project of the environment or the current directory; None when there is none."""
     try:
         return by.project_here()
     except errors.FleetError:
@@ -171,7 +187,10 @@ def _project_or_none(by: Actor) -> str | None:
 
 
 def refuse_freer_agent(by: Actor, speaker: Speaker | None, act: str, wanted: Wanted) -> None:
-    """Refuse an agent that would start something freer than itself: a command, or an engine without autonomies."""
+    """Raise NotAllowed when an agent would start an agent that may do more than itself.
+
+    A command, and an engine without autonomies, count as free to do everything.
+    """
     if speaker is None:
         return
     unguarded = "a command" if wanted.command else ""

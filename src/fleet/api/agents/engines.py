@@ -35,20 +35,23 @@ class Engines(Part):
         return reader.engine(self._by.home, name)
 
     def sandbox(self, engine: Engine) -> str | None:
-        """Return what agents of an engine are started in; None for nothing."""
+        """Return the name of the sandbox that the settings want for agents of an engine; None for no sandbox."""
         return sandbox.wanted_sandbox(self._by.view, engine)
 
     def limits(self) -> Limits:
-        """Return the engines that are held back, and how much of each quota window is used."""
+        """Return the engines that are held back by a limit, and how much of each quota window is used."""
         return self._by.store.read(engine_holds.limits)
 
     def lift(self, engine: str) -> Lifted:
-        """Try a held engine again because a person says that it works; one agent that it stopped continues first."""
+        """Stop holding an engine back, because a person says that it works again.
+
+        One agent that it stopped goes on first, as a trial.
+        """
         self._by.may("engines.lift")
         return failed_turns.try_engine_again(self._by.context, names.engine(engine))
 
     def allow(self, dollars: float, *, project: str | None = None, slug: str | None = None) -> Allowed:
-        """Allow dollars beyond the budget of a task, of a project, or, without a project, of today.
+        """Allow more dollars than the budget of a task, of a project, or, without a project, of today.
 
         Agents that the budget stopped are told to go on.
         """

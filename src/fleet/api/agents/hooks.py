@@ -1,4 +1,4 @@
-"""fleet.hooks: what `fleet hook` asks of the daemon when an agent has only the daemon's socket.
+"""fleet.hooks: the requests of `fleet hook` to the daemon, for an agent that can reach only the daemon's socket.
 
 Each request is short. The hook itself waits for an answer or a message, and asks again.
 """
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 
 class Hooks(Part):
-    """The hooks of the agent that speaks."""
+    """The hook events of the agent that speaks."""
 
     __slots__ = ()
 
     def event(self, *, event: str, engine: str, payload: Payload, at: int, nonce: str = "", rules: str = "") -> Reply:
-        """Handle one event of the agent. A question in the reply is one whose answer the hook has to wait for."""
+        """Handle one hook event of the agent that speaks, and return the reply to its engine.
+
+        A question in the reply is one whose answer the hook has to wait for.
+        """
         self._by.may("hooks.event")
         dialect, hooking = self._opened(engine, nonce=nonce, rules=rules)
         if dialect.events.get(event) == "started":
@@ -36,25 +39,31 @@ class Hooks(Part):
         return hooking.handle_event(dialect, event, payload, min(at, self._by.clock.now()))
 
     def answer(self, *, event: str, engine: str, payload: Payload, question: str, last: bool = False) -> Looked:
-        """Look for the answer to a question; with `last`, nobody waits for it after this."""
+        """Look once for the answer to a question of the agent.
+
+        With `last`, record that nobody waits for it any more.
+        """
         self._by.may("hooks.answer")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_answer(dialect, event, payload, question, last=last)
 
     def messages(self, *, engine: str, settling: bool = False) -> Woken:
-        """Look for messages to the idle agent; with `settling`, its stop may not be recorded yet."""
+        """Look once for messages to the idle agent. With `settling`, its stop may not be recorded yet."""
         self._by.may("hooks.messages")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_messages(dialect, self._by.clock.now(), settling=settling)
 
     def acknowledge(self, *, messages: list[str]) -> None:
-        """Record that the agent has these messages."""
+        """Record that the agent that speaks has received the messages with these ids."""
         self._by.may("hooks.acknowledge")
         _dialect, hooking = self._opened("")
         hooking.acknowledge(messages)
 
     def _opened(self, engine: str, *, nonce: str = "", rules: str = "") -> tuple[Dialect, Hooking]:
-        """Return the dialect of the agent's engine, and its hooks. BadInput when no agent speaks, or its engine is another."""
+        """Return the dialect of the agent's engine, and a Hooking for the agent.
+
+        Raise BadInput when no agent speaks, or when it runs on another engine than the one given.
+        """
         ident = self._by.speaker
         row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)) if ident else None
         if ident is None or row is None or row.engine is None or engine not in {"", row.engine}:

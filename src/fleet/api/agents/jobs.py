@@ -40,7 +40,10 @@ class Jobs(Part):
     __slots__ = ()
 
     def run(self, asked: Asked, tell: Tell, wanted: Wish = lambda: True) -> JobEnded:
-        """Run a job until its end, or until `wanted` returns False."""
+        """Run a job until it has ended, or until `wanted` returns False.
+
+        `tell` is called with each step of its progress.
+        """
         from fleet.verbs.jobs import begin
 
         self._by.may("jobs.run")
@@ -53,14 +56,14 @@ class Jobs(Part):
         return begin.plan(self._by.context, asked, os.environ)
 
     def resume(self, ident: str, tell: Tell, wanted: Wish = lambda: True, *, force: bool = False) -> JobEnded:
-        """Resume a job where its last runner left it. With `force`, the process that runs the job is stopped first."""
+        """Resume a job where its last runner stopped. With `force`, first stop the process that runs the job."""
         from fleet.verbs.jobs import begin
 
         self._by.may("jobs.resume")
         return begin.resume_job(self._by.context, ident, tell, wanted, force=force)
 
     def cancel(self, ident: str, reason: str) -> JobCancelled:
-        """End a job for good."""
+        """End a job for good and record the reason."""
         from fleet.verbs.jobs import cancel
 
         self._by.may("jobs.cancel")
@@ -90,19 +93,19 @@ class Jobs(Part):
         return listing.job(self._by.view, ident)
 
     def items(self, ident: str, state: str | None = None) -> Iterator[ItemView]:
-        """Return the items of a job, of one state or of all."""
+        """Return the items of a job; with `state`, only those in that state."""
         from fleet.verbs.jobs import listing
 
         return listing.items_of_job(self._by.view, ident, state)
 
     def item(self, ident: str, given: str) -> ItemDetails:
-        """Return one item of a job, with its failures and steps."""
+        """Return one item of a job with its failures and steps. `given` is the item's id or the beginning of it."""
         from fleet.verbs.jobs import listing
 
         return listing.item(self._by.view, ident, given)
 
     def logs(self, ident: str, item: str | None = None) -> Iterator[StepOutput]:
-        """Return what the steps of a job printed, of one item or of all."""
+        """Return what the steps of a job printed; with `item`, only for that item."""
         from fleet.verbs.jobs import listing
 
         return listing.logs(self._by.view, ident, item)
@@ -128,7 +131,7 @@ class Jobs(Part):
         return dead_letters.drop(self._by.context, ident, which, everything=everything)
 
     def step(self, dispatch: str, project: str, slug: str, show: Callable[[str], None]) -> bool:
-        """Do all steps of a dispatch's item, inside the item's session. Returns whether the item passed."""
+        """Perform all steps of a dispatch's item, inside the item's session. Returns whether the item passed."""
         from fleet.verbs.jobs.items import session
 
         self._by.may("jobs.step")
@@ -136,7 +139,7 @@ class Jobs(Part):
 
 
 def validate_job(file: str) -> Validation:
-    """Return everything that is wrong with a job's document. Needs no home."""
+    """Return every fault of a job's document. Needs no fleet home."""
     from fleet.verbs.jobs import begin
 
     return begin.validate(file)

@@ -41,7 +41,10 @@ class Messages(Part):
 
     # messages ---------------------------------------------------------------------------------------------------------
     def send(self, text: str, *, agent: str | None = None, project: str | None = None) -> list[Sent]:
-        """Send a message to one agent, to a project's agents or to all. Returns for each whether it was delivered."""
+        """Send a message to one agent, to all agents of a project, or to all.
+
+        Returns for each recipient whether it was delivered.
+        """
         recipient = find_dispatch(self._by, agent) if agent else None
         self._by.may("messages.send", agent=recipient, project=project or "")
         context = self._by.context
@@ -60,7 +63,10 @@ class Messages(Part):
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
 
     def _wait_for_delivery(self, ident: str, to: LivingAgent, why: str) -> Sent:
-        """Return whether a message was delivered. Waits up to five seconds for a hook that is about to take it."""
+        """Return whether a message was delivered.
+
+        Wait up to five seconds when `why` says that a hook is about to take it.
+        """
         until = self._by.clock.ticks() + (ARRIVAL if "moment" in why else 0)
         while (delivered := self._delivered_message(ident)) is None and self._by.clock.ticks() < until:
             self._by.clock.wait(_BETWEEN_LOOKS)
@@ -69,18 +75,22 @@ class Messages(Part):
         return Sent(id=ident, agent=to.dispatch, project=to.project, task=to.slug, delivered=is_delivered, how=how)
 
     def _delivered_message(self, ident: str) -> Message | None:
+        """Return the message with this id when it was delivered, else None."""
         row = self._by.store.read(lambda rows: q.message_by_id(rows, id=ident))
         return row if row is not None and row.delivered_at is not None else None
 
     def inbox(self) -> list[Received]:
-        """Return the messages that wait for the agent that speaks. They wait until it calls `acknowledge`."""
+        """Return the messages to the agent that speaks that it has not acknowledged. Raise Refused for a person."""
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")
         return self._by.commit(messages.take(self._by.speaker, "inbox"))
 
     def acknowledge(self, ids: list[str]) -> list[str]:
-        """Record that the agent that speaks has these messages. Returns the ids that were not acknowledged before."""
+        """Record that the agent that speaks has received these messages.
+
+        Returns the ids that were not acknowledged before.
+        """
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent acknowledges its messages")
         self._by.may("messages.acknowledge")
@@ -88,19 +98,22 @@ class Messages(Part):
 
     # questions --------------------------------------------------------------------------------------------------------
     def questions(self) -> list[Question]:
-        """Return the open questions: first those that can be answered here, then those that only a terminal takes."""
+        """Return the open questions of agents.
+
+        Those that `answer` takes come first, those that need a terminal last.
+        """
         waiting, context = self._by.store.read(questions.unanswered), self._by.context
         asked = [_with_change(context, each) for each in waiting]
         hooked = {question.agent for question in asked}
         return asked + [_screen_question(agent) for agent in self._agents_asking() if agent.id not in hooked]
 
     def question(self, ident: str) -> Question | None:
-        """Return one open question by its id, with what would be run or written; None when it is not open any more."""
+        """Return one open question by its id, with the command or file change it asks about; None when it is not open."""
         waiting = self._by.store.read(questions.unanswered)
         return next((_with_change(self._by.context, each) for each in waiting if each.id == ident), None)
 
     def _agents_asking(self) -> list[AgentView]:
-        """Return the agents that wait at a question or a dialog."""
+        """Return the running agents whose screen shows a question or a dialog."""
         return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
@@ -116,10 +129,11 @@ class Messages(Part):
         return answered.replaced(taken=self._wait_until_taken(asked.id))
 
     def approve(self, given: str, *, always: bool = False, prefix: str | None = None) -> Answered:
-        """Permit what an agent asks. With `always`, or a `prefix` of the command, agents of its project ask no more.
+        """Permit the command that an agent asks about.
 
-        The permission is given first: a rule that could not be kept means another question, never a hidden permission.
-        BadSetting when the rules that are kept already cannot be read; then nothing is permitted.
+        With `always` or `prefix`, agents of the project need not ask for it again. The permission is given first and
+        the rule kept second: when the rule cannot be kept, agents ask again. Raise BadSetting when the rules kept so
+        far cannot be read; then nothing is permitted.
         """
         self._by.may("messages.approve")
         asked = self._find_question(given)
@@ -133,9 +147,9 @@ class Messages(Part):
         return answered
 
     def approve_all(self, project: str | None = None) -> list[Answered]:
-        """Permit everything that agents ask for now, in one project or in all. Returns what was permitted.
+        """Permit everything that agents ask permission for now, in one project or in all. Returns what was permitted.
 
-        What somebody else answers at the same moment is left out.
+        Questions that somebody else answers meanwhile are left out.
         """
         self._by.may("messages.approve_all")
         if project is not None:
@@ -145,13 +159,17 @@ class Messages(Part):
         return [answered for each in meant if (answered := self._approve_unless_answered(each.id)) is not None]
 
     def _approve_unless_answered(self, ident: str) -> Answered | None:
+        """Answer a question with permission; return None when somebody else has answered it before."""
         try:
             return self._by.commit(questions.answer(ident, [ALLOW]))
         except errors.AnsweredBefore:
             return None
 
     def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
-        """Return the question with this id, or the open question of this agent or task; Ambiguous when several fit."""
+        """Return the question with this id, or the open question of the agent or task that `given` names.
+
+        Raise Ambiguous when several open questions fit, NoSuchQuestion when none does.
+        """
         store = self._by.store
         row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None
         if row is not None:
@@ -165,7 +183,10 @@ class Messages(Part):
         return meant[0] if meant else self._find_question_of_agent(given)
 
     def _find_question_of_agent(self, given: str) -> OpenQuestion:
-        """Return the open question of a named agent; CannotAnswer when only the agent's terminal takes the answer."""
+        """Return the open question of the agent that `given` names.
+
+        Raise CannotAnswer when only its terminal takes the answer.
+        """
         try:
             ident = find_dispatch(self._by, given)
         except errors.NoSuchDispatch:
@@ -196,6 +217,7 @@ def _matches(asked: OpenQuestion, given: str) -> bool:
 
 
 def _screen_question(agent: AgentView) -> Question:
+    """Return the question that an agent's screen shows. It cannot be answered here."""
     return Question(
         id=None,
         agent=agent.id,
@@ -212,7 +234,7 @@ def _screen_question(agent: AgentView) -> Question:
 
 
 def _with_change(context: Context, asked: Question) -> Question:
-    """Return a question with what its tool would write, compared with the worktree; unchanged when it is no permission."""
+    """Return a permission question with the file change that it asks about. Return other questions unchanged."""
     if asked.kind != "permission":
         return asked
     tree = f"{context.world.home}/{paths.worktree(asked.project, asked.task)}" if asked.task else ""

@@ -1,4 +1,7 @@
-"""fleet.sessions: launch the agent of a session, and settle it after its exit. Each method imports one verb."""
+"""fleet.sessions: launch the agent of a tmux session, and settle its dispatch after its exit.
+
+Each method imports one verb.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,36 @@ _BETWEEN_LOOKS = 0.1
 
 
 class Sessions(Part):
-    """The sessions in which agents run."""
+    """The tmux sessions in which agents run."""
 
     __slots__ = ()
 
     def launch(self, ident: str) -> Launched:
-        """Mark a dispatch as launched. Returns the program that the session's process then becomes."""
+        """Record that a dispatch is in flight in this process.
+
+        Returns the program that the process has to become (exec).
+        """
         from fleet.verbs.dispatch.launch import launch
 
         return launch(self._by.context, ident)
 
     def settle(self, ident: str) -> Ended:
-        """End a dispatch if its death is proven; the result says why not otherwise."""
+        """End a dispatch if its process is proven dead.
+
+        The result says whether it was settled, and why not otherwise.
+        """
         from fleet.verbs.dispatch.settle import settle
 
         return settle(self._by.context, ident)
 
     def deaths(self) -> Deaths:
-        """Return the agents of this home that have died and are not settled yet, and how many others there are."""
+        """Return this home's unsettled dead agents, the processes of its living agents, and how many are not dead."""
         from fleet.verbs.dispatch.facts import find_deaths
 
         return find_deaths(self._by.context)
 
     def settle_soon(self, ident: str) -> Ended:
-        """Settle the dispatch of an agent that is just exiting: try for up to two seconds."""
+        """Settle the dispatch of an agent that is exiting: try for up to two seconds, then return the last result."""
         for _ in range(_LOOKS):
             ended = self.settle(ident)
             if ended.settled:
@@ -52,7 +61,7 @@ class Sessions(Part):
         return ended
 
     def _restart_coordinator(self, ident: str) -> None:
-        """Start fleet's own coordinator again when this was the loop in a seat, and it has died."""
+        """Start fleet's own coordinator again if the ended dispatch was the coordinator loop in a project's seat."""
         projects = self._by.store.read(lambda rows: q.seats_held_by(rows, dispatch=ident))
         if projects:
             from fleet.verbs.coord.restart import restart_if_dead_loop
@@ -60,7 +69,7 @@ class Sessions(Part):
             restart_if_dead_loop(self._by.context, projects[0].project)
 
     def _start_missing_watch(self, ident: str) -> None:
-        """Start the process that wakes the coordinator of the agent's project if it has died: it would tell of this end."""
+        """Start the process that wakes the coordinator of the ended agent's project, if it is not running."""
         from fleet.verbs.coord.wake import start_watch
         from fleet.verbs.dispatch.journal import recorded_dispatch
 

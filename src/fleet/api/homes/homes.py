@@ -1,4 +1,7 @@
-"""fleet.homes: repair the home, and give up what homes and machines that no longer exist have left. For people only."""
+"""fleet.homes: repair a moved home, install its daemon, and give up what homes and machines that are gone have held.
+
+For people only.
+"""
 
 from __future__ import annotations
 
@@ -33,43 +36,46 @@ class Homes(Part):
     __slots__ = ()
 
     def show(self) -> HomeView:
-        """Return the home's record, path and machine, and the other homes that use its database."""
+        """Return the home's record, its path and machine, and the other homes that share its database."""
         return repair.home_view(self._by.view)
 
     def plan_repair(self) -> Repair:
-        """Return what a repair of a moved home would do."""
+        """Return what `repair` would do to this moved home. Changes nothing."""
         return repair.plan_repair(self._rows_only(), self._by.moved)
 
     def repair(self) -> Repair:
-        """Repair a home that was moved."""
+        """Record the new place of a home that was moved, so that it can be used again. Returns what was changed."""
         self._by.may("homes.repair")
         repaired = repair.repair(self._rows_only(), self._by.moved)
         self._by.moved = None
         return repaired
 
     def disown(self, ident: str, reason: str) -> DisownedDispatch:
-        """Give up a dispatch whose home or machine is gone, as a person says; in a moved home, change rows only."""
+        """Give up a dispatch because a person says that its home or machine is gone; in a moved home, change only rows."""
         self._by.may("homes.disown")
         disowned = disown.disown(self._rows_only(), names.DispatchId(ident), texts.text("reason", reason))
         return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
 
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
-        """Let the system start this home's daemon: a systemd user unit, or a launchd agent on macOS."""
+        """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS."""
         self._by.may("homes.install_daemon")
         return install.install(self._by.context, start=start)
 
     def uninstall_daemon(self) -> DaemonUnit:
-        """Stop the daemon that the system started for this home, and remove its unit."""
+        """Stop the daemon that the system started for this home, and remove its unit or launchd agent."""
         self._by.may("homes.uninstall_daemon")
         return install.uninstall(self._by.context)
 
     def _rows_only(self) -> RowsOnly:
-        """Return a request that may change rows in a home that was moved; `repair` and `disown` need it."""
+        """Return a request that may change only rows, also in a home that was moved. `repair` and `disown` use it."""
         return RowsOnly(home=self._by.home, by=self._by.committer, world=self._by.world)
 
 
 def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
-    """Create an empty database in a home whose database is missing, for a person only, and record the reason."""
+    """Create an empty database in a home whose database is missing, and record the reason.
+
+    Raise Refused for an agent, and when the home has its database.
+    """
     why = texts.text("reason", reason)
     if os.environ.get("FLEET_DISPATCH_ID") or os.environ.get("FLEET_RUNNER_OF") or marks_above(home_path()):
         raise errors.Refused(what="only a person begins with a new database, and this is an agent")
@@ -89,6 +95,7 @@ def new_database(reason: str, *, actor: str | None = None) -> NewDatabase:
 
 
 def _record_new_database(where: str, database: str, reason: str) -> Change[NewDatabase]:
+    """Return the change whose operation records that a new database was created, and why."""
 
     def work(tx: Tx) -> NewDatabase:
         tx.note(reason=reason)

@@ -14,23 +14,27 @@ if TYPE_CHECKING:
 
 
 class Notices(Part):
-    """What a person was told, and is to be told."""
+    """Notices to a person: what was sent, and what is due."""
 
     __slots__ = ()
 
     def send_due(self) -> Words:
-        """Record what has begun and what is over, and send what is due. Returns a line for each message.
+        """Record which situations have begun or ended, and send the notices that are due.
 
-        Each transition is told once, whoever calls this how often. Does nothing while another process of the home sends.
+        Returns a line for each one sent. Each is sent once, however often this is called. Does nothing while another
+        process of this home sends notices.
         """
         self._by.may("notices.send_due")
         return send.send_due(self._by.context)
 
     def test(self, channel: NoticeChannel | None = None) -> list[ChannelTried]:
-        """Send a message for trial to one channel, or to all that the settings name. Returns what became of it on each."""
+        """Send a test message to one channel, or to each one in the settings.
+
+        Returns for each channel whether it worked.
+        """
         self._by.may("notices.test")
         return listing.try_channels(self._by.context, channel)
 
     def list(self, *, most: int = 100) -> list[NoticeView]:
-        """Return the newest notices and what became of them, newest first."""
+        """Return the `most` newest notices, newest first, and whether each was delivered."""
         return self._by.store.read(lambda rows: listing.newest_notices(rows, most=most))

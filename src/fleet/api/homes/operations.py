@@ -25,11 +25,11 @@ class Operations(Part):
     __slots__ = ()
 
     def list(self, which: Which, *, limit: int) -> Iterator[OperationView]:
-        """Yield the newest operations that fit the filter, oldest first."""
+        """Yield the newest operations that match the filter `which`, at most `limit`, oldest of them first."""
         yield from self._by.store.read(lambda rows: operations.recent(rows, which, limit))
 
     def with_archived(self, which: Which, *, limit: int) -> Iterator[OperationView]:
-        """Yield the newest operations that fit the filter, archived ones included, oldest first."""
+        """Yield the newest operations that match the filter `which`, archived ones too, at most `limit`, oldest first."""
         archived = rotate.archived_operations(self._by.world.files)
         old = [operations.operation_view(row) for row in archived if which.fits_row(row)]
         yield from [*old, *self.list(which, limit=limit)][-limit:]
@@ -39,7 +39,10 @@ class Operations(Part):
         return self._by.store.read(operations.newest)
 
     def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
-        """Yield operations as they are committed, until `wanted` returns False. A running daemon tells of them."""
+        """Yield the operations after number `after` as they are committed, until `wanted` returns False.
+
+        They come from the daemon while one runs, and from polling the store otherwise.
+        """
         for told in pushed_operations(self._by.home, after, wanted) if self._by.door is not None else ():
             after = told if isinstance(told, int) else told.seq
             if not isinstance(told, int) and which.fits_view(told):
@@ -47,24 +50,27 @@ class Operations(Part):
         yield from operations.follow(self._by.store, self._by.clock, which, after, wanted)
 
     def last_upkeep(self) -> int | None:
-        """Return when the daemon last removed old operations and journals; None when that is not known."""
+        """Return when the daemon last removed old operations and journals; None when no time is recorded."""
         try:
             return int(self._by.files_of_home(paths.UPKEEP))
         except (OSError, ValueError):
             return None
 
     def note_upkeep(self, at: int) -> None:
-        """Record when the daemon has removed old operations and journals."""
+        """Record the time at which the daemon removed old operations and journals."""
         self._by.may("operations.note_upkeep")
         self._by.files.publish(paths.UPKEEP, str(at).encode())
 
     def why_clock_doubted(self) -> str:
-        """Return why nothing may be removed by its age now; empty when it may. Notes the time for the next call."""
+        """Return why the clock is doubted, so that nothing may be removed by its age; "" when it is trusted.
+
+        Records the current time for the next call.
+        """
         self._by.may("operations.why_clock_doubted")
         return clock_doubt.why_clock_doubted(self._by.context)
 
     def rotate(self, *, older_than: str | None = None) -> Rotated:
-        """Move old operations into the archive."""
+        """Move the operations that are older than `older_than`, or than the setting keep_operations, into the archive."""
         self._by.may("operations.rotate")
         context = self._by.context
         age = duration(older_than or context.settings()["keep_operations"].value)

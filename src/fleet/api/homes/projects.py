@@ -69,7 +69,10 @@ class Projects(Part):
         raise errors.NoSuchProject(project=name)
 
     def register(self, path: str, name: str | None = None, *, key: str | None = None) -> Registration:
-        """Register a repository as a project. Its name is the directory's name unless another is given."""
+        """Register a repository as a project. Without a name, the project gets the name of the directory.
+
+        Raise BranchBlocked when git could not create fleet's branches there.
+        """
         self._by.may("projects.register")
         top = main_checkout(self._by.world.programs, path)
         self._refuse_blocked(top)
@@ -77,7 +80,10 @@ class Projects(Part):
         return self._by.commit(register.register(name=chosen, path=top), key)
 
     def ensure(self, path: str, name: str | None = None) -> Registration:
-        """Return the project of a repository; register the repository when it has none. BareRepository without a checkout."""
+        """Return the project of a repository; register the repository when it has none.
+
+        Raise BareRepository without a checkout.
+        """
         self._by.may("projects.ensure")
         top = main_checkout(self._by.world.programs, path)
         if not os.path.lexists(f"{top}/.git"):
@@ -89,7 +95,7 @@ class Projects(Part):
         return self.register(path, name)
 
     def _refuse_blocked(self, repository: str) -> None:
-        """Raise BranchBlocked when git could not create fleet's branches in the repository."""
+        """Raise BranchBlocked when an existing branch keeps git from creating fleet's branches in the repository."""
         try:
             integration = str(settings_of(self._by.home, repository)["integration"].value)
         except errors.BadSetting:  # the verb that needs the setting reports it
@@ -100,7 +106,10 @@ class Projects(Part):
                 raise errors.BranchBlocked(branch=branch, path=repository, why=why)
 
     def remove(self, name: str, *, with_tasks: bool = False, key: str | None = None) -> Removed:
-        """Remove a project from fleet. With `with_tasks`, its tasks are exported into the home and removed too."""
+        """Remove a project from fleet.
+
+        With `with_tasks`, export its tasks into a file of the home and remove them too.
+        """
         self._by.may("projects.remove")
         names.project(name)
         self._release_trees(name)
@@ -111,7 +120,10 @@ class Projects(Part):
         return self._by.commit(register.remove(name=name, with_tasks=with_tasks, kept=kept, seen=seen), key)
 
     def _is_removable(self, name: str, key: str | None, *, with_tasks: bool) -> bool:
-        """Whether nothing keeps the project from being removed. False also when this key has removed it."""
+        """Whether nothing keeps the project from being removed.
+
+        False also when a request with this key has already removed it.
+        """
 
         def look(rows: Rows) -> bool:
             repeated = key is not None and q.operation_by_key(rows, key=key) is not None
@@ -120,18 +132,21 @@ class Projects(Part):
         return self._by.store.read(look)
 
     def down(self, project: str) -> Down:
-        """End the coordinator of a project and stop its agents. Their work is kept, and can be resumed."""
+        """End the coordinator of a project and stop its agents. Their work is kept and can be resumed."""
         self._by.may("projects.down")
         self._by.context.project(project)
         return down.down(self._by.context, project)
 
     def in_the_way(self, name: str) -> InTheWay:
-        """Return what keeps a project from being removed."""
+        """Return the coordinator, agents, tasks and jobs that keep a project from being removed."""
         names.project(name)
         return clear.in_the_way(self._by.context, name)
 
     def clear(self, name: str) -> Cleared:
-        """Release all that a project holds, so that it can be removed. ProjectInUse when something could not be released."""
+        """Release all that a project holds, so that it can be removed.
+
+        Raise ProjectInUse when something could not be released.
+        """
         self._by.may("projects.clear")
         names.project(name)
         cleared = clear.clear(self._by.context, name)
@@ -139,7 +154,10 @@ class Projects(Part):
         return cleared
 
     def _release_trees(self, name: str) -> None:
-        """Remove the project's warm merge tree. Raise ProjectInUse when that is not possible now."""
+        """Remove the merge tree that is kept for the project's next merge.
+
+        Raise ProjectInUse when it cannot be removed now.
+        """
         if not self._by.store.read(lambda rows: q.claims_of_project(rows, project=name)):
             return
         outcome = warm_trees.release_tree(self._by.context, name)
@@ -148,7 +166,10 @@ class Projects(Part):
             raise errors.ProjectInUse(project=name, tasks=f"its merge tree: {why}", advice="try again when it is free")
 
     def _newest_operation_if_idle(self, name: str, key: str | None) -> int | None:
-        """Return the newest operation; None when the project cannot be removed now, or this key has removed it."""
+        """Return the number of the newest operation.
+
+        None when the project is in use, or a request with this key has removed it.
+        """
 
         def look(rows: Rows) -> int | None:
             if key is not None and q.operation_by_key(rows, key=key) is not None:
@@ -159,12 +180,15 @@ class Projects(Part):
         return seen if seen is not None and self._is_idle(name) else None
 
     def _is_idle(self, name: str) -> bool:
-        """Whether no task of the project is in progress and no dispatch of it is left, so that it can be removed."""
+        """Whether the project has no task in progress and no dispatch that is not archived, so that it can be removed."""
         busy = self.show(name).tasks.in_progress
         return busy == 0 and not self._by.store.read(lambda rows: q.listed_dispatches(rows, project=name, ended=1))
 
     def _export_tasks(self, name: str) -> str | None:
-        """Export the project's tasks into a file of the home. Returns its path; None when the project has no tasks."""
+        """Write the project's tasks as JSON Lines into a file of the home.
+
+        Returns the path; None when the project has no tasks.
+        """
         lines = [
             json.dumps(node, ensure_ascii=False, default=Value.as_json) + "\n"
             for node in export.nodes(self._by.store, name)
@@ -174,16 +198,16 @@ class Projects(Part):
         return self._by.files.publish(paths.removed(name, self._by.clock.now()), "".join(lines).encode())
 
     def targets(self, project: str) -> TargetChoice:
-        """Return the branch that finished work lands on, if it is chosen, and those that can be chosen."""
+        """Return the target branch that finished work lands on, if one was chosen, and the branches that can be chosen."""
         return branches.target_choice(self._by.context, project)
 
     def keep_environment(self) -> None:
-        """Keep what engines name of this person's environment, for agents that no person asks for."""
+        """Save the environment variables that engines need, for agents that are started without a person's environment."""
         self._by.may("projects.keep_environment")
         environment.keep_environment(self._by.context)
 
     def begin(self, project: str, chosen: Chosen) -> Begun:
-        """Write the chosen settings into the project's fleet.toml, keep the target, start the coordinator unless one lives."""
+        """Write the chosen settings into fleet.toml, keep the target branch, and start a coordinator unless one lives."""
         self._by.may("projects.begin")
         engines = engine_choices(chosen.engine)
         for name in engines:
@@ -216,7 +240,10 @@ class Projects(Part):
         )
 
     def _seat_coordinator(self, project: str) -> tuple[str, bool, Words]:
-        """Start fleet's own coordinator unless one lives. Returns its id, whether it was started, and warnings."""
+        """Start a coordinator for the project unless one lives.
+
+        Returns its id, whether it was started, and warnings.
+        """
         coord = Coord(self._by)
         now = coord.show(project)
         if now.holder is not None and now.state in {"alive", "starting", "unknown"}:
@@ -232,7 +259,10 @@ class Projects(Part):
         return seated.id, True, seated.warnings
 
     def _resume_agent_in_seat(self, holder: str | None) -> str | None:
-        """Resume a dead coordinator that is an agent with turns, in its conversation if possible; None when it cannot be."""
+        """Resume the dead coordinator `holder` if it is an interactive agent, and return the new id.
+
+        None when it is not, or cannot be resumed.
+        """
         if holder is None:
             return None
         context = self._by.context

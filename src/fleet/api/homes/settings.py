@@ -19,22 +19,25 @@ class Settings(Part):
     __slots__ = ()
 
     def read(self, project: str | None = None) -> dict[str, SettingValue]:
-        """Return every effective setting with its source; with the project's own settings when a project is named."""
+        """Return every effective setting with its source. With a project, include the project's own settings."""
         return self._by.request.settings(project)
 
     def approved(self, project: str) -> Allowed:
-        """Return the commands that a person has approved for always in a project; they are kept in the home."""
+        """Return the commands that a person has approved for always in a project. They are kept in the home."""
         return allow.approved_commands(self._by.view, project)
 
     def allowed(self, project: str) -> Allowed:
-        """Return the commands that agents of a project run without asking: of its setting `allow`, and approved ones."""
+        """Return the commands that agents of a project run without asking.
+
+        They come from the setting `allow` and from a person's approvals for always.
+        """
         return allow.allowed_in_project(self._by.view, project)
 
     def untrusted(self, project: str) -> trust.Untrusted:
-        """Return the settings of the project's fleet.toml that a person has not trusted yet."""
+        """Return the settings in the project's fleet.toml that need a person's trust and do not have it."""
         return trust.untrusted_settings(self._by.context, project)
 
     def trust(self, project: str, values: dict[str, Any]) -> Trusted:
-        """Trust these values of the project's settings, as `untrusted` showed them."""
+        """Record that a person trusts these values of the project's settings, as `untrusted` returned them."""
         self._by.may("settings.trust")
         return trust.trust(self._by.context, project, values)

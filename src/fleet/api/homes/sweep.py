@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fleet.verbs.merge.keep_uncommitted import KeptTree, KeptWork
 
 PHASES = ("orphans", "retry-releases", "reconcile-derived")
-# What `fleet clean` does besides: it removes the merge trees that are kept for the next merge, too.
+# The phases of `fleet clean`: it also removes the merge trees that are kept for the next merge.
 CLEAN = frozenset({*PHASES, "warm-trees"})
 
 
@@ -23,17 +23,20 @@ class Sweep(Part):
     __slots__ = ()
 
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
-        """Find what was left behind; with `kill`, release it."""
+        """Find what ended dispatches and tasks left behind; with `kill`, release it.
+
+        Returns each finding and what was done with it.
+        """
         if kill:
             self._by.may("sweep.run")
         return sweep.sweep(self._by.context, kill=kill, phases=phases)
 
     def kept_trees(self) -> list[KeptTree]:
-        """Return the worktrees of archived tasks that are kept because of what is in them."""
+        """Return the worktrees of archived tasks that are kept because they hold work that is not committed or merged."""
         return keep_uncommitted.kept_worktrees(self._by.context)
 
     def keep(self, *, project: str, slug: str) -> KeptWork:
-        """Commit the uncommitted work of an archived task's worktree to a ref, and release the worktree."""
+        """Commit the uncommitted work in an archived task's worktree to a ref, then release the worktree."""
         self._by.may("sweep.keep")
         return keep_uncommitted.commit_kept_work(self._by.context, project, slug)
 

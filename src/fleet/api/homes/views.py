@@ -1,4 +1,7 @@
-"""fleet.views: status, recap and doctor, over all projects. Each method imports one verb: people call them often."""
+"""fleet.views: status, recap, doctor and what a screen draws.
+
+Each method imports one verb, because people call them often.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Views(Part):
-    """Views of everything that fleet knows."""
+    """Views over all projects of a home."""
 
     __slots__ = ()
 
@@ -25,9 +28,9 @@ class Views(Part):
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now()))
 
     def status(self, project: str | None = None, *, most: int = 200) -> Overview:
-        """Return the status page: running work, and everything that waits for a person, of all projects or of one.
+        """Return the status page of all projects or of one: running work, and everything that waits for a person.
 
-        Lists of tasks have `most` entries at most; `left_out` says how many more there are.
+        Lists of tasks have at most `most` entries; `left_out` says how many more there are.
         """
         from fleet.verbs.views import status
 
@@ -36,7 +39,7 @@ class Views(Part):
         return status.status(self._by.view, project, most=most)
 
     def metrics(self, daemon: DaemonFigures | None = None) -> str:
-        """Return the figures of the home as OpenMetrics text; with those of a daemon, if it gives them."""
+        """Return the figures of the home as OpenMetrics text, with those of the daemon when they are given."""
         from fleet.model import VERSION
         from fleet.model.text import open_metrics
         from fleet.verbs.homes import metrics
@@ -44,15 +47,15 @@ class Views(Part):
         return open_metrics.text(metrics.families(metrics.snapshot(self._by.view), version=VERSION, daemon=daemon))
 
     def snapshot(self) -> Snapshot:
-        """Return what a screen draws: the status page, the agents, and a row for each task, problems first."""
+        """Return what the TUI draws: the status page, the agents, and a row for each task, problems first."""
         from fleet.api.views.snapshot import take_snapshot
 
         return take_snapshot(self._by.view)
 
     def changes(self) -> Changes:
-        """Return the source of numbered changes, which says when a new snapshot is worth taking.
+        """Return an object that waits for the next committed operation: then a screen takes a new snapshot.
 
-        A running daemon tells of them; without one, or when it goes away, the store is looked at a few times a second.
+        A running daemon pushes the changes. Without one, the store is polled a few times a second.
         """
         from fleet.api.views.changes import PolledChanges
 
@@ -64,13 +67,13 @@ class Views(Part):
         return PushedChanges(self._by.home, polled)
 
     def timeline(self, *, since: int) -> list[Span]:
-        """Return when each agent worked since a time, and how it ended."""
+        """Return when each agent worked since the time `since`, and how its dispatch ended."""
         from fleet.api.views.timeline import timeline
 
         return self._by.store.read(lambda rows: timeline(rows, since))
 
     def recap(self, *, since: int, project: str | None = None) -> Recap:
-        """Return what happened since a time, in all projects or in one."""
+        """Return what happened since the time `since`, in all projects or in one."""
         from fleet.verbs.views import recap
 
         now = self._by.clock.now()
@@ -79,7 +82,7 @@ class Views(Part):
         return self._by.store.read(lambda rows: recap.recap(rows, since=since, now=now, project=project))
 
     def nearest(self, missing: errors.Absent) -> str:
-        """Return the name of a task, project or agent that is most similar to the missing one; empty for none."""
+        """Return the existing task, project or agent with the name most similar to the missing one; "" for none."""
         from fleet.model.text import nearest
         from fleet.verbs.views import known_names
 

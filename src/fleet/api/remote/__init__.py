@@ -1,1 +1,1 @@
-"""Fleet through the daemon: the same methods, done by the daemon while it runs."""
+"""Use Fleet through the daemon: the same methods, performed by the daemon while it runs."""

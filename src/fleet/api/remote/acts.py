@@ -1,6 +1,6 @@
-"""How the daemon performs each method of `Fleet` that changes something, and what its arguments are.
+"""Which part of the daemon performs each method of `Fleet` that changes something, and the classes of their arguments.
 
-quick: only rows change. The writer does it, in a transaction that it shares with others.
+quick: only rows change. The daemon's writer does it, in a transaction that it shares with other requests.
 light: a thread of the daemon does it.
 heavy: it starts or ends processes, merges, or takes long. A child process of the daemon does it, with the environment and the
        directory of whoever asks; it can be killed like any command.
@@ -60,7 +60,7 @@ LIGHT = frozenset(
         "dispatches.excuse",
         "jobs.retry",
         "jobs.drop",
-        # They tell the person from the daemon's own surroundings: that is where notices come from.
+        # Notices are sent from the daemon's environment, not from that of the asking process.
         "notices.send_due",
         "notices.test",
     }
@@ -98,10 +98,10 @@ ARGUMENTS = {
     ("graph.add_list", "items"): ("fleet.model.tasks.markdown_list", "Item"),
     ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
 }
-# Arguments that are functions: the daemon sends what they would be called with as pushes, or ends the act when they say so.
+# Arguments that are functions. The daemon pushes the values to call them with; it ends the act when `wanted` says so.
 CALLBACKS = frozenset({"tell", "progress", "wanted"})
 
 
 def is_forwarded(method: str) -> bool:
-    """Whether a running daemon performs the method."""
+    """Whether a running daemon performs this method of `Fleet` (such as `tasks.add`), not the asking process."""
     return WAYS.get(method, "own") != "own"

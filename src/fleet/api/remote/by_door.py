@@ -1,6 +1,6 @@
-"""`Fleet` for an agent that has only the daemon's socket: every method of every part is asked of the daemon.
+"""`Fleet` for an agent that has only the daemon's socket: the daemon performs every method of every part.
 
-Nothing of the home is opened. When the daemon does not answer, nothing is done, and the agent is told so.
+The agent opens no file of the home. When the daemon does not answer, nothing is done and NoDoor is raised.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-# How long a daemon that is being restarted is waited for.
+# Seconds to wait for a daemon that is being restarted.
 _PATIENCE = 10.0
 _LOOK_AGAIN = 0.25
 
 
 class NoStore(Store):
-    """Stands for the store of an agent that has only the daemon's socket: it has no store, and every use is refused."""
+    """The store of an agent that has only the daemon's socket: every use raises NoDoor."""
 
     kind = "none"
 
     def read(self, query: Callable[[Rows], T]) -> T:
-        """Refuse: only the daemon reads."""
+        """Raise NoDoor: only the daemon reads the store."""
         raise _no_door(f"{query!r} needs the home")
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:  # noqa: ARG002
-        """Refuse: only the daemon writes."""
+        """Raise NoDoor: only the daemon writes to the store."""
         raise _no_door(f"{why!r} needs the home")
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class NoStore(Store):
 
 
 class AskedPart:
-    """One part of `Fleet`: its methods are asked of the daemon."""
+    """One part of `Fleet` whose methods are all sent to the daemon."""
 
     def __init__(self, name: str, part: Part, by: FleetByDoor) -> None:
         self._name = name
@@ -61,35 +61,38 @@ class AskedPart:
         self._by = by
 
     def __getattr__(self, method: str) -> Callable[..., object]:
-        """Return a function that asks the daemon for a method of the part."""
+        """Return a function that sends a call of this method to the daemon and returns the answer."""
         own = getattr(self._part, method)
         return lambda *given, **named: self._by.ask(f"{self._name}.{method}", arguments(own, given, named))
 
 
 class FleetByDoor(Fleet):
-    """Everything that fleet can do for an agent, by the daemon's socket."""
+    """`Fleet` for an agent that reaches fleet only by the daemon's socket."""
 
     @classmethod
     def of(cls, actor: str, dispatch: DispatchId | None) -> FleetByDoor:
-        """Return the fleet of the agent that the environment names."""
+        """Return the Fleet of this agent, for the home that the environment names. Connects when it is first used."""
         funnel = Funnel()
         return cls(home=home_path(), store=NoStore(funnel), actor=actor, dispatch=dispatch, funnel=funnel)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the daemon."""
         self.do_without_daemon()
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Create a part when it is first used."""
+            """Import and create the part of `Fleet` with this name when it is first used."""
             if name not in PARTS:
                 raise AttributeError(name)
             part = self.__dict__[name] = AskedPart(name, part_class(name)(self), self)
             return part
 
     def ask(self, method: str, args: Json) -> object:
-        """Return what the daemon answers. A daemon that is being restarted is waited for; what it has done is done once."""
+        """Send one method call to the daemon and return its answer. Raise NoDoor when none answers within ten seconds.
+
+        It tries again while the daemon restarts, always under the same key, so that the act is done once.
+        """
         key = args.get("key") or self.ids.key()
         args |= {"key": key} if "key" in args else {}
         clock, why = Clock(), ""
@@ -104,6 +107,7 @@ class FleetByDoor(Fleet):
         raise _no_door(why)
 
     def _opened_door(self) -> Door:
+        """Return the connection to the daemon; open it if there is none."""
         if self.door is None:
             door = Door(os.environ[DOOR])
             door.open()
@@ -112,4 +116,5 @@ class FleetByDoor(Fleet):
 
 
 def _no_door(why: str) -> errors.NoDoor:
+    """Return the error NoDoor for the socket that the environment names."""
     return errors.NoDoor(path=os.environ.get(DOOR), why=why)

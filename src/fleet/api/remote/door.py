@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # Seconds within which a daemon greets; one that is stopped does not.
 GREETING = 5.0
-# Says that this process is to do everything itself: it is the daemon, its child, or a person wants it so.
+# The variable that tells a process not to use the daemon: set in the daemon, in its children, and by people who want it.
 DIRECT = "FLEET_DIRECT"
 PROTOCOL = 1
 _CHUNK = 1 << 16
@@ -32,7 +32,7 @@ class DoorClosed(Exception):
 
 
 class Door:
-    """A connection to the daemon of a home."""
+    """One connection to the daemon's socket, which carries one request after the other."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -44,7 +44,10 @@ class Door:
 
     @classmethod
     def of(cls, home: str) -> Self | None:
-        """Return a connection to the daemon of a home; None when none of this version answers, or this process is to do without."""
+        """Return a connection to the daemon of a home.
+
+        None when no daemon of this version answers, or FLEET_DIRECT is set.
+        """
         path = os.environ.get("FLEET_DOOR") or f"{home}/{paths.DAEMON_SOCKET}"
         if os.environ.get(DIRECT) or not os.path.exists(path):
             return None
@@ -59,7 +62,7 @@ class Door:
         return door
 
     def open(self) -> None:
-        """Connect, and read the greeting. DoorClosed when nobody answers; OtherVersion for a daemon of another version."""
+        """Connect to the socket and read the daemon's greeting. Raise DoorClosed when nobody answers."""
         self._socket.settimeout(GREETING)
         try:
             with address_of(self.path) as address:
@@ -75,7 +78,7 @@ class Door:
 
     @property
     def is_of_this_version(self) -> bool:
-        """Whether the daemon speaks this protocol and is of this version."""
+        """Whether the daemon has the same version and speaks the same protocol as this process."""
         return self.greeting.get("protocol") == PROTOCOL and self.greeting.get("fleet") == VERSION
 
     def call(
@@ -87,9 +90,10 @@ class Door:
         caller: Json | None = None,
         pushed: Callable[[Json], None] = lambda _push: None,
     ) -> Json:
-        """Ask for one thing and wait for its answer; what is pushed meanwhile goes to `pushed`. Errors are raised.
+        """Send one request and return its answer.
 
-        DoorClosed when the connection broke before the answer came.
+        Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon
+        answers; DoorClosed when the connection breaks before the answer.
         """
         number = self.send(method, args, key=key, caller=caller)
         while True:
@@ -102,7 +106,7 @@ class Door:
                 return answer
 
     def send(self, method: str, args: Json, *, key: str | None = None, caller: Json | None = None) -> int:
-        """Send a request and return its number."""
+        """Send a request without waiting for its answer. Returns the number of the request."""
         self._number += 1
         request = {"id": self._number, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
         try:
@@ -112,7 +116,7 @@ class Door:
         return self._number
 
     def receive(self) -> Json:
-        """Return the next line of the daemon."""
+        """Return the next line from the daemon as JSON. Raise DoorClosed when the connection has ended."""
         try:
             answer: Json = json.loads(self._read_line() or b"{}")
         except (OSError, ValueError) as error:
@@ -123,19 +127,19 @@ class Door:
 
     @property
     def has_more(self) -> bool:
-        """Whether a whole or half line was read from the connection and not returned yet."""
+        """Whether a complete line from the daemon was read and is not returned yet."""
         return bool(self._lines)
 
     def fileno(self) -> int:
-        """Return the descriptor of the connection."""
+        """Return the file descriptor of the connection, for `select`."""
         return self._socket.fileno()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the daemon."""
         self._socket.close()
 
     def _read_line(self) -> bytes:
-        """Return the next whole line; empty at the end of the connection."""
+        """Return the next complete line from the daemon; b"" at the end of the connection."""
         while not self._lines:
             chunk = self._socket.recv(_CHUNK)
             if not chunk:
@@ -149,7 +153,7 @@ class Door:
 
 
 def required(home: str) -> Door:
-    """Return a connection to the daemon of a home. NoDaemon when none answers."""
+    """Return a connection to the daemon of a home. Raise NoDaemon when none answers."""
     door = Door.of(home)
     if door is None:
         raise errors.NoDaemon(home=home)

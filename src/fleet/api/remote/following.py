@@ -1,4 +1,4 @@
-"""Follow operations through the daemon: it tells of each as soon as it is committed."""
+"""Follow operations through the daemon, which pushes each one as soon as it is committed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from fleet.api.remote.wire import Json
     from fleet.api.views.changes import Changes
 
-# How often a follower looks whether it is still wanted.
+# Seconds between two checks whether the follower is still wanted.
 _LOOK = 0.5
 
 
 class PushedChanges:
-    """The newest sequence number, as the daemon tells it; while no daemon answers, as the store says."""
+    """Waits for the next operation through the daemon; while no daemon answers, through the source `otherwise`."""
 
     def __init__(self, home: str, otherwise: Changes) -> None:
         self._home = home
@@ -28,7 +28,7 @@ class PushedChanges:
         self._newest = -1
 
     def next_change(self, after_seq: int, timeout: float) -> int | None:
-        """Return the newest sequence number once it is beyond this one; None when the time is over."""
+        """Return the number of the newest operation once it differs from `after_seq`; None after `timeout` seconds."""
         if self._newest > after_seq:
             return self._newest
         try:
@@ -42,6 +42,10 @@ class PushedChanges:
         return self._newest if self._newest != after_seq else None
 
     def _subscribe(self, after: int) -> None:
+        """Connect to the daemon and subscribe to operations after this number.
+
+        Raise DoorClosed when no daemon answers.
+        """
         door = Door.of(self._home)
         if door is None:
             raise DoorClosed
@@ -50,28 +54,32 @@ class PushedChanges:
         self._newest = int(answer.get("result", {}).get("newest", 0))
 
     def _hear(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds for the daemon to tell a new number, and keep that number. False when none came."""
+        """Wait at most `timeout` seconds for the daemon to push the newest number, and keep it.
+
+        Returns False when none came.
+        """
         if self._door is None or not _is_ready(self._door, timeout):
             return False
         self._newest = int(self._door.receive().get("newest", self._newest))
         return True
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection to the daemon and forget the newest number."""
         if self._door is not None:
             self._door.close()
         self._door, self._newest = None, -1
 
 
 def _is_ready(door: Door, timeout: float) -> bool:
-    """Whether the daemon has sent something, now or within `timeout` seconds."""
+    """Whether something from the daemon can be read, now or within `timeout` seconds."""
     return door.has_more or bool(select.select([door.fileno()], [], [], timeout)[0])
 
 
 def pushed_operations(home: str, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView | int]:
-    """Yield each operation after a sequence number once it is committed, until `wanted()` is false.
+    """Yield each operation after number `after` as the daemon pushes it.
 
-    A number alone says that the operations up to it were rotated away. Ends when the daemon goes away.
+    A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false or the
+    daemon goes away.
     """
     door = Door.of(home)
     if door is None:
@@ -87,6 +95,7 @@ def pushed_operations(home: str, after: int, wanted: Callable[[], bool]) -> Iter
 
 
 def _next_operations(door: Door) -> Iterator[OperationView | int]:
+    """Yield the operations of the daemon's next push, or the number in a push `gap`. Yield nothing after a time-out."""
     if not _is_ready(door, _LOOK):
         return
     push: Json = door.receive()

@@ -1,4 +1,4 @@
-"""Start, find and end the daemon of a home."""
+"""Start, find and stop the daemon of a home."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.api.actor import Actor
 
-# Seconds that a daemon has to greet after its start, and to end after it was asked to.
+# Seconds within which a daemon has to answer after its start, and to end after `stop`.
 _START = 20.0
 _END = 30.0
 _LOOK = 0.05
-# Seconds within which a daemon that has started takes the seats that the one before it held.
+# Seconds within which a new daemon takes the seats that its predecessor held.
 _SEATS = 20.0
-# The event in the daemon's log that says that it could not serve its home, and how many entries are searched for it.
+# The event in the daemon's log when it could not serve its home, and how many log entries are searched for it.
 FAILED = "failed"
 _NEWEST = 20
 # The duty of the daemon that takes seats.
 SEATS_DUTY = "coordinators"
-# Many threads with an arena each would hold twice the memory.
+# One malloc arena for all threads of the daemon: one for each thread would take twice the memory.
 ONE_ARENA = {"MALLOC_ARENA_MAX": "1"}
 
 
 def status(by: Actor) -> DaemonStatus:
-    """Return what the daemon of a home is doing; `running` is False when none answers."""
+    """Return the status of the home's daemon. `running` is False when none answers."""
     return _answered(by) or _absent(by)
 
 
 def _answered(by: Actor) -> DaemonStatus | None:
-    """Return what a running daemon says of itself; None when none answers."""
+    """Return the status that the running daemon sends; None when none answers."""
     door = _connected(by.home)
     if door is None:
         return None
@@ -54,12 +54,15 @@ def _answered(by: Actor) -> DaemonStatus | None:
 
 
 def _absent(by: Actor) -> DaemonStatus:
-    """Return the status of a home that no daemon serves. An agent is not told of seats: its person starts the daemon."""
+    """Return the status of a home without a daemon.
+
+    Only for a person it lists the projects whose coordinator needs one.
+    """
     return not_running(by.home).replaced(unheld=sorted(unheld_seats(by.view)) if by.speaker is None else [])
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
-    """Return what a daemon counts of its own work; None when none runs."""
+    """Return the counters of a daemon's work from its status; None when none runs."""
     if not found.running:
         return None
     return DaemonFigures(
@@ -75,7 +78,10 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
 
 
 def start(by: Actor) -> DaemonStatus:
-    """Start the daemon of a home, unless one runs, and wait until it answers."""
+    """Start the daemon of a home unless one runs, and wait until it answers. Returns its status.
+
+    Raise Refused for an agent, and DaemonRuns when a daemon runs but does not answer.
+    """
     found = _answered(by)
     if found is not None:
         return found
@@ -96,7 +102,10 @@ def start(by: Actor) -> DaemonStatus:
 
 
 def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
-    """Raise an error when the daemon that was started has given up, as its log says, or its home is not there any more."""
+    """Raise an error when the log of the started daemon says that it gave up, or when the home is gone.
+
+    `before` are the log entries from before the start.
+    """
     if not os.path.isdir(by.home):
         raise errors.HomeUnusable(path=by.home, why="it was moved or removed while the daemon started")
     for entry in daemon_log.newest(by.home, _NEWEST):
@@ -105,7 +114,10 @@ def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
 
 
 def _seated(by: Actor, found: DaemonStatus) -> DaemonStatus:
-    """Return the status of a daemon that has started, once it has taken its seats; at last with those that it could not take."""
+    """Wait until a started daemon has taken its seats, or has tried and failed, or 20 seconds have passed.
+
+    Returns its status then.
+    """
     until = by.clock.ticks() + _SEATS
     while found.unheld and not _why_unheld(found) and by.clock.ticks() < until:
         by.clock.wait(_LOOK)
@@ -117,12 +129,15 @@ def _seated(by: Actor, found: DaemonStatus) -> DaemonStatus:
 
 
 def _why_unheld(found: DaemonStatus) -> str:
-    """Return why a daemon could not take a seat, as its duty says; empty when it has not tried yet."""
+    """Return why the daemon could not take a seat, from the state of its duty; "" when it has not tried yet."""
     return next((duty.error or duty.remark or "" for duty in found.duties if duty.name == SEATS_DUTY), "")
 
 
 def start_if_wanted(by: Actor) -> str | None:
-    """Start the daemon unless the setting `daemon` says never, and use it. Returns why it could not be started."""
+    """Start the daemon and use it, unless the setting `daemon` is "never".
+
+    Returns why it could not start; None otherwise.
+    """
     if by.request.setting("daemon") == "never" or by.speaker is not None or by.moved is not None:
         return None
     try:
@@ -134,9 +149,9 @@ def start_if_wanted(by: Actor) -> str | None:
 
 
 def stop(by: Actor) -> DaemonStatus:
-    """End the daemon of a home: it finishes what it has begun. NoDaemon when none runs.
+    """Stop the daemon of a home: it finishes the requests it has begun. Raise NoDaemon when none runs.
 
-    Returns what it was doing, and which projects have no coordinator without it.
+    Returns the last status, with the projects that have no coordinator while no daemon runs.
     """
     found = _answered(by)
     door = _connected(by.home)
@@ -158,7 +173,7 @@ def stop(by: Actor) -> DaemonStatus:
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:
-    """End the daemon when no agent and no coordinator is left in the home. Returns whether it ended; None: none runs."""
+    """Stop the daemon when the home has no unfinished dispatch. Returns whether it was stopped; None when none runs."""
     if _answered(by) is None:
         return None
     if by.store.read(lambda rows: q.listed_dispatches(rows, project=None, ended=0)):
@@ -168,7 +183,7 @@ def stop_if_unneeded(by: Actor) -> bool | None:
 
 
 def _connected(home: str) -> Door | None:
-    """Return a connection to the daemon of a home, also for a process that does without it otherwise."""
+    """Return a connection to the daemon of a home, even in a process with FLEET_DIRECT; None when none answers."""
     path = f"{home}/{paths.DAEMON_SOCKET}"
     if not os.path.exists(path):
         return None

@@ -1,7 +1,7 @@
-"""The parts of `Fleet` while a daemon runs: what changes something is asked of the daemon; all else is done here.
+"""The parts of `Fleet` while a daemon runs: the daemon performs the methods that change something; all others run here.
 
-A command has one key. When the daemon dies before it answers, the command goes on by itself under the same key: a step that was
-committed is found by its key and not done twice.
+A command has one key. When the daemon dies before it answers, the command goes on by itself under the same key: a step
+that was committed is found by its key and not done twice.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from fleet.api.actor import Actor, Part
     from fleet.api.remote.wire import Json
 
-# What a light request needs of the asker's environment.
+# The variables of the asker's environment that a light request needs.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
 _SECRET = "FLEET_TOKEN"  # noqa: S105 - the name of a variable
 
 
 class RemotePart:
-    """One part of `Fleet`, whose changes the daemon makes."""
+    """One part of `Fleet` whose changes the daemon makes while it runs."""
 
     def __init__(self, name: str, part: Part, by: Actor) -> None:
         self._name = name
@@ -35,14 +35,17 @@ class RemotePart:
         self._actor = by
 
     def __getattr__(self, method: str) -> Any:  # noqa: ANN401 - whatever the part has
-        """Return a method of the part; one that changes something asks the daemon."""
+        """Return a method of the part; for one that changes something, a function that sends the call to the daemon."""
         own = getattr(self._part, method)
         if not is_forwarded(f"{self._name}.{method}"):
             return own
         return lambda *given, **named: self._ask(method, own, given, named)
 
     def _ask(self, method: str, own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Any:  # noqa: ANN401
-        """Let the daemon do it; do it here when the daemon is gone."""
+        """Let the daemon perform the method and return its answer.
+
+        Perform it in this process, under the same key, when the daemon is gone.
+        """
         whole = f"{self._name}.{method}"
         args = arguments(own, given, named)
         key = args.get("key") or self._actor.ids.key()
@@ -59,7 +62,7 @@ class RemotePart:
 
 
 def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
-    """Return all arguments by name, so that they can be sent; a method with a key gets one."""
+    """Return all arguments of a call by name, as a request sends them. Add `key` when the method has that parameter."""
     signature = inspect.signature(own)
     bound = signature.bind(*given, **named).arguments
     extra = bound.pop("fields", {}) if "fields" in signature.parameters else {}
@@ -69,7 +72,10 @@ def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> J
 
 
 def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:  # noqa: ANN401
-    """Return what the daemon answers to one request; what it tells meanwhile goes to the functions among the arguments."""
+    """Send one request to the daemon and return its answer as the method's result.
+
+    What the daemon pushes meanwhile is passed to the functions among the arguments.
+    """
     functions = {name: each for name, each in args.items() if name in CALLBACKS and callable(each)}
     sent = {name: wire.plain(wire.listed(each)) for name, each in args.items() if name not in functions}
 
@@ -83,7 +89,10 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
 
 
 def caller_of(by: Actor, method: str = "") -> Json:
-    """Return who asks and from where, as a request says it. Only what starts something gets the whole environment."""
+    """Return who asks and from which directory and environment, as a request carries it.
+
+    Only heavy methods, which start processes, get the whole environment.
+    """
     whole = WAYS.get(method) == "heavy"
     environ = {
         name: value
@@ -100,6 +109,7 @@ def caller_of(by: Actor, method: str = "") -> Json:
 
 
 def _has_directory() -> bool:
+    """Whether the current directory still exists."""
     try:
         os.getcwd()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Values on the wire: arguments, results and errors of methods as JSON, and back."""
+"""Convert arguments, results and errors of methods to JSON for the daemon's socket, and back."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     # An object of the protocol: open, because each method has its own fields.
     Json = dict[str, Any]
 
-# Classes of results come from these packages alone.
+# The only packages from which a class of a result is loaded.
 _RESULTS = ("fleet.model.", "fleet.verbs.", "fleet.store.queries")
 _SCALARS = frozenset((str, int, float, bool))
 
 
 def plain(value: object) -> Any:  # noqa: ANN401 - JSON
-    """Return a value as JSON has it: values by their fields, sets and tuples as lists, bytes as text."""
+    """Return a value as plain JSON: objects as their fields, sets and tuples as lists, bytes as text."""
     if value is None or type(value) in _SCALARS:
         return value
     named = _fields_of(value)
@@ -37,7 +37,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def _fields_of(value: object) -> Json | None:
-    """Return the fields of a value, or the entries of a dict; None for anything else."""
+    """Return the fields of an object, or the entries of a dict, by name; None for any other value."""
     if isinstance(value, Value):
         return value.as_json()
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def _fields_of(value: object) -> Json | None:
 
 
 def type_of(value: object) -> str:
-    """Return the name of the class of a result, `[…]` for a list of such; empty for plain JSON."""
+    """Return the class of a result as `module:Class`, `[module:Class]` for a list of such; "" for plain JSON."""
     if isinstance(value, list):
         inner = type_of(value[0]) if value else ""
         return f"[{inner}]" if inner else ""
@@ -59,7 +59,7 @@ def type_of(value: object) -> str:
 
 
 def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
-    """Return a result from its JSON and the name of its class."""
+    """Return a result made from its JSON and the name of its class, as `type_of` gave it."""
     if not type_name:
         return given
     if type_name.startswith("["):
@@ -69,7 +69,10 @@ def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
 
 
 def _class_of(type_name: str) -> type:
-    """Return the class of a result, named as `module:Class`; BadRequest for a class of another kind."""
+    """Import and return the class of a result, named `module:Class`.
+
+    Raise BadRequest for a class outside fleet's results.
+    """
     module, _, name = type_name.partition(":")
     if not module.startswith(_RESULTS):
         raise errors.BadRequest(why=f"{type_name} is no class of a result")
@@ -78,7 +81,7 @@ def _class_of(type_name: str) -> type:
 
 
 class Parameters:
-    """The parameters of a method: their kinds by name, which of them are needed, and whether it takes others, too."""
+    """The parameters of a method: the annotation of each, which are required, and whether it takes any others."""
 
     def __init__(self, method: Callable[..., object]) -> None:
         every = signature(method).parameters.values()
@@ -87,7 +90,7 @@ class Parameters:
         self.needed = [each.name for each in every if each.default is each.empty and each.name in self.kinds]
 
     def check(self, given: Json) -> None:
-        """Raise BadRequest when an argument is missing or unknown."""
+        """Raise BadRequest when a required argument is missing or an unknown one is given."""
         for name in self.needed:
             if name not in given:
                 raise errors.BadRequest(why=f"the argument {name!r} is missing")
@@ -96,12 +99,12 @@ class Parameters:
                 raise errors.BadRequest(why=f"there is no argument {name!r}")
 
 
-# What was found out about methods: asking for a signature takes longer than most requests.
+# The parameters of each method, kept: to inspect a signature takes longer than most requests.
 _KNOWN: dict[str, Parameters] = {}
 
 
 def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
-    """Return the parameters of a method of `Fleet`, by its name."""
+    """Return the parameters of a method of `Fleet`; `name` is its full name, such as `tasks.add`."""
     found = _KNOWN.get(name)
     if found is None:
         found = _KNOWN[name] = Parameters(method)
@@ -109,11 +112,12 @@ def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
 
 
 def arguments(method: str, given: Json, kinds: dict[str, str]) -> Json:
-    """Return the arguments of a method from their JSON. BadRequest when one does not fit its class."""
+    """Return the arguments of a method, made from their JSON. Raise BadRequest when one does not fit its class."""
     return {name: _argument(method, name, value, kinds.get(name, "")) for name, value in given.items()}
 
 
 def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: ANN401
+    """Return one argument, made from its JSON by its class or its annotation. Raise BadRequest when it does not fit."""
     place = ARGUMENTS.get((method, name))
     if place is None or value is None:
         return _converted(kind, value)
@@ -127,12 +131,13 @@ def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: AN
 
 
 def _fitting(made: type, given: Json) -> Json:
-    """Return fields with lists as the tuples and sets that the class wants."""
+    """Return the fields of an object with lists converted to the tuples and sets that its class has."""
     kinds = _annotations(made)
     return {name: _converted(kinds.get(name, ""), value) for name, value in given.items()}
 
 
 def _annotations(made: type) -> dict[str, str]:
+    """Return the annotations of all fields of a class and its bases, as text."""
     every: dict[str, str] = {}
     for each in reversed(made.__mro__):
         every.update({name: str(kind) for name, kind in getattr(each, "__annotations__", {}).items()})
@@ -140,7 +145,10 @@ def _annotations(made: type) -> dict[str, str]:
 
 
 def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
-    """Return a JSON value as the type that a parameter is annotated with: bytes, a tuple or a frozenset instead of a list."""
+    """Convert a JSON list to what the annotation `kind` asks for: a tuple, a frozenset or bytes.
+
+    Return other values as they are.
+    """
     if not isinstance(value, list):
         return value
     if kind == "Iterable[bytes]":
@@ -151,7 +159,7 @@ def _converted(kind: str, value: Any) -> Any:  # noqa: ANN401
 
 
 def error_document(error: BaseException) -> Json:
-    """Return an error as JSON, with all that is needed to raise it again at the other end."""
+    """Return an error as JSON, with all that `raised` needs to make it again in the other process."""
     if not isinstance(error, errors.FleetError):
         return {"name": "FleetError", "code": 1, "message": _fault(error), "hint": "", "facts": {"what": _fault(error)}}
     return {
@@ -166,11 +174,12 @@ def error_document(error: BaseException) -> Json:
 
 
 def _fault(error: BaseException) -> str:
+    """Return the message for an error that is not a FleetError: a bug in the daemon."""
     return f"the daemon failed at this request: {type(error).__name__}: {error}"
 
 
 def raised(document: Json) -> errors.FleetError:
-    """Return the error that a document describes; FleetError with its message for one that this version does not know."""
+    """Return the error that a document describes; a plain FleetError when this version does not know its class."""
     try:
         made: type[errors.FleetError] = getattr(errors, str(document["name"]))
         error = made(**document["facts"])
@@ -182,7 +191,7 @@ def raised(document: Json) -> errors.FleetError:
 
 
 def listed(value: object) -> object:
-    """Return a list for what is produced one by one (an iterator), and any other value as it is."""
+    """Return an iterator as a list, and any other value as it is."""
     if isinstance(value, (str, bytes, dict, list, tuple, Value)) or not hasattr(value, "__iter__"):
         return value
     every: Iterable[object] = value

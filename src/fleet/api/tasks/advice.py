@@ -1,4 +1,4 @@
-"""Name the next step of a task in a refusal, so that no refusal points at a command that is refused too."""
+"""Add the next step of a task to a refusal, so that no refusal recommends a command that would be refused too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fleet.api.actor import Actor
 
-# Refusals because of the state of a task. Others, such as a limit, say themselves what to do.
+# Errors that refuse because of the state of a task. Others, such as a reached limit, have a hint of their own.
 OF_STATE = (
     errors.IllegalStep,
     errors.NotReady,
@@ -26,7 +26,7 @@ OF_STATE = (
 
 @contextmanager
 def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[None]:
-    """Let a refusal of the verb because of the task's state name the task's next step."""
+    """Run the block; add the task's next step to an error that refuses the verb because of the task's state."""
     try:
         yield
     except OF_STATE as error:
@@ -35,7 +35,7 @@ def advised(by: Actor, verb: str, project: str, slug: str | None) -> Iterator[No
 
 
 def name_next_step(by: Actor, error: errors.FleetError, verb: str, project: str, slug: str | None) -> None:
-    """Put the next step of the task into the error, unless it is the verb that was refused, or there is none to run."""
+    """Set `error.way` to the task's next step and its command, unless there is none or it is the refused verb itself."""
     step = step_of_task(by.view, project, slug) if slug else None
     if step is None or step.command is None or step.command.startswith(f"fleet {verb} "):
         return

@@ -1,4 +1,4 @@
-"""fleet.graph: what is done with all tasks of a project at once. Each method imports one verb."""
+"""fleet.graph: methods for all tasks of a project at once. Each method imports one verb."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Graph(Part):
         return self._by.store.read(lambda rows: show.graph(rows, project, self._by.clock.now(), archived=archived))
 
     def slugs(self, *, project: str, prefix: str, limit: int = 100) -> list[SlugWithTitle]:
-        """Return the slugs that begin with a prefix, with their titles."""
+        """Return the slugs of a project that begin with a prefix, with their titles, at most `limit`."""
         beyond = f"{prefix}~"
         return self._by.store.read(
             lambda rows: q.slugs_like(rows, project=project, prefix=prefix, beyond=beyond, most=limit)
@@ -46,7 +46,7 @@ class Graph(Part):
         key: str | None = None,
         **fields: Any,  # noqa: ANN401 - those of NewTask
     ) -> AddedMany:
-        """Add a task for every item of a list, all or none. With `dry`, only return what would be added."""
+        """Add a task for every item of a list, all or none. With `dry`, only return the tasks that would be added."""
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add_list
 
@@ -58,7 +58,7 @@ class Graph(Part):
         return self._by.commit(add_list.add_list(items, like, name=name), key)
 
     def archive_ended(self, *, project: str, older_than: str | None = None, key: str | None = None) -> ArchivedMany:
-        """Archive every task that ended longer ago than `older_than`, or than the setting task.archive_after."""
+        """Archive every task that ended longer ago than `older_than`, by default the setting task.archive_after."""
         from fleet.model.text.times import duration
         from fleet.verbs.tasks import reopen
 
@@ -75,20 +75,20 @@ class Graph(Part):
         progress: Callable[[int], None] = lambda _n: None,
         key: str | None = None,
     ) -> Imported:
-        """Import a graph from JSON Lines (of fleet, workgraph or beads), all or nothing."""
+        """Import a task graph from JSON Lines (of fleet, workgraph or beads), all or nothing."""
         from fleet.verbs.tasks import ingest
 
         self._by.may("graph.ingest")
         return self._by.commit(ingest.ingest(project=project, lines=lines, name=name, progress=progress), key)
 
     def export(self, *, project: str, archived: bool = True) -> list[Node]:
-        """Return every task in the form that `ingest` reads."""
+        """Return every task of a project in the form that `ingest` reads."""
         from fleet.verbs.tasks import export
 
         return export.nodes(self._by.store, project, archived=archived)
 
     def markdown(self, *, project: str) -> Iterator[str]:
-        """Return the lines of a readable tasks.md."""
+        """Return the lines of a Markdown list of the project's tasks, for people."""
         from fleet.verbs.tasks import export
 
         return export.markdown(project, export.nodes(self._by.store, project, archived=False))

@@ -30,7 +30,7 @@ class Merge(Part):
     __slots__ = ()
 
     def task(self, *, project: str, slug: str) -> Merged:
-        """Merge a task's work into the integration branch. Waits while another merge of the project runs."""
+        """Merge a task's work into the integration branch. Wait while another merge of the project runs."""
         self._by.may("merge.task", project=project)
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
@@ -38,9 +38,10 @@ class Merge(Part):
             return merge.merge(context, project, slug)
 
     def together(self, *, project: str, slugs: list[str]) -> MergedTogether:
-        """Merge several tasks, one on top of another with one verify; those that fail are found by splitting.
+        """Merge several tasks at once and verify the result once.
 
-        Waits while another merge of the project runs.
+        When that fails, split the tasks to find those at fault. Returns the merged tasks and the refused ones with
+        their errors. Waits while another merge of the project runs.
         """
         self._by.may("merge.together", project=project)
         context = self._by.context
@@ -59,47 +60,47 @@ class Merge(Part):
         return MergedTogether(project=project, merged=list(results.merged.values()), refused=refused)
 
     def ahead(self, *, project: str) -> str | None:
-        """Return which merge of the project runs now, which another one has to wait for; None when none does."""
+        """Return which merge of the project runs now, so that another has to wait for it; None when none runs."""
         return turn.describe_ahead(self._by.view, project)
 
     def mergeable(self, *, project: str) -> list[str]:
-        """Return the slugs of tasks that are done and not merged."""
+        """Return the slugs of the project's tasks that are done and not merged."""
         return [row.slug for row in self._by.store.read(lambda rows: q.mergeable_tasks(rows, project=project))]
 
     def land(self, *, project: str, dry: bool = False, here: str | None = None) -> Landing:
         """Move the target branch to the integration branch by fast-forward.
 
-        With `dry`, only return what would be moved. When the target is checked out, it is moved only in the person's
-        own checkout (`here`), and never for an agent.
+        With `dry`, only return what would be moved. A target that is checked out is moved only in the person's own
+        checkout `here`, and never for an agent.
         """
         if not dry:
             self._by.may("merge.land")
         return land.land(self._by.context, project, dry=dry, here=None if self._by.speaker else here)
 
     def recorded(self, *, project: str) -> list[MergeView]:
-        """Return every recorded merge, newest first, and whether it is missing from the integration branch."""
+        """Return every recorded merge of a project, newest first, and whether the integration branch contains it."""
         return recorded.list_merges(self._by.view, project)
 
     def restore(self, *, project: str) -> MergesRestored:
-        """Put missing merges back onto the integration branch."""
+        """Put the recorded merges that are missing from the integration branch back onto it."""
         self._by.may("merge.restore")
         return restore.restore_merges(self._by.context, project)
 
     def acknowledge(self, *, project: str, reason: str) -> MergesAcknowledged:
-        """Record that a person wants the missing merges to stay missing."""
+        """Record that a person wants the missing merges to stay missing, and why."""
         self._by.may("merge.acknowledge")
         return recorded.acknowledge_merges(self._by.context, project, reason)
 
     # pull requests ----------------------------------------------------------------------------------------------------
     def open_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """Push a task's branch and open its pull request."""
+        """Push a task's branch and open a pull request for it."""
         self._by.may("merge.open_pull")
         context = self._by.context
         settle_attempt(context, project, slug, speaker=self._by.speaker)
         return pull_requests.open_pull_request(context, project, slug)
 
     def check_pull(self, *, project: str, slug: str) -> PullRequestView:
-        """Return the state of a task's pull request. When it is merged, the task becomes done."""
+        """Return the state of a task's pull request. When it is merged, mark the task as done."""
         self._by.may("merge.check_pull", project=project)
         return pull_requests.check_pull_request(self._by.context, project, slug)
 

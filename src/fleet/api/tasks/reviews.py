@@ -30,12 +30,15 @@ class Reviews(Part):
     __slots__ = ()
 
     def waiting(self, project: str | None = None) -> list[Waiting]:
-        """Return the work that waits for a person's verdict."""
+        """Return the tasks whose work waits for a person's verdict, in one project or in all."""
         queue, request = self._by.store.read(lambda rows: review.waiting(rows, project)), self._by.request
         return [work for work in queue if work.status == "blocked" or _is_reviewed_by_person(request, work.project)]
 
     def work(self, *, project: str, slug: str, verify: bool = False) -> Work:
-        """Return the task, report and changes for a reviewer; with `verify`, rehearse the merge first."""
+        """Return what a reviewer looks at: the task, its report, earlier verdicts and the changes.
+
+        With `verify`, rehearse the merge first.
+        """
         tried = self.rehearse(project=project, slug=slug) if verify else None
         now = self._by.clock.now()
 
@@ -46,7 +49,7 @@ class Reviews(Part):
         return named_commit.reviewed_work(self._by.context, task, verdicts, tried)
 
     def rehearse(self, *, project: str, slug: str) -> Tried:
-        """Try whether the work merges and passes its verify command. The result is written into the task's log."""
+        """Merge a task's work for trial, run its verify command, and write the result into the task's log."""
         self._by.may("reviews.rehearse", project=project)
         tried = rehearse.rehearse(self._by.context, project, slug)
         message = clean(f"tried before the review: {tried.says.strip()}")
@@ -65,7 +68,7 @@ class Reviews(Part):
     ) -> VerdictView:
         """Accept a task's work, or send it back with comments.
 
-        `commit` is what the reviewer looked at; by default, the reported commit.
+        `commit` is what the reviewer saw, by default the reported one. VerdictTooLate when another verdict came first.
         """
         self._by.may("reviews.judge", project=project)
         context = self._by.context

@@ -1,4 +1,4 @@
-"""fleet.tasks: what is done with one task. Each method imports one verb, because agents call some of them often."""
+"""fleet.tasks: methods for one task. Each method imports one verb, because agents call some of them often."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Tasks(Part):
 
     # looking ----------------------------------------------------------------------------------------------------------
     def show(self, *, project: str, slug: str) -> TaskDetails:
-        """Return everything about a task, and its next step."""
+        """Return everything that is known about a task, and its next step."""
         from fleet.verbs.tasks import show
         from fleet.verbs.views import next_steps
 
@@ -47,7 +47,7 @@ class Tasks(Part):
         return task.replaced(next_step=next_steps.step_of_task(self._by.view, project, slug))
 
     def list(self, *, project: str, filters: Filters | None = None) -> Iterator[TaskView]:
-        """Return the tasks of a project that fit the filters."""
+        """Return the tasks of a project that match the filters."""
         from fleet.verbs.tasks import show
 
         return show.listed(self._by.store, project, self._by.clock.now(), filters or show.Filters())
@@ -59,7 +59,10 @@ class Tasks(Part):
         return self._by.store.read(lambda rows: show.ready(rows, project, self._by.clock.now(), limit))
 
     def why(self, *, project: str, slug: str) -> Explanation:
-        """Return why a task is not being worked on; also which process keeps the worktree of its dead agent."""
+        """Return why a task is not being worked on, and its next step.
+
+        The reasons include a process that keeps the worktree of the task's dead agent busy.
+        """
         from fleet.store import queries as q
         from fleet.verbs.dispatch import settle
         from fleet.verbs.tasks import explain
@@ -77,7 +80,11 @@ class Tasks(Part):
 
     # planning ---------------------------------------------------------------------------------------------------------
     def add(self, *, project: str, title: str, key: str | None = None, **fields: Any) -> Added:  # noqa: ANN401 - the fields of NewTask
-        """Add a task. `fields` are those of `NewTask`; missing ones come from the project's settings."""
+        """Add a task.
+
+        `fields` are those of `NewTask`; missing ones come from the project's settings. Only a person sets verify and
+        engine.
+        """
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add
 
@@ -96,7 +103,7 @@ class Tasks(Part):
         return self._by.commit(edit.edit(wanted), key)
 
     def retry(self, *, project: str, slug: str, anew: bool = False, key: str | None = None) -> Reopened:
-        """Open a blocked or ended task again. With `anew`, it begins with a worker, not at the stage it had reached."""
+        """Open a blocked or ended task again, at the stage it had reached; with `anew`, from the worker stage."""
         from fleet.api.tasks.advice import advised
         from fleet.verbs.tasks import reopen
 
@@ -120,7 +127,7 @@ class Tasks(Part):
 
     # working ----------------------------------------------------------------------------------------------------------
     def claim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Claimed:
-        """Claim a ready task for the speaker. When several claim it at once, one gets it."""
+        """Assign a ready task to the speaker. When several claim it at once, one gets it."""
         from fleet.verbs.tasks import claim
 
         self._by.may("tasks.claim")
@@ -128,7 +135,7 @@ class Tasks(Part):
         return self._by.commit(claim.claim(project=project, slug=slug, override=override), key)
 
     def unclaim(self, *, project: str, slug: str, override: bool = False, key: str | None = None) -> Unclaimed:
-        """Give a claimed task back."""
+        """Give a claimed task back, so that others can claim it."""
         from fleet.verbs.tasks import claim
 
         self._by.refuse_override(override=override)
@@ -143,7 +150,7 @@ class Tasks(Part):
         return self._by.commit(note.log(project=project, slug=slug, message=message), key)
 
     def artifact(self, *, project: str, slug: str, path: str, key: str | None = None) -> Registered:
-        """Register a file or address that the work on a task produced."""
+        """Record a file or address that the work on a task produced."""
         from fleet.verbs.tasks import note
 
         self._by.may("tasks.artifact")
@@ -159,9 +166,9 @@ class Tasks(Part):
         override: bool = False,
         key: str | None = None,
     ) -> Report:
-        """Report a task as done, at the commit that its worktree is at.
+        """Report a task as done, with the commit that its worktree is at.
 
-        UncommittedWork when an agent has changed files that it did not commit, unless `leave_uncommitted` says why.
+        Raise UncommittedWork when an agent leaves changed files uncommitted and `leave_uncommitted` gives no reason.
         """
         from fleet.verbs.tasks import report
 
@@ -200,7 +207,7 @@ class Tasks(Part):
     def abandon(
         self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
     ) -> Report:
-        """Report a task as not wanted any more."""
+        """End a task that is not wanted any more."""
         from fleet.model.agents import roles
         from fleet.verbs.tasks import report
 
@@ -213,16 +220,19 @@ class Tasks(Part):
         return self._by.commit(change, key)
 
     def _reported_work(self, project: str, slug: str, *, override: bool) -> str | None:
-        """Return the commit of the task's worktree; None without a worktree. An agent may not override."""
+        """Return the commit that the task's worktree is at; None without a worktree.
+
+        Raise OverrideIsForPeople for an agent's override.
+        """
         from fleet.world.git.refs import head_commit
 
         self._by.refuse_override(override=override)
         return head_commit(f"{self._by.home}/{paths.worktree(names.project(project), names.slug(slug))}")
 
     def _left_files(self, project: str, slug: str, reason: str | None) -> str:
-        """Return which files an agent leaves uncommitted, in words; empty for none, and when git does not say.
+        """Return the files that an agent leaves uncommitted, as text; "" when there are none or git does not say.
 
-        UncommittedWork when there are some, no reason is given, and this is the agent's first report.
+        Raise UncommittedWork when there are some, no reason is given, and this is the agent's first report.
         """
         ident = self._by.speaker
         if ident is None:
@@ -246,7 +256,10 @@ class Tasks(Part):
 
 
 def new_task(by: Actor, project: str, title: str, fields: dict[str, Any]) -> NewTask:
-    """Return a task with these fields, else the project's settings; NotTrusted when task.verify is not trusted."""
+    """Return a new task with these fields; missing ones come from the project's settings.
+
+    Raise NotTrusted for an untrusted task.verify.
+    """
     from fleet import errors
     from fleet.verbs.tasks.add import NewTask
 

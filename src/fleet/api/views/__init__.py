@@ -1,1 +1,1 @@
-"""The view model: what `fleet status`, the screen and a page draw. The same words and states for the same moment."""
+"""The view model that `fleet status` and the TUI draw, so that both show the same words and states."""

@@ -1,6 +1,6 @@
-"""Where a screen learns that something changed: polling, cheap and behind a small interface.
+"""Wait for changes by polling the store, for screens that draw anew after each change.
 
-A daemon that pushes changes takes the place of `PolledChanges` by the same method.
+`PushedChanges` has the same methods and takes the place of `PolledChanges` while a daemon runs.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
 
     class Changes(Protocol):
-        """A source of numbered changes."""
+        """A source that says when operations were committed."""
 
         def next_change(self, after_seq: int, timeout: float) -> int | None:
-            """Wait for an operation after this one. Returns the newest sequence number; None when the time is over."""
+            """Wait for an operation after `after_seq`.
+
+            Returns the newest sequence number; None after `timeout` seconds.
+            """
 
         def close(self) -> None:
             """Stop looking for changes."""
@@ -28,7 +31,7 @@ _LOOK_AGAIN = 0.25
 
 
 class PolledChanges:
-    """Looks at the newest sequence number of the store, a few times a second."""
+    """Reads the newest sequence number from the store a few times a second."""
 
     def __init__(self, store: Store, clock: Clock, *, every: float = _LOOK_AGAIN) -> None:
         self._store = store
@@ -36,7 +39,7 @@ class PolledChanges:
         self._every = every
 
     def next_change(self, after_seq: int, timeout: float) -> int | None:
-        """Return the newest sequence number once it is beyond this one; None when the time is over."""
+        """Return the number of the newest operation once it differs from `after_seq`; None after `timeout` seconds."""
         until = self._clock.ticks() + timeout
         while True:
             seq = self._store.read(operations.newest)

@@ -1,4 +1,4 @@
-"""A diff in git's format, taken apart: files, and lines with their numbers. For reviews in a terminal and on a page."""
+"""Parse a diff in git's format into files and numbered lines, for reviews."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class DiffLine:
-    """One line: its kind, its text, and its numbers in the old and in the new file."""
+    """One line of a diff: its kind, its text, and its line numbers in the old and in the new file."""
 
     __slots__ = ("kind", "new", "old", "text")
 
@@ -23,7 +23,7 @@ class DiffLine:
 
 
 class FileDiff:
-    """What changes in one file."""
+    """The diff of one file: its path and its lines."""
 
     __slots__ = ("lines", "path")
 
@@ -33,23 +33,23 @@ class FileDiff:
 
     @property
     def added(self) -> int:
-        """How many lines are new."""
+        """How many lines the diff adds to this file."""
         return sum(line.kind == "added" for line in self.lines)
 
     @property
     def removed(self) -> int:
-        """How many lines are gone."""
+        """How many lines the diff removes from this file."""
         return sum(line.kind == "removed" for line in self.lines)
 
     def line_for(self, number: int) -> int | None:
-        """Return the line of the new file that a comment on this line of the diff is about; None when there is none."""
+        """Return the line of the new file at line `number` of this diff, or the nearest one; None when there is none."""
         after = (line.new for line in self.lines[number:] if line.new is not None)
         before = (line.new for line in reversed(self.lines[:number]) if line.new is not None)
         return next(after, None) or next(before, None)
 
 
 def parse_diff(text: str) -> list[FileDiff]:
-    """Return the files of a diff, in its order."""
+    """Return the files of a diff in git's format, in the order of the diff."""
     files: list[FileDiff] = []
     numbers = [0, 0]
     left = [0, 0]
@@ -72,7 +72,7 @@ def parse_diff(text: str) -> list[FileDiff]:
 
 
 def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
-    """Return one line of a hunk with its numbers, and advance the numbers."""
+    """Return one line of a hunk with its line numbers. Advance `numbers`; count down `left`, the lines to come."""
     sign, text = line[:1], line[1:]
     if sign == "\\":  # no newline at the end of the file
         return DiffLine("head", line)
@@ -86,14 +86,14 @@ def _hunk_line(line: str, numbers: list[int], left: list[int]) -> DiffLine:
 
 
 def _hunk_start(line: str) -> tuple[list[int], list[int]]:
-    """Return where a hunk starts in the old and the new file, and how many lines of each it has."""
+    """Return the first line numbers of a hunk in the old and new file, and how many lines it has in each."""
     _, old, new, *_ = line.split(" ")
     parts = [side[1:].split(",") for side in (old, new)]
     return [int(part[0]) for part in parts], [int(part[1]) if len(part) > 1 else 1 for part in parts]
 
 
 def _path_in(line: str) -> str:
-    """Return the path of a file in its first line; git writes it twice."""
+    """Return the file path in a line `diff --git a/PATH b/PATH`."""
     names = line.removeprefix("diff --git a/")
     half = len(names) // 2
     return (
@@ -104,9 +104,9 @@ def _path_in(line: str) -> str:
 
 
 def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
-    """Yield rows with the old line and the new one, removed lines beside the added ones that stand in their place.
+    """Yield the rows of a side-by-side view: each removed line beside the added line that replaces it.
 
-    The number is the place of the row's last line in the file's lines.
+    A row is (index of its last line in `file.lines`, old line, new line).
     """
     removed: list[tuple[int, DiffLine]] = []
     added: list[tuple[int, DiffLine]] = []
@@ -128,6 +128,7 @@ def side_by_side(file: FileDiff) -> Iterator[tuple[int, DiffLine | None, DiffLin
 def _pairs_of_lines(
     removed: list[tuple[int, DiffLine]], added: list[tuple[int, DiffLine]]
 ) -> Iterator[tuple[int, DiffLine | None, DiffLine | None]]:
+    """Yield removed and added lines side by side; None where one side has fewer lines."""
     for place in range(max(len(removed), len(added))):
         old = removed[place] if place < len(removed) else None
         new = added[place] if place < len(added) else None

@@ -1,4 +1,4 @@
-"""The task graph as the lines of a tree: each task stands below its first dependency."""
+"""Draw the task graph as the lines of a tree: each task stands below its first dependency."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DEEPEST = 90
 
 
 class GraphLine:
-    """One line: what stands before the task, the task, and its other dependencies; or a remark without a task."""
+    """One line of the tree: the branch characters before a task, the task, and its further dependencies; or a remark."""
 
     __slots__ = ("lead", "more", "node", "remark")
 
@@ -24,7 +24,10 @@ class GraphLine:
 
 
 def graph_lines(graph: Graph) -> Iterator[GraphLine]:
-    """Yield the lines of the tree. A branch that gets too deep for a page continues further below, at the left margin."""
+    """Yield the lines of a tree of tasks.
+
+    A branch that gets too deep for a page continues further below, at the left margin.
+    """
     nodes = {node.slug: node for node in graph.nodes}
     needs: dict[str, list[str]] = {}
     for edge in graph.edges:

@@ -1,4 +1,4 @@
-"""The rows of a screen, made from the status page, the agents and the tasks of one moment. Pure."""
+"""Make the rows of the TUI's board from the status page, the agents and the tasks of one moment. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Place = tuple[str, str | None]
 
     class Look(TypedDict):
-        """How a row looks."""
+        """How a row of the board looks: its group, state, glyph and colour."""
 
         group: str
         rank: int
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         tone: Tone
 
 
-# The groups, problems first. Those of the status page have its words.
+# The groups of rows, problems first. A group that the status page has too has the same name there.
 GROUPS = (
     "needs you",
     "to review",
@@ -53,16 +53,16 @@ GROUPS = (
     "abandoned",
 )
 RANKS = {group: rank for rank, group in enumerate(GROUPS)}
-# Groups in which nothing has to be done: a screen folds them when they are long.
+# Groups in which nobody has to do anything: a screen folds them when they are long.
 QUIET = frozenset({"ready", "waiting", "done", "abandoned"})
-# Groups at which a person is wanted.
+# Groups whose rows wait for a person.
 WANTED = frozenset({"needs you", "to review", "failed"})
 
 
 def rows_of(
     page: Overview, agents: list[AgentView], tasks: list[ShownTask], kept: list[KeptThing], now: int
 ) -> list[RowView]:
-    """Return every row: a project, then its coordinator, then the rest of it, the problems first.
+    """Return all rows of the board: for each project its own row, its coordinator, then the rest, problems first.
 
     Projects in which something waits for a person come first.
     """
@@ -76,7 +76,7 @@ def rows_of(
 
 
 def counts_of(rows: list[RowView]) -> dict[str, int]:
-    """Return how many rows each group has; projects and missing coordinators that nobody waits for are not counted."""
+    """Return how many rows each group has, without project rows and missing coordinators that nothing waits for."""
     counts: dict[str, int] = {}
     for row in rows:
         if row.kind != "project" and (row.kind != "coordinator" or row.agent or row.group != "waiting"):
@@ -85,12 +85,13 @@ def counts_of(rows: list[RowView]) -> dict[str, int]:
 
 
 def _project_row(name: str, rows: list[RowView]) -> RowView:
+    """Return the heading row of a project; it is in the most urgent group of the project's rows."""
     group = min((row.rank for row in rows), default=len(GROUPS) - 1)
     return RowView(key=name, kind="project", project=name, title=name, rank=group, group=GROUPS[group])
 
 
 def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask], now: int) -> Iterator[RowView]:
-    """Yield the coordinators and the tasks, each with its agent if it has one."""
+    """Yield the rows of coordinators and of tasks, each with its agent if it has one."""
     needs = {(need.project, need.slug): need for need in reversed(page.needs_you)}
     attempts = {attempt.who: attempt for attempt in page.working}
     at_work = {(agent.project, agent.task): agent for agent in agents if agent.kind != "coord"}
@@ -109,7 +110,7 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
 
 
 def _no_coordinator(page: Overview, project: str) -> RowView:
-    """Return the row of a missing coordinator; when ready tasks wait for one, it needs a person."""
+    """Return the row for a project without a coordinator; in the group "needs you" when ready tasks wait for one."""
     why = next((each for each in page.in_the_way if sections.is_uncoordinated(each) and each.project == project), None)
     group = "needs you" if why else "waiting"
     return RowView(
@@ -129,6 +130,7 @@ def _task_row(
     needs: dict[Place, NeedView],
     now: int,
 ) -> RowView:
+    """Return the row of a task: that of its agent if it has one, else one made from the task's own state."""
     need = needs.get((task.project, task.slug)) if needs else None
     if agent is not None:
         attempt = attempts.get(agent.id)
@@ -153,7 +155,7 @@ def _task_row(
 
 
 def _group_of(task: ShownTask, now: int) -> tuple[str, str]:
-    """Return the group of a task on which no agent works, and the word for its state."""
+    """Return the group of a task without an agent, and the word for its state."""
     if task.stage == "review" and task.status in {"in_progress", "blocked", "open"}:
         return "to review", "to review"
     match task.status:
@@ -173,7 +175,7 @@ def _group_of(task: ShownTask, now: int) -> tuple[str, str]:
 
 
 def _open_group(task: ShownTask, now: int) -> tuple[str, str]:
-    """Return the group of an open task, and the word for its state."""
+    """Return the group of an open task without an agent, and the word for its state."""
     if task.not_before is not None and task.not_before > now:
         return "parked", "waiting"
     if task.paused:
@@ -190,7 +192,7 @@ def _row(
     *,
     named: bool = False,
 ) -> RowView:
-    """Return the row of an agent, in the words of the status page. `named` rows have the agent's id in their key."""
+    """Return the row of an agent, in the words of the status page. A `named` row has the agent's id in its key."""
     state = attempt.state if attempt else agent.state
     group = "needs you" if need else "ended" if sections.is_over(state) else "working"
     return RowView(
@@ -215,7 +217,7 @@ def _row(
 
 
 def _other_rows(page: Overview, kept: list[KeptThing], agents: list[AgentView]) -> Iterator[RowView]:
-    """Yield what stands in the way, the jobs, and what is kept although nobody needs it."""
+    """Yield the rows of obstacles, of jobs, and of things that are not released although nobody needs them."""
     led = {agent.project for agent in agents if agent.kind == "coord"}
     for number, each in enumerate(page.in_the_way):
         if not sections.is_uncoordinated(each) or each.project in led:  # else it is in the row of the coordinator
@@ -225,6 +227,7 @@ def _other_rows(page: Overview, kept: list[KeptThing], agents: list[AgentView]) 
 
 
 def _obstacle_row(key: str, each: Obstacle) -> RowView:
+    """Return the row of an obstacle that keeps tasks from being started."""
     wanted = "needs you" if sections.is_uncoordinated(each) else "in the way"
     group = "no room" if sections.is_full(each) else wanted
     return RowView(
@@ -233,6 +236,7 @@ def _obstacle_row(key: str, each: Obstacle) -> RowView:
 
 
 def _job_row(job: JobView) -> RowView:
+    """Return the row of a job: its state, and how many of its items have ended."""
     state, why = sections.job_in_words(job), job.waits or job.reason
     text = f"{job.items.ended} of {job.items.total} items{f': {sections.one_line(why)}' if why else ''}"
     look = _look("jobs" if job.runs else "failed", state)
@@ -242,6 +246,7 @@ def _job_row(job: JobView) -> RowView:
 
 
 def _kept_row(thing: KeptThing) -> RowView:
+    """Return the row of a session, worktree or file that is not released although nobody needs it."""
     place = thing.slug or thing.dispatch or thing.name
     row = RowView(
         key=f"{thing.project}~{thing.kind}{thing.name}",
@@ -258,6 +263,7 @@ def _kept_row(thing: KeptThing) -> RowView:
 
 
 def _look(group: str, state: str) -> Look:
+    """Return how a row of this group and state looks: rank, glyph and tone."""
     return {
         "group": group,
         "rank": RANKS[group],

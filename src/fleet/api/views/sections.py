@@ -1,4 +1,4 @@
-"""The sections of the status page: what belongs together, under which title, in which order, in which words."""
+"""The sections of the status page: their titles, order, entries and wording."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 # Obstacles that need a person at once: nobody coordinates the project.
 _UNCOORDINATED = frozenset({Uncoordinated.__name__, NotWoken.__name__})
-# How many obstacles stand above the questions.
+# How many obstacles of the kind "nobody coordinates" stand above the questions of agents.
 _FEW = 5
 _ENDED = frozenset({"exited", "interrupted"})
 
 
 def sections(page: Overview) -> list[Section]:
-    """Return the sections of a page that have entries, what needs a person first."""
+    """Return the sections of the status page that have entries; what needs a person comes first."""
     alone = [each for each in page.in_the_way if is_uncoordinated(each)]
     others = [each for each in page.in_the_way if each not in alone]
     left = page.left_out
@@ -69,27 +69,27 @@ def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
 
 
 def is_over(state: str) -> bool:
-    """Whether an agent in this state has ended and is not settled yet."""
+    """Whether this is the state of an agent that has ended and is not settled yet."""
     return state in _ENDED
 
 
 def is_uncoordinated(each: Obstacle) -> bool:
-    """Whether an obstacle is that nobody coordinates the project."""
+    """Whether the obstacle is a project without a coordinator that works."""
     return each.kind in _UNCOORDINATED
 
 
 def is_full(each: Obstacle) -> bool:
-    """Whether an obstacle passes when an agent ends."""
+    """Whether the obstacle is a reached limit, which passes when an agent ends."""
     return each.kind == LimitReached.__name__
 
 
 def place_of(each: OfTask) -> str:
-    """Return the task, or the coordinator, that an entry is about."""
+    """Return the task (project/slug) or the coordinator that an entry of the status page is about."""
     return f"{each.project}/{each.slug}" if each.slug else f"{each.project}'s coordinator"
 
 
 def need_in_words(need: NeedView) -> str:
-    """Return what an agent needs, with the command that it wants to run."""
+    """Return what an agent needs from a person as one line, with the command that it wants to run."""
     text, command = one_line(need.text), one_line(need.command or "")
     if command.startswith("{"):  # the input of a tool that is no command
         command = f"`fleet questions {need.question}` shows it whole"
@@ -98,20 +98,23 @@ def need_in_words(need: NeedView) -> str:
 
 
 def parked_in_words(task: Parked) -> str:
-    """Return until when, or why, a task is parked."""
+    """Return as one line why a task is parked, and until when."""
     until = f"to be fixed ({task.stage})  " if task.stage in {"fix", "rebase"} else ""
     until = f"until {utc(task.not_before)}  " if task.not_before else until
     return f"{until}{one_line(task.reason or task.title)}"
 
 
 def hold_in_words(hold: HoldView, now: int) -> str:
-    """Return how long an engine is held back, why, and which engines take its place."""
+    """Return as one line how long an engine is held back, why, and which engines take its place."""
     instead = f"  (agents run on {', '.join(hold.instead)} instead)" if hold.instead else ""
     return f"{hold.engine} ({hold.kind}) {held_in_words(hold.until, now)}{instead}: {one_line(hold.reason)}"
 
 
 def held_in_words(until: str | None, now: int) -> str:
-    """Say how long an engine is held back, after its name. A limit whose time has passed is tried by the next agent."""
+    """Return how long an engine is held back, as the end of a sentence.
+
+    After the time `until`, the next agent tries it.
+    """
     if until is None:
         return "is held back until somebody logs in"
     is_passed = until <= iso(now)  # both have the same form, so that the order of the texts is the order of the times
@@ -119,7 +122,7 @@ def held_in_words(until: str | None, now: int) -> str:
 
 
 def job_in_words(job: JobView) -> str:
-    """Return the state of a job: `interrupted` when its runner died, `waiting` while a held engine keeps it from working."""
+    """Return the word for a job's state: `interrupted` when its runner died, `waiting` while a held engine stops it."""
     if job.state != "running":
         return job.state
     if not job.runs:

@@ -1,4 +1,4 @@
-"""Take a snapshot: everything that a screen draws at one moment, in the words of `fleet status`."""
+"""Take a snapshot: everything that the TUI draws at one moment, in the words of `fleet status`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_NAMED = 4
 
 
 def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
-    """Return the snapshot of now. What was committed after its `seq` may be in it; a later change says so again."""
+    """Return a snapshot of now. It may include changes after its number `seq`; the next change shows them again."""
     seq = context.store.read(operations.newest)
     agents = agents_at_work(context)
     page = status(context, most=most, agents=agents)
@@ -45,7 +45,7 @@ def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
 
 
 def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
-    """Return what is not released, in the words of the status page with the names behind them; then claims of other homes."""
+    """Return the lines of the banner: what is not released, with the names of tasks; then claims of other homes."""
     names: dict[str, list[str]] = {}
     for thing in kept:
         place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name
@@ -54,7 +54,7 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
 
 
 def _with_names(line: str, names: dict[str, list[str]]) -> str:
-    """Return a line about kept things with the first of their names."""
+    """Return a line about things that are not released, with the names of up to four of them."""
     for kind, places in names.items():
         if f" {kind}" in line.partition(":")[0]:
             more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
@@ -63,5 +63,6 @@ def _with_names(line: str, names: dict[str, list[str]]) -> str:
 
 
 def _why_no_tmux(context: Context) -> str:
+    """Return why the tmux server does not answer; "" when it does."""
     listing = context.world.tmux.listing()
     return "" if listing.server is not None else listing.why or "no answer"

@@ -1,4 +1,4 @@
-"""The timeline: when agents worked, from the operations, with how each ended."""
+"""The timeline: when each agent worked and how its dispatch ended, from dispatches and operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OUTCOMES: dict[str, Outcome] = {"done": "done", "failed": "failed", "blocked": 
 
 
 def timeline(rows: Rows, since: int) -> list[Span]:
-    """Return the working time of every agent that worked since a time, by start."""
+    """Return when each agent worked since the time `since`, sorted by start."""
     spans: dict[str, Span] = {}
     for row in q.listed_dispatches(rows, project=None, ended=1):
         if row.launched_at is not None and (row.ended_at is None or row.ended_at >= since):
@@ -27,6 +27,7 @@ def timeline(rows: Rows, since: int) -> list[Span]:
 
 
 def _span_of(row: Dispatch) -> Span:
+    """Return the working time of a dispatch that is not archived."""
     outcome = _OUTCOMES.get(row.exec_state, "working")
     return Span(
         dispatch=row.id,
@@ -40,7 +41,7 @@ def _span_of(row: Dispatch) -> Span:
 
 
 def _add(spans: dict[str, Span], event: LaunchOrEnd) -> None:
-    """Add what an operation says of a dispatch that is archived already."""
+    """Add the launch or the end that an operation records of an archived dispatch."""
     verb, _, rest = event.why.partition(" ")
     ident = rest[:8]
     known = spans.get(ident)

@@ -1,4 +1,4 @@
-"""How a state looks: its glyph and its tone. Every glyph stands beside its word: colour alone says nothing."""
+"""The glyph and the colour (tone) of each state. A glyph always stands beside its word: colour alone says nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.states import Tone
 
-# The state of a task: its mark and its tone.
+# The tone and the mark of each state of a task.
 TASK_TONES: dict[str, Tone] = {
     "ready": "green",
     "waiting": "dim",
@@ -27,7 +27,7 @@ TASK_MARKS = {
     "failed": "✗",
     "abandoned": "–",
 }
-# The state of an agent: its tone. States that are not listed are those of an agent at work.
+# The tone of each state of an agent. A state that is not listed is that of an agent at work.
 AGENT_TONES: dict[str, Tone] = {
     "working": "cyan",
     "asks": "yellow",
@@ -84,10 +84,10 @@ def agent_tone(state: str) -> Tone:
 
 
 def glyph_of(group: str, state: str) -> str:
-    """Return the glyph of a row by its state, else by its group."""
+    """Return the glyph of a row of the board: that of its state, else that of its group."""
     return _GLYPHS[group] if group == "needs you" else _GLYPHS_OF_STATES.get(state) or _GLYPHS[group]
 
 
 def tone_of(group: str, state: str) -> Tone:
-    """Return the tone of a row by the state of its agent, else by its group."""
+    """Return the tone of a row of the board: in the group "working" that of its agent's state, else that of its group."""
     return _TONES[group] if group != "working" else agent_tone(state)

@@ -1,1 +1,1 @@
-"""The command line: one file a command group, one table of commands."""
+"""The command line: a file for each command group, and one table of commands."""

@@ -1,4 +1,4 @@
-"""The click side of the command line: groups that import a command when it is called."""
+"""The click side of the command line: groups that import a command only when it is called."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands from the table and imports each when it is called."""
+    """A click group that lists its commands from the table and imports each only when it is called."""
 
     def __init__(self, *args: Any, entries: tuple[Entry, ...], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,13 +44,16 @@ class LazyGroup(click.Group):
         return command
 
     def _key(self, name: str) -> str:
-        """Return the name under which the module's COMMANDS lists a command: with the group's name, except for `fleet` itself."""
+        """Return the key of a command in its module's COMMANDS: `NAME` in the group `fleet`, else `GROUP NAME`."""
         return name if self.name == "fleet" else f"{self.name} {name}"
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve a command by its name; for an unknown name raise a usage error that suggests a similar command."""
+        """Return a command by its name.
+
+        Raise a usage error that suggests a similar command when the name is unknown.
+        """
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             from fleet.model.text.nearest import nearest
@@ -72,7 +75,7 @@ class LazyGroup(click.Group):
 
 
 def _print_plumbing(ctx: click.Context, _option: click.Parameter, given: bool) -> None:  # noqa: FBT001 - click's own
-    """Print the plumbing commands, one a line, and end the program."""
+    """Print the table of plumbing commands and end the program, when --plumbing was given."""
     if not given or ctx.resilient_parsing:
         return
     formatter = ctx.make_formatter()
@@ -131,7 +134,7 @@ def run_click(words: list[str]) -> int:
 
 
 def _print_usage_error(error: click.ClickException, *, as_json: bool) -> int:
-    """Print a usage error, with --json also as JSON; return its exit code."""
+    """Print a usage error on stderr, and with `as_json` as JSON on stdout too. Returns its exit code."""
     path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fleet"
     message = error.format_message().rstrip(".").replace("\n", " ")
     hint = f"`{path} --help` shows the usage"

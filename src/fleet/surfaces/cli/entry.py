@@ -1,4 +1,4 @@
-"""The entry point of the program `fleet`.
+"""The entry point of the program `fleet`, after the daemon could not run the command.
 
 Hot commands and read commands run with very few imports; click runs all others, and imports one group at a time.
 """
@@ -18,7 +18,10 @@ INTERRUPTED = 130
 
 
 def main(key: str | None = None) -> int:
-    """Run the command line and end the process with the command's exit code. `key`: of an invocation that the daemon got."""
+    """Run the command line of this process and end the process with the command's exit code.
+
+    `key` is the idempotency key under which the daemon was asked to run the same command before.
+    """
     streams.prepare()
     try:
         code = run(sys.argv[1:], key)
@@ -40,7 +43,10 @@ def main(key: str | None = None) -> int:
 
 
 def run(words: list[str], key: str | None = None) -> int:
-    """Run a command and return its exit code; print errors instead of raising them. `key`: if the words name none."""
+    """Run a command and return its exit code; print errors instead of raising them.
+
+    `key` is used when the words have no --key.
+    """
     try:
         _refuse_invalid_utf8(words)
         return _run(words, key)
@@ -60,7 +66,7 @@ def run(words: list[str], key: str | None = None) -> int:
 
 
 def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
-    """Return the error about a home that was moved or removed while a command ran; None when a file of it is missing alone."""
+    """Return HomeUnusable when the whole home has vanished while a command ran; None when only a file is missing."""
     from fleet.world.home.location import home_path
 
     home = home_path()
@@ -70,7 +76,7 @@ def _home_gone_error(missing: FileNotFoundError) -> errors.FleetError | None:
 
 
 def _run(words: list[str], key: str | None) -> int:
-    """Choose how to run a command: as a hook, for a session, from the hot table, from the read table, or through click."""
+    """Run a command: as a hook, for a tmux session, from the hot table, from the read table, or through click."""
     if table.is_hook(words):
         if not os.environ.get("FLEET_DISPATCH_ID"):
             return 0  # outside an agent of fleet a hook does nothing
@@ -102,7 +108,10 @@ def _run(words: list[str], key: str | None) -> int:
 
 
 def _run_read_command(words: list[str]) -> bool:
-    """Run a command of the read table. False when the words call another command, or click has to handle them."""
+    """Run a command of the read table.
+
+    Returns False when the words call another command, or click has to parse them.
+    """
     from fleet.surfaces.cli.hot import read_table
 
     called = read_table.find(words)
@@ -117,7 +126,7 @@ def _run_read_command(words: list[str]) -> bool:
 
 
 def _add_task(words: list[str]) -> bool:
-    """Run `fleet task add`. False when the words call another command, or click has to handle them."""
+    """Run `fleet task add`. Returns False when the words call another command, or click has to parse them."""
     if words[:2] != ["task", "add"]:
         return False
     from fleet.surfaces.cli.hot import adding
@@ -129,13 +138,13 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Switch garbage collection on again after all imports (the launcher switched it off), and exempt the imported modules."""
+    """Enable garbage collection, which the launcher disabled, once all modules are imported; exempt them from it."""
     gc.freeze()
     gc.enable()
 
 
 def _refuse_invalid_utf8(words: list[str]) -> None:
-    """Refuse arguments that are not valid UTF-8: Python passes them on as surrogates, which no store or terminal accepts."""
+    """Raise BadText for an argument that is not valid UTF-8: Python's surrogates for its bytes cannot be stored."""
     for word in words:
         try:
             word.encode()
@@ -152,7 +161,7 @@ def print_error(error: errors.FleetError, *, as_json: bool) -> None:
 
 
 def _exit_at_once(code: int) -> None:
-    """End the process at once, without the interpreter's slow shutdown: all output is written and nothing is open."""
+    """End the process without the interpreter's slow shutdown: all output is written and nothing is open."""
     if sys.flags.interactive or "coverage" in sys.modules:
         return
     os._exit(code)

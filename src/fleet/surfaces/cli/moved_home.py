@@ -1,4 +1,4 @@
-"""Warn after a command that read from a fleet home which was moved."""
+"""Warn after a command that has read from a fleet home which was moved or copied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fleet.world.home.location import home_path
 
 
 def warn_of_move(words: list[str]) -> None:
-    """Print a warning when the home is not at its recorded path. `fleet home`, and a command without a home, get none."""
+    """Print a warning when the home is not at its recorded path; not for `fleet home`, and not when there is no home."""
     try:
         home = home_path()
         record = home_record.read(home)

@@ -1,4 +1,4 @@
-"""Options and argument types that many commands share."""
+"""click options and argument types that many commands share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., object] | click.Command")
 COUNT = click.IntRange(1, 1 << 60)
-# Where a command keeps the project of a task that was named as PROJECT/SLUG.
+# The key in click's context for the project of a task that was given as PROJECT/SLUG.
 _NAMED = "fleet.project_of_task"
 
 
@@ -53,7 +53,7 @@ def click_option(option: Option) -> Callable[[F], F]:
 
 
 def _project_of_task(ctx: click.Context, _param: click.Parameter, given: str | None) -> str | None:
-    """Return the project that -p names, else that of a task that was named as PROJECT/SLUG; refuse two projects."""
+    """Return the project given with -p or in PROJECT/SLUG. Raise BadInput when the two differ. A callback of click."""
     named: str | None = ctx.meta.get(_NAMED)
     if given is not None and named is not None and given != named:
         raise errors.BadInput(what=f"a task of the project {named} was named, and -p {given}")
@@ -70,12 +70,12 @@ def _click_type(option: Option) -> click.Choice[str] | click.IntRange | ProjectN
 
 
 class Slug(click.ParamType[str]):
-    """A task's slug, or PROJECT/SLUG; the shell can complete it."""
+    """The click type of a task's slug, or PROJECT/SLUG. The shell completes it."""
 
     name = "slug"
 
     def convert(self, value: str, _param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the slug. A project before it is the command's project, as if -p had named it."""
+        """Return the slug from SLUG or PROJECT/SLUG. Set the command's project when the value names one."""
         named = ctx.params.get("project") or ctx.meta.get(_NAMED) if ctx else None
         project, slug = names.project_and_slug(value, named)
         if ctx is not None and project is not None:
@@ -85,7 +85,7 @@ class Slug(click.ParamType[str]):
         return slug
 
     def shell_complete(self, ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the project's slugs that begin with the incomplete word; none when the home cannot be opened."""
+        """Return the project's slugs that begin with the incomplete word; [] when the home cannot be opened."""
         from click.shell_completion import CompletionItem
 
         try:
@@ -98,12 +98,12 @@ class Slug(click.ParamType[str]):
 
 
 class ProjectName(click.ParamType[str]):
-    """A project's name; the shell can complete it."""
+    """The click type of a project's name. The shell completes it."""
 
     name = "name"
 
     def shell_complete(self, _ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the project names that begin with the incomplete word; none when the home cannot be opened."""
+        """Return the project names that begin with the incomplete word; [] when the home cannot be opened."""
         from click.shell_completion import CompletionItem
 
         try:
@@ -133,12 +133,12 @@ def anywhere(function: F) -> F:
 
 
 def unkeyed(function: F) -> F:
-    """Add --as and --json. For a command that runs several transactions, so one --key cannot cover it."""
+    """Add the options --as and --json, for a command with several transactions, which one --key cannot cover."""
     return _AS(_JSON(function))
 
 
 def acting(function: F) -> F:
-    """Add -p, --as and --json. For a command of one project that runs several transactions."""
+    """Add the options -p, --as and --json, for a command of one project with several transactions."""
     return _PROJECT(unkeyed(function))
 
 
@@ -152,14 +152,17 @@ override_option = click.option(
 
 
 def from_stdin(given: str | None) -> str | None:
-    """Return the given text; for `-` return the text on standard input without its last newline."""
+    """Return the given text; for `-`, the text on standard input without its last newline."""
     if given != "-":
         return given
     return sys.stdin.buffer.read().decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
 
 
 def read_time(given: str | None, fleet: Fleet, *, back: bool = False) -> int | None:
-    """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None."""
+    """Return the time that a person wrote (`2h`, `18:00`, a date) in milliseconds; None for None.
+
+    With `back`, `2h` is in the past.
+    """
     if given is None:
         return None
     return moments.moment(given, now=fleet.clock.now(), local=None, back=back)

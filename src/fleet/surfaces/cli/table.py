@@ -6,7 +6,7 @@ from fleet.surfaces.cli.hot.table import HOT
 
 
 class Entry:
-    """A command or a group of commands."""
+    """A command or a group in the table: its name, its module and a one-line summary."""
 
     __slots__ = ("module", "name", "summary")
 
@@ -100,7 +100,7 @@ TASK = (
     Entry("import", "tasks.exchange", "Import a graph: fleet, workgraph or beads JSON Lines."),
     Entry("export", "tasks.exchange", "Write the graph as JSON Lines or tasks.md."),
 )
-# Not for people: engines and tmux call them.
+# Commands that engines and tmux call, not people.
 HIDDEN = (
     Entry("hook", "agents.hooks", "Record an event of an engine."),
     Entry("launch", "dispatch.run", "Become the agent of a dispatch."),

@@ -1,1 +1,1 @@
-"""The daemon: one process a home that makes everybody's changes, and looks after agents while nobody watches."""
+"""The daemon: one process for each home that writes for everybody, and looks after agents while nobody watches."""

@@ -1,4 +1,4 @@
-"""`fleet daemon act`: what a child process of the daemon does with one heavy request, read from standard input."""
+"""`fleet daemon act`: the child process of the daemon that performs one heavy request, read from standard input."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Read a request, do it, and write its answer as a line."""
+    """Read one request from standard input, perform it, and write its answer as one line of JSON.
+
+    Returns exit code 0.
+    """
     document: Json = json.loads(sys.stdin.readline())
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # whatever else is printed is not part of the answer
+    os.dup2(2, 1)  # what the method prints must not mix with the answer
     request = Request(_nobody(), document)
     surroundings.enter(Surroundings(environ=os.environ, directory=surroundings.directory(), pid=document["pid"]))
     try:
@@ -38,14 +41,18 @@ def main() -> int:
 
 
 def _nobody() -> Connection:
-    """Return a stand-in for the connection, which the daemon has."""
+    """Return an empty Connection, because this process has none: the daemon holds the client's connection."""
     return Connection.__new__(Connection)
 
 
 def _callbacks(request: Request, lines: TextIO) -> Json:
-    """Return the functions that a method takes: what it tells goes to the asker; an interruption ends a job in order."""
+    """Return the functions that a method takes as arguments.
+
+    They push progress to the client. For a job, SIGINT makes `wanted` return False, so that it stops in order.
+    """
 
     def telling(told: object) -> None:
+        """Push one value of progress to the client."""
         _write(lines, {"push": "tell", "value": wire.plain(told), "type": wire.type_of(told)})
 
     if request.method in {"jobs.run", "jobs.resume"}:

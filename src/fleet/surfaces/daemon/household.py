@@ -1,4 +1,4 @@
-"""How the daemon opens its home: one writer for all threads, and for each thread a connection that reads and a world."""
+"""Open the daemon's home for its threads: one writer for all, and for each thread a connection that reads and a world."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
     from fleet.world.home.home_record import HomeRecord
 
-# Who writes in the operations of the daemon's own duties.
+# The actor in the operations of the daemon's own duties.
 ACTOR = "fleet-daemon"
-# So many askers are known to a thread at once.
+# How many fleets, one for each asker, a thread keeps at once.
 _MOST_KEPT = 256
-# After these a thread opens its connection anew.
+# Errors after which a thread opens its connection to the store again.
 _STALE = (errors.StoreError,)
 
 
 class PooledStore(SharedStore):
-    """The store of one thread. It stays open after a request, for the next one."""
+    """The store of one thread of the daemon. `close` keeps it open for the thread's next request."""
 
     def close(self) -> None:
-        """Keep the connection open for the next request."""
+        """Do nothing: the connection stays open for the next request of this thread."""
 
     def end(self) -> None:
-        """Close the connection."""
+        """Close the connection that reads."""
         super().close()
 
 
 class DaemonFleet(Fleet):
-    """A fleet inside the daemon. It uses the world of its thread."""
+    """A Fleet inside the daemon, which uses the world of the thread that calls it."""
 
     household: Household
 
     @property
     def world(self) -> World:
-        """The world of this thread."""
+        """The world of the calling thread."""
         return self.household.world()
 
     @world.setter
@@ -57,7 +57,7 @@ class DaemonFleet(Fleet):
 
 
 class Household:
-    """The home of the daemon, as its threads use it."""
+    """The daemon's home, with the writer, and a store and a world for each thread."""
 
     def __init__(self, home: str, record: HomeRecord, funnel: Funnel) -> None:
         self.home = home
@@ -68,21 +68,21 @@ class Household:
         self._process = DaemonProcess()
 
     def serve(self) -> None:
-        """Begin to write, and let every `Fleet.open` of this process open this home."""
+        """Start the writer, and let every `Fleet.open` in this process open this home."""
         self.writer.start()
         Actor.opened_by_daemon = self.open
 
     def end(self) -> None:
-        """Finish what waits to be written."""
+        """Commit what waits for the writer, and stop the writer."""
         Actor.opened_by_daemon = None
         self.writer.stop()
 
     def open(self, actor: str | None = None) -> Fleet:
-        """Return a fleet for whoever asks in this thread; without an asker, for the daemon itself."""
+        """Return a Fleet for the asker of the request that this thread works on; without one, for the daemon itself."""
         return self._opened(*_asker(actor))
 
     def open_again(self, actor: str | None = None) -> Fleet:
-        """Return the fleet of whoever asks, the same one for all its requests in this thread, one after the other."""
+        """Return the Fleet of the asker, kept from the asker's earlier requests in this thread if there were any."""
         known: dict[tuple[str | None, str | None], Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:
             known = self._own.fleets = {}
@@ -92,6 +92,7 @@ class Household:
         return known[asker]
 
     def _opened(self, ident: str | None, named: str | None) -> Fleet:
+        """Return a new Fleet for a dispatch or a named actor; for the daemon itself when both are None."""
         name, dispatch = identify_actor(dispatch=ident, named=named, person=ACTOR)
         fleet = DaemonFleet(home=self.home, store=self.store, actor=name, dispatch=dispatch, funnel=self.funnel)
         fleet.record = self.record
@@ -99,7 +100,7 @@ class Household:
         return fleet
 
     def world(self) -> World:
-        """Return the world of this thread."""
+        """Return the world of the calling thread; create it at first use."""
         world: World | None = getattr(self._own, "world", None)
         if world is None:
             world = self._own.world = World(self.home, self.funnel, self.record)
@@ -107,12 +108,12 @@ class Household:
         return world
 
     def forget(self, error: BaseException) -> None:
-        """Open the connection of this thread anew next time, after an error of the store."""
+        """Close this thread's connection after an error of the store, so that the next request opens a new one."""
         if isinstance(error, _STALE):
             self.leave()
 
     def leave(self) -> None:
-        """Close what this thread has open."""
+        """Close the store connection of the calling thread."""
         store: PooledStore | None = getattr(self._own, "store", None)
         if store is not None:
             del self._own.store
@@ -121,7 +122,7 @@ class Household:
 
     @property
     def store(self) -> PooledStore:
-        """The store of this thread."""
+        """The store of the calling thread; opened at first use."""
         store: PooledStore | None = getattr(self._own, "store", None)
         if store is None:
             store = self._own.store = PooledStore(self.writer, self._open_reading)
@@ -131,6 +132,7 @@ class Household:
         return open_store(self.home, self.funnel, had=self.record.database)
 
     def _open_writing(self) -> Store:
+        """Open the writer's connection to the store. With SQLite, it waits for the write lock without a time limit."""
         store = open_store(self.home, self.funnel, had=self.record.database)
         if isinstance(store, SqliteStore):
             store.patience = None  # only a thread that waits in the kernel's queue gets its turn among other processes
@@ -138,7 +140,7 @@ class Household:
 
 
 def _asker(actor: str | None) -> tuple[str | None, str | None]:
-    """Return the dispatch and the name of whoever asks in this thread; neither for the daemon itself."""
+    """Return the dispatch id and the actor name of the asker that this thread works for; (None, `actor`) without one."""
     asker = surroundings.asker()
     if asker is None:
         return None, actor

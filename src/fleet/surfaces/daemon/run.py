@@ -1,7 +1,7 @@
 """`fleet daemon run`: the process that serves a home until it is told to end.
 
-SIGTERM and Ctrl-C drain: nothing new is taken, what was begun is finished. SIGHUP reads the settings again; where a terminal
-controls the process, it means that the terminal is gone, and drains too. No agent ends with the daemon.
+SIGTERM and Ctrl-C drain: the daemon takes no new requests and finishes those it has begun. SIGHUP reads the settings
+again; with a controlling terminal it means that the terminal is gone, and drains too. No agent ends with the daemon.
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from fleet.surfaces.daemon.serving.server import Commands
     from fleet.world.files.gates import Gate
 
-# Seconds after which a thread lets another one run: an answer should not wait for a long computation.
+# Seconds after which Python switches threads: an answer should not wait for a long computation.
 _SWITCH = 0.0005
 # How many files and connections the daemon may have open.
 _FILES = 8_192
 
 
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
-    """Serve the home of this environment until a signal or a request ends it. DaemonRuns when another daemon does."""
+    """Serve the home that the environment names until a signal or a request ends the daemon.
+
+    Raise DaemonRuns when another daemon serves the home, Refused for an agent.
+    """
     os.environ[DIRECT] = os.environ[UNATTENDED] = "1"
     os.environ.pop("MALLOC_ARENA_MAX", None)  # it counts from the start of a process, and is not meant for agents
     with Fleet.open() as fleet:
@@ -58,7 +61,7 @@ def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
 
 
 def _allow_many_files() -> None:
-    """Let this process have as many clients as it takes, as far as the system lets it."""
+    """Raise this process's limit of open files to 8192, as far as the system allows, so that many clients can connect."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -66,7 +69,10 @@ def _allow_many_files() -> None:
 
 
 def _taken_gate(fleet: Fleet) -> Gate:
-    """Hold the gate of the home's daemon. DaemonRuns names the process that holds it."""
+    """Take the gate of the home's daemon and return it.
+
+    Raise DaemonRuns, with the holder, when another process holds it.
+    """
     gate = fleet.world.daemon_gate()
     try:
         gate.take()
@@ -76,7 +82,7 @@ def _taken_gate(fleet: Fleet) -> Gate:
 
 
 class Daemon:
-    """The parts of the daemon, and their order at the start and at the end."""
+    """The parts of the daemon (writer, server, duties), started and stopped in order."""
 
     def __init__(self, household: Household, commands: Commands, log: Callable[..., None]) -> None:
         self._household = household
@@ -91,7 +97,7 @@ class Daemon:
         self._server.reload = self._reload
 
     def serve(self) -> None:
-        """Serve until the end is asked for."""
+        """Start all parts and serve until a signal or a request ends the daemon; then stop all parts."""
         sys.setswitchinterval(_SWITCH)
         self._household.serve()
         try:
@@ -104,6 +110,7 @@ class Daemon:
             self._end()
 
     def _end(self) -> None:
+        """Stop the duties, finish the requests that were begun, and stop the writer."""
         self._log("ending", pid=os.getpid())
         self._duties.stop(DRAIN)
         self._server.drain()
@@ -111,18 +118,20 @@ class Daemon:
         self._log("ended", pid=os.getpid())
 
     def _listen_to_signals(self) -> None:
+        """Let SIGTERM and SIGINT end the daemon, and SIGHUP read the settings again."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda _number, _frame: self._server.loop.stop())
         signal.signal(signal.SIGHUP, lambda _number, _frame: self._hang_up())
 
     def _hang_up(self) -> None:
+        """Handle SIGHUP: end when a terminal controls this process, else read the settings again."""
         if _has_terminal():
             self._server.loop.stop()
         else:
             self._reload()
 
     def _reload(self) -> None:
-        """Let the duties look again: settings are read anew by every request and every round."""
+        """Wake the duties, so that they use changed settings now: every round and request reads the settings."""
         self._log("reads the settings again")
         self._server.changes.notice()
 

@@ -1,9 +1,9 @@
-"""Group commit: requests that wait together share one synced transaction, with a savepoint for each.
+"""Group commit: requests that wait at the same time share one synced transaction, with a savepoint for each.
 
-One thread, the writer, owns the connection that writes. A request that is refused undoes only itself. An answer is given after the
-commit. A shared transaction is bounded in number and time, and between two of them other processes get their turn to write. When
-one is lost (the connection broke, the disk is full), each of its requests is done again, alone and under its own key: what had
-been committed is found by that key.
+One thread, the writer, owns the connection that writes. A refused request undoes only its own changes. A request is
+answered after the commit. A shared transaction is bounded in number and time, and between two of them other processes
+get their turn to write. When a shared transaction is lost (the connection broke, the disk is full), each of its
+requests is done again, alone and under its own key: what had been committed is found by that key.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# At most so many requests, and so many seconds, share one transaction.
+# The most requests, and the most seconds, that one shared transaction takes.
 MOST = 256
 LONGEST = 0.02
-# How long the writer leaves the lock to other processes while more requests wait.
+# Seconds for which the writer leaves the lock to other processes while more requests wait.
 _TURN_OF_OTHERS = 0.0002
 _NOBODY = Caller(actor="fleet-daemon", at=0, key="")
 
@@ -37,7 +37,10 @@ class WriterEnded(Exception):
 
 
 class Waiting:
-    """One request that waits for the writer: what to do in the transaction, and whom to give the outcome."""
+    """One request that waits for the writer.
+
+    `act` is called in the transaction, `finish` with the outcome after the commit.
+    """
 
     __slots__ = ("act", "error", "finish", "result")
 
@@ -48,7 +51,7 @@ class Waiting:
         self.error: BaseException | None = None
 
     def perform(self) -> None:
-        """Do it, and keep its result or its error. SharedBroken is raised."""
+        """Call `act` and keep its result or its error. Raises only SharedBroken."""
         self.result = self.error = None
         try:
             self.result = self.act()
@@ -59,7 +62,7 @@ class Waiting:
 
 
 class Figures:
-    """What the writer has done so far."""
+    """Counters of the writer: transactions, requests, the largest batch, and lost transactions."""
 
     __slots__ = ("batches", "largest", "lost", "requests")
 
@@ -71,13 +74,13 @@ class Figures:
 
 
 class Writer:
-    """The thread that commits for all others."""
+    """The thread that commits for all other threads of the daemon."""
 
     def __init__(self, open_store: Callable[[], Store], *, most: int = MOST, longest: float = LONGEST) -> None:
         self._open_store = open_store
         self._most = most
         self._longest = longest
-        # None comes last: the end.
+        # The requests that wait; None at the end tells the thread to end.
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._lock = Lock()
         self._is_ending = False
@@ -85,7 +88,7 @@ class Writer:
         self._ident = 0
         self.store: Store | None = None
         self.figures = Figures()
-        # Called after each commit, by the writer.
+        # Called by the writer's thread after each commit.
         self.committed: Callable[[], None] = lambda: None
 
     def start(self) -> None:
@@ -93,7 +96,7 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what waits, take nothing more, and end."""
+        """Take no more requests, finish those that wait, and end the thread."""
         with self._lock:
             self._is_ending = True
             self._queue.put(None)
@@ -101,18 +104,21 @@ class Writer:
 
     @property
     def is_here(self) -> bool:
-        """Whether the calling thread is the writer."""
+        """Whether the calling thread is the writer's thread."""
         return get_ident() == self._ident
 
     def submit(self, waiting: Waiting) -> None:
-        """Let a request wait for the next transaction. `waiting.finish` is called by the writer after the commit."""
+        """Queue a request for the next shared transaction. The writer calls `waiting.finish` after the commit.
+
+        Raise WriterEnded after `stop`.
+        """
         with self._lock:
             if self._is_ending:
                 raise WriterEnded
             self._queue.put(waiting)
 
     def commit(self, why: str, work: Callable[[Tx], T], by: Caller, request: tuple[object, ...]) -> T:
-        """Commit one change for the calling thread, and wait for it."""
+        """Commit one change for the calling thread, wait for the commit, and return its result or raise its error."""
         done = Lock()
         done.acquire()
         waiting = Waiting(lambda: self.transact(why, work, by, *request), lambda _: done.release())
@@ -124,12 +130,15 @@ class Writer:
         return result
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change; only for the writer itself: in the shared transaction while one is open."""
+        """Commit a change in the open shared transaction, or in one of its own. Only the writer's thread calls this."""
         store = self._opened()
         return (store.transact_within if self._is_shared else store.transact)(why, work, by, *request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read; only for the writer itself: what the shared transaction sees while one is open."""
+        """Read with the writer's connection, inside the open shared transaction if there is one.
+
+        Only the writer's thread calls this.
+        """
         store = self._opened()
         return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
 
@@ -137,6 +146,7 @@ class Writer:
     _is_shared = False
 
     def _run(self) -> None:
+        """Commit batches of requests and hand out their outcomes, until the end. Runs in the writer's thread."""
         self._ident = get_ident()
         while (first := self._next(wait=True)) is not None:
             done = self._do_together(first)
@@ -152,7 +162,7 @@ class Writer:
             self.store.close()
 
     def _next(self, *, wait: bool) -> Waiting | None:
-        """Return the request that waits longest. Without `wait`, None when there is none; else None at the end."""
+        """Return the request that has waited longest. None at the end; without `wait`, also when none waits."""
         if not wait and self._queue.empty():
             return None
         waiting = self._queue.get()
@@ -161,7 +171,10 @@ class Writer:
         return waiting
 
     def _do_together(self, first: Waiting) -> list[Waiting]:
-        """Do a request, and those that wait behind it, in one transaction. Return them with their outcomes."""
+        """Perform a request and those that wait behind it in one transaction. Returns them with their outcomes.
+
+        When that transaction is lost, each is performed again in its own.
+        """
         batch: list[Waiting] = []
         try:
             store = self._opened()
@@ -184,6 +197,7 @@ class Writer:
         return batch
 
     def _do_each(self, first: Waiting, batch: list[Waiting]) -> None:
+        """Perform `first` and the requests behind it, up to the limits of number and time, and append each to `batch`."""
         until = monotonic() + self._longest
         waiting: Waiting | None = first
         while waiting is not None:
@@ -192,12 +206,13 @@ class Writer:
             waiting = self._next(wait=False) if len(batch) < self._most and monotonic() < until else None
 
     def _do_alone(self, batch: list[Waiting]) -> None:
-        """Do each request in a transaction of its own, after the shared one was lost."""
+        """Perform each request in a transaction of its own, because the shared one was lost."""
         self.figures.lost += 1
         for waiting in batch:
             waiting.perform()
 
     def _count(self, batch: list[Waiting]) -> None:
+        """Add a batch of requests to the figures."""
         self.figures.batches += 1
         self.figures.requests += len(batch)
         self.figures.largest = max(self.figures.largest, len(batch))
@@ -208,14 +223,14 @@ class Writer:
         return self.store
 
     def _forget_store(self) -> None:
-        """Open the store again for the next request: the file was replaced, or the server went away."""
+        """Close the store, so that the next request opens it again: its file was replaced, or the server went away."""
         if self.store is not None:
             store, self.store = self.store, None
             store.close()
 
 
 class SharedStore(Store):
-    """The store of one thread beside the writer: it reads by itself, and the writer commits for it."""
+    """The store of one thread of the daemon: it reads by its own connection, and the writer commits for it."""
 
     def __init__(self, writer: Writer, open_store: Callable[[], Store]) -> None:
         self._writer = writer
@@ -224,27 +239,28 @@ class SharedStore(Store):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Return which database it is."""
+        """The kind of the database: sqlite or postgresql."""
         return self._reader.kind
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change, together with others that wait."""
+        """Commit a change through the writer, together with other requests that wait."""
         if self._writer.is_here:
             return self._writer.transact(why, work, by, *request)
         return self._writer.commit(why, work, by, request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read from one snapshot."""
+        """Read from one snapshot; in the writer's thread, from the shared transaction."""
         return self._writer.read(work) if self._writer.is_here else self._reader.read(work)
 
     def close(self) -> None:
-        """Close the connection that reads."""
+        """Close this thread's connection that reads."""
         if self._own is not None:
             own, self._own = self._own, None
             own.close()
 
     @property
     def _reader(self) -> Store:
+        """The connection of this thread that reads; opened at first use."""
         if self._own is None:
             self._own = self._open_own()
         return self._own

@@ -1,1 +1,1 @@
-"""The screen in the terminal. Nothing but this package imports Textual."""
+"""The TUI: the full-screen view in the terminal. Only this package imports Textual."""

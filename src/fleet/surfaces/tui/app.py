@@ -1,4 +1,7 @@
-"""FleetApp: the program on the terminal. It owns the feeds, and lends the terminal to agents' sessions."""
+"""FleetApp: the Textual application.
+
+It owns the threads that read from fleet, and lends the terminal to agents' sessions.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.feeds.details import Shown, Wish
     from fleet.surfaces.tui.look import Palette
 
-# Seconds after which a thread that reads has to let the screen go on; Python's own are five times as long.
+# Seconds after which Python switches from a reading thread to the one that draws; Python's default is five times as long.
 _SWITCH = 0.001
 
 
 class FleetApp(App[None], inherit_bindings=False):
-    """The screen of one home."""
+    """The Textual application of the TUI, for one fleet home."""
 
     CSS = SHEET
     TITLE = "fleet"
@@ -60,22 +63,22 @@ class FleetApp(App[None], inherit_bindings=False):
         self._details = Details(home, Tabs(self.look), shown=self._on_shown, changed=self._on_changed)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Return our own variables of the style sheet, for a theme that does not set them."""
+        """Return fleet's own variables of the style sheet, for a theme that does not set them."""
         return {"banner-text": "#000000", "quiet": "#808080", "line": "#808080"}
 
     def get_default_screen(self) -> Board:
-        """Return the board."""
+        """Return the board, which Textual shows first."""
         return self.board
 
     @property
     def board(self) -> Board:
-        """The board; made when it is first asked for."""
+        """The board; created at first use."""
         if not hasattr(self, "_board"):
             self._board = Board(self)
         return self._board
 
     def on_mount(self) -> None:
-        """Start to follow what fleet does once the first frame is drawn: until then a thread would only take time from it."""
+        """Start the reading threads after the first frame is drawn: before that they would only slow it down."""
         sys.setswitchinterval(_SWITCH)
         self.call_after_refresh(self._begin)
 
@@ -90,11 +93,13 @@ class FleetApp(App[None], inherit_bindings=False):
 
     # the feeds, from their threads: only the newest of each waits to be drawn --------------------------------------------
     def _on_loaded(self, snapshot: Snapshot) -> None:
+        """Keep a new snapshot and let the board draw it. Called in the loader's thread."""
         is_waiting, self._newest = self._newest is not None, snapshot
         if not is_waiting:
             self.board.post(self._draw_newest)
 
     def _draw_newest(self) -> None:
+        """Draw the newest snapshot on the board, unless it was drawn already."""
         snapshot, self._newest = self._newest, None
         if snapshot is not None:
             self.board.show_snapshot(snapshot)
@@ -103,11 +108,13 @@ class FleetApp(App[None], inherit_bindings=False):
         self.board.post(lambda: self.board.show_loss(why))
 
     def _on_shown(self, shown: Shown) -> None:
+        """Keep the new lines of a tab and let the board draw them. Called in the thread of the details."""
         is_waiting, self._newest_details = self._newest_details is not None, shown
         if not is_waiting:
             self.board.post(self._draw_details)
 
     def _draw_details(self) -> None:
+        """Draw the newest lines of the tab on the board, unless they were drawn already."""
         shown, self._newest_details = self._newest_details, None
         if shown is not None:
             self.board.show_details(shown)
@@ -116,15 +123,15 @@ class FleetApp(App[None], inherit_bindings=False):
         self.board.post(lambda: self.board.show_changes(changes))
 
     def want(self, wish: Wish | None) -> None:
-        """Fetch what the person looks at."""
+        """Let the details thread fetch the row and tab that the person looks at; None fetches nothing."""
         self._details.want(wish)
 
     def hurry(self) -> None:
-        """Take a snapshot at once."""
+        """Let the loader take a snapshot at once."""
         self._loader.hurry()
 
     def lend(self, words: list[str]) -> None:
-        """Let another program have the terminal until it ends; then draw everything again."""
+        """Give the terminal to another program until it ends, then draw everything again."""
         self.want(None)
         with self.suspend():
             lend_terminal(Funnel(), words)

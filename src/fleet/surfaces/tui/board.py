@@ -1,4 +1,4 @@
-"""Board: the screen that is open all day. It draws the newest snapshot, and lets the keys act on the selected row."""
+"""Board: the main screen of the TUI. It draws the newest snapshot, and its keys act on the selected row."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _BARS = ("top", "trouble", "banner", "about", "question", "tabs", "running", "keys")
-# Tabs whose lines are prose: they are wrapped.
+# Tabs whose lines are wrapped, because they are prose.
 _WRAPPED = frozenset({"task", "journal", "operations"})
 _SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
 
 
 class Board(Screen[None], inherit_bindings=False):
-    """The main screen: rows at the left, tabs at the right."""
+    """The main screen of the TUI: the rows at the left, the tabs of the selected row at the right."""
 
     class Happened(Message):
-        """Something is to be done in the thread of the screen."""
+        """A Textual message that carries a function to call in the thread of the screen."""
 
         def __init__(self, act: Callable[[], None]) -> None:
             super().__init__()
@@ -83,7 +83,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.commenting: Commenting = Commenting(self)
 
     def compose(self) -> ComposeResult:
-        """Draw the bars around the two halves."""
+        """Yield the widgets: the bars, the row list with its filter, and the tabs."""
         yield self._bar("top")
         yield self._bar("trouble")
         yield self._bar("banner")
@@ -100,14 +100,14 @@ class Board(Screen[None], inherit_bindings=False):
         yield self._bar("keys")
 
     def on_mount(self) -> None:
-        """Draw what is known already."""
+        """Draw the bars before the first snapshot is there."""
         self._bar("top").draw(bars.top_line(None, self.look, "", self.size.width))
         self._draw_tabs()
         self._draw_keys()
 
     # what others tell -------------------------------------------------------------------------------------------------
     def post(self, act: Callable[[], None]) -> None:
-        """Do something in the thread of the screen; any thread may call this."""
+        """Call a function in the thread of the screen. Any thread may call this."""
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
@@ -115,7 +115,7 @@ class Board(Screen[None], inherit_bindings=False):
         event.act()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """Draw the rows and counts of a new snapshot."""
+        """Draw a new snapshot: the rows, the counts, the banner, and what is wrong with tmux."""
         is_first, self.snapshot = self.snapshot is None, snapshot
         now = since_epoch(snapshot.at)
         self.rows.show(snapshot.rows, now)
@@ -134,12 +134,12 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw()
 
     def show_loss(self, why: str) -> None:
-        """Say that the store cannot be read; what was shown last stays, with its time."""
+        """Show that the store cannot be read, and why. The last snapshot stays, with its time."""
         since = f"; what you see is of {time_of_day(self.snapshot.at)}" if self.snapshot else ""
         self._bar_text("trouble", f"fleet cannot be read: {why}{since} — trying again")
 
     def show_details(self, shown: Shown) -> None:
-        """Draw the lines of a tab, if the person still looks at it."""
+        """Draw the lines of a tab and the open question, if the person still looks at that row and tab."""
         wish, row = shown.wish, self.row
         if row is None or (wish.row.key, wish.tab) != (row.key, self._tab):
             return
@@ -156,7 +156,7 @@ class Board(Screen[None], inherit_bindings=False):
             self._draw_keys()
 
     def show_changes(self, changes: dict[str, str]) -> None:
-        """Draw how much the branches change."""
+        """Draw how many lines each branch changes; `changes` has a text such as "+12 −3" by the key of a row."""
         self.rows.changes = changes
         self.rows.refresh()
         self._draw_about()
@@ -164,18 +164,18 @@ class Board(Screen[None], inherit_bindings=False):
     # what is selected -------------------------------------------------------------------------------------------------
     @property
     def row(self) -> RowView | None:
-        """The selected row."""
+        """The selected row; None when there is none or a heading is selected."""
         return self.rows.selected
 
     @property
     def project(self) -> str | None:
-        """The project of the selected row; the first one when nothing is selected."""
+        """The project of the selected row; the first project when nothing is selected."""
         first = self.snapshot.page.projects[:1] if self.snapshot else []
         return self.rows.project or (first[0].name if first else None)
 
     @property
     def most_choices(self) -> int:
-        """How many answers the open question offers by their numbers; 0 when there is none."""
+        """How many numbered answers the open question offers; 0 when there is none."""
         question = self.question
         if question is None or question.kind != "question" or not question.choices:
             return 0
@@ -187,16 +187,16 @@ class Board(Screen[None], inherit_bindings=False):
         return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
-        """Select a row as soon as a snapshot has it."""
+        """Select the row with this key as soon as a snapshot has it, and take a snapshot at once."""
         self._wanted_key = key
         self.app.hurry()
 
     def on_row_list_selected(self, _event: RowList.Selected) -> None:
-        """Draw the right half for the row that is selected now."""
+        """Draw the right half for the newly selected row."""
         self._draw()
 
     def on_row_list_chosen(self, _event: RowList.Chosen) -> None:
-        """Join the agent of a row that was clicked twice."""
+        """Attach to the agent of a row that was clicked twice."""
         self.perform("attach")
 
     # drawing ----------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Board(Screen[None], inherit_bindings=False):
         bar.show(shown=bool(text))
 
     def _draw(self) -> None:
-        """Draw everything that depends on the snapshot or on the selected row, and wish for the tab's lines."""
+        """Draw everything that depends on the snapshot or the selected row, and fetch the lines of its tab."""
         self.commenting.leave_unless(self.row.key if self.row else "")
         clock = time_of_day(self.snapshot.at) if self.snapshot else ""
         self._bar("top").draw(bars.top_line(self.snapshot, self.look, clock, self.size.width - 2))
@@ -221,7 +221,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.want()
 
     def want(self) -> None:
-        """Ask for the lines of the current tab."""
+        """Let the details thread fetch the lines of the current tab; show "…" until they are there."""
         row = self.row
         if row is None:
             self.lines.show([])
@@ -250,21 +250,21 @@ class Board(Screen[None], inherit_bindings=False):
         self._bar("keys").draw(key_bar(self, self.size.width - 2))
 
     def key_of(self, name: str) -> str:
-        """Return the first key of an act, as people write it."""
+        """Return the first key of an act as the key bar shows it, such as ⏎ for enter."""
         key = self._keys[name][0]
         return _SIGNS.get(key, key)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Draw the bars for the new width."""
+        """Draw everything again for the new width."""
         if self.is_mounted:
             self._draw()
 
     def turn_tab(self, by: int) -> None:
-        """Show the tab that is `by` places beside the current one."""
+        """Show the tab that is `by` places to the right of the current one."""
         self.show_tab(TABS[(TABS.index(self._tab) + by) % len(TABS)])
 
     def show_tab(self, tab: str) -> None:
-        """Show the tab of this name."""
+        """Show the tab with this name."""
         if tab != "diff":
             self.commenting.leave()
         self._tab = tab
@@ -274,7 +274,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.redraw_tab()
 
     def redraw_tab(self) -> None:
-        """Draw the tab again, if its lines are known."""
+        """Draw the lines of the tab again, if they were fetched."""
         if self._shown is not None and self.row is not None and self._shown_of == (self.row.key, self._tab):
             self.show_details(self._shown)
         self._draw_keys()
@@ -285,18 +285,18 @@ class Board(Screen[None], inherit_bindings=False):
 
     # the filter -------------------------------------------------------------------------------------------------------
     def open_filter(self) -> None:
-        """Let the person write words that rows have to contain."""
+        """Open the filter field, in which the person types words that rows must contain."""
         field = self.query_one("#filter", Input)
         field.add_class("-shown")
         field.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while the person writes."""
+        """Filter the rows while the person types."""
         self.rows.filter(event.value)
         self._draw()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Keep the filter and go back to the rows."""
+        """Keep the filter and give the keys back to the rows."""
         self.set_focus(None)
 
     def _close_filter(self) -> None:
@@ -309,7 +309,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     # keys and acts ----------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
-        """Perform the act of a key, if it applies."""
+        """Handle a key: comment, close the filter, choose an answer by its number, or perform the key's act."""
         event.stop()
         if self.commenting.is_on:
             self.commenting.press(event)
@@ -329,7 +329,7 @@ class Board(Screen[None], inherit_bindings=False):
             self.perform(name)
 
     def perform(self, name: str) -> None:
-        """Perform an act, or say that it does not apply here."""
+        """Perform the act with this name, or say that it does not apply to the selected row."""
         doing = DOINGS[name]
         if doing.applies(self):
             doing.perform(self)
@@ -338,7 +338,7 @@ class Board(Screen[None], inherit_bindings=False):
             self.say(f"{label} does not apply here")
 
     def _choose(self, digit: str) -> None:
-        """Choose an answer of the open question by its number; with several questions, one after the other."""
+        """Choose an answer of the open question by its number. Send the answers when every question has one."""
         question = self.question
         if question is None or question.id is None or question.kind != "question":
             return
@@ -354,7 +354,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._picked = []
 
     def act(self, name: str, says: str, act: Callable[[Fleet], T], done: Callable[[T], None]) -> None:
-        """Let an act run in the background, and tell what came of it."""
+        """Run `act` in the background, once at a time; then call `done` with its result, or show its error."""
 
         def finish(result: T) -> None:
             self._draw_running()
@@ -373,27 +373,27 @@ class Board(Screen[None], inherit_bindings=False):
         self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.running.values()))
 
     def ask(self, screen: ModalScreen[T], then: Callable[[T | None], None]) -> None:
-        """Show a dialog, and go on with what it returns."""
+        """Show a dialog, and call `then` with its result."""
         self.app.push_screen(screen, then)
 
     def say(self, text: str) -> None:
-        """Tell the person something."""
+        """Show the person a short notification."""
         self.app.notify(escapes.text(text), markup=False, timeout=5)
 
     def warn(self, text: str) -> None:
-        """Tell the person that something was refused or failed."""
+        """Show the person a notification that something was refused or failed."""
         self.app.notify(escapes.text(text), severity="error", markup=False, timeout=10)
 
     def attach(self, ident: str, place: str) -> None:
-        """Hand the terminal to an agent's session, and take it back."""
+        """Attach the terminal to an agent's session; the TUI comes back when the person detaches."""
         self.act(f"attach {ident}", f"joining {place}", lambda fleet: fleet.agents.attach_words(ident), self.app.lend)
 
     # pages ------------------------------------------------------------------------------------------------------------
     def open_palette(self) -> None:
-        """Let the person search all acts that apply now."""
+        """Open the palette, in which the person searches the acts that apply now."""
         palette = Pick("What do you want to do?", offered_choices(self), self.look)
         self.ask(palette, lambda name: self.perform(name) if name else None)
 
     def open_help(self) -> None:
-        """List all keys."""
+        """Open the page that lists all keys."""
         self.app.push_screen(HelpPage(self._keys, self.look))

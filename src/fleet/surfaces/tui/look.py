@@ -1,4 +1,4 @@
-"""How the screen looks: two palettes, one that takes the terminal's own colours, and the style sheet."""
+"""How the TUI looks: a dark and a light palette, one with the terminal's own colours, and the style sheet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 
 class Palette(NamedTuple):
-    """The colours of one theme."""
+    """The colours of one look: the Textual theme, the tones, the text, the selection, and the grounds of a diff."""
 
     theme: Theme
     tones: dict[str, str]
@@ -43,6 +43,7 @@ _TERMINAL_TONES = {name: f"ansi_{name}" for name in ("red", "yellow", "green", "
 
 
 def _theme(name: str, tones: dict[str, str], *, dark: bool, ground: tuple[str, str, str, str]) -> Theme:
+    """Return a Textual theme from tones and the four colours in `ground`: foreground, background, surface, panel."""
     foreground, background, surface, panel = ground
     red, yellow, green, cyan, blue, magenta, dim = tones.values()
     return Theme(
@@ -101,9 +102,10 @@ _LIGHT_GROUNDS = frozenset({"7", "15"})
 
 
 def palette_for(setting: str) -> Palette:
-    """Return the palette of the setting; for `auto` the one that fits the terminal's background, as far as it tells.
+    """Return the palette for the setting screen.theme.
 
-    With NO_COLOR it is the terminal's own, of which no colour is left.
+    For `auto`, choose by the terminal's background, if COLORFGBG names it. With NO_COLOR, return the palette of the
+    terminal's own colours.
     """
     if os.environ.get("NO_COLOR"):
         return TERMINAL
@@ -114,20 +116,21 @@ def palette_for(setting: str) -> Palette:
 
 
 class Look:
-    """The styles of one palette, each made once."""
+    """The styles of one palette. Each style is created once and kept."""
 
     def __init__(self, palette: Palette) -> None:
         self.palette = palette
         self._styles: dict[tuple[str, bool, bool], Style] = {}
 
     def style(self, tone: str, *, bold: bool = False, selected: bool = False) -> Style:
-        """Return the style of a tone, perhaps bold or as part of the selected row."""
+        """Return the style for a tone, if wanted bold or with the background of the selected row."""
         key = (tone, bold, selected)
         if key not in self._styles:
             self._styles[key] = self._made(tone, bold=bold or tone == "bold", selected=selected)
         return self._styles[key]
 
     def _made(self, tone: str, *, bold: bool, selected: bool) -> Style:
+        """Create the style for a tone. Without a colour for the selection, a selected row is reversed."""
         colour = self.palette.tones.get(tone, "")
         ground = self.palette.selected if selected else None
         dim = tone == "dim" and not colour
@@ -141,7 +144,7 @@ class Look:
         )
 
     def ground(self, name: str) -> Style:
-        """Return the background of an added or removed line."""
+        """Return the background style of an `added` or `removed` line of a diff."""
         colour = getattr(self.palette, name)
         return Style(bgcolor=colour) if colour else Style()
 

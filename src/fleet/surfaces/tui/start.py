@@ -1,4 +1,4 @@
-"""Start the screen. The command line loads this module on demand: nothing else imports Textual."""
+"""Start the TUI. The command line loads this module only when needed, because Textual takes long to import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fleet.surfaces.tui.look import palette_for
 
 
 def run(*, actor: str | None = None) -> int:
-    """Open the screen of the home, and return when the person leaves it."""
+    """Run the TUI for the home until the person leaves it. Returns the exit code."""
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
         keys, palette = keys_in_force(request.setting("keys")), palette_for(request.setting("screen.theme"))

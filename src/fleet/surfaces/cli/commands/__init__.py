@@ -1,1 +1,1 @@
-"""The commands, in folders by noun. table.py of the parent says where each is."""
+"""The click commands, in folders by noun. `table.py` in the parent folder says which module each is in."""

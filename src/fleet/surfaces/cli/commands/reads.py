@@ -1,4 +1,4 @@
-"""The read commands as click needs them for help, completion and usage errors, built from the read table."""
+"""The click commands of the read table, for help, completion and usage errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _command(read: Read) -> click.Command:
-    """Return the click command of a read command."""
+    """Return the click command for an entry of the read table."""
 
     def perform(**values: Any) -> None:
         read.perform(values)

@@ -1,1 +1,1 @@
-"""The commands that agents and tmux sessions call all day, with as few imports as possible."""
+"""The commands that agents and tmux sessions call all day, run with as few imports as possible."""

@@ -1,4 +1,4 @@
-"""fleet task add without click: with a title, and at most one of each common option. click reads all other words."""
+"""`fleet task add` without click: a title, and at most one of each common option. click parses all other forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fleet.model.results.tasks import Added
     from fleet.surfaces.cli.hot.table import Values
 
-# Not `slug` but `named`: `fleet task add` takes no task as PROJECT/SLUG.
+# The option is stored as `named`, not `slug`: `read_words` would split a `slug` at "/".
 _OPTIONS = (
     Option("--slug", metavar="SLUG", into="named", help=""),
     Option("-d", "--description", metavar="TEXT", help=""),
@@ -22,7 +22,7 @@ _OPTIONS = (
 
 
 def parse(words: list[str]) -> Values | None:
-    """Return the values of options and argument by name, or None when click has to handle the words."""
+    """Return the options and the title of `fleet task add` by name; None when click has to parse the words."""
     values = read_words(_OPTIONS, ["title"], words)
     if values is None or values.get("description") == "-" or "/" in values.get("after", ""):
         return None
@@ -30,7 +30,7 @@ def parse(words: list[str]) -> Values | None:
 
 
 def perform(values: Values) -> None:
-    """Add the task, and print it."""
+    """Add the task with these values and print it."""
     after, tag = values.get("after"), values.get("tag")
     with Fleet.open(actor=values.get("as")) as fleet:
         added = fleet.tasks.add(
@@ -46,7 +46,7 @@ def perform(values: Values) -> None:
 
 
 def print_added(added: Added, *, as_json: bool) -> None:
-    """Print what was added."""
+    """Print the added task and its dependencies, as a line or as JSON."""
     if as_json:
         terminal.say_json(added)
         return

@@ -1,7 +1,7 @@
-"""Commands that the daemon runs for its clients: the words go in, the output and the exit code come out.
+"""Run commands of clients inside the daemon: it gets the words, and returns the output and the exit code.
 
-Hot commands and reads run in the daemon itself. When there is no exit code, the client runs the command itself: the words are wrong,
-ask for help, or call a command that has to run in its own process.
+Hot commands and reads run here. The exit code is None when the client has to run the command itself: the words are
+wrong, ask for help, or call a command that needs its own process.
 """
 
 from __future__ import annotations
@@ -24,19 +24,25 @@ if TYPE_CHECKING:
 
 
 class Answering:
-    """Runs commands for clients, each in the thread that answers. From now on it has the standard streams of this process."""
+    """Runs commands of clients inside the daemon, each in the thread that answers it.
+
+    It replaces sys.stdout and sys.stderr.
+    """
 
     def __init__(self) -> None:
         self._out, self._err = Printed(sys.stdout), Printed(sys.stderr)
         sys.stdout, sys.stderr = Screen(self._out), Screen(self._err)  # type: ignore[arg-type]
 
     def is_quick(self, words: list[str]) -> bool:
-        """Whether the words call a command that only changes rows."""
+        """Whether the words call a command that only changes rows, so that the writer can run it."""
         called = table.find(words)
         return called is not None and called[0].name in _QUICK
 
     def run(self, words: list[str], key: str | None) -> tuple[int | None, str, str]:
-        """Run a command for whoever asks in this thread. Return its exit code, None when it is not ours, and what it prints."""
+        """Run a command for the client of this thread. Returns its exit code, its output and its error output.
+
+        The exit code is None when the client has to run the command itself.
+        """
         self._out.begin()
         self._err.begin()
         try:
@@ -47,6 +53,10 @@ class Answering:
 
 
 def _run_or_print_error(words: list[str], key: str | None) -> int | None:
+    """Run a command and return its exit code; print a FleetError and return its code.
+
+    None when the client has to run it.
+    """
     try:
         return _run(words, key)
     except errors.FleetError as error:
@@ -57,6 +67,7 @@ def _run_or_print_error(words: list[str], key: str | None) -> int | None:
 
 
 def _run(words: list[str], key: str | None) -> int | None:
+    """Run a hot command or a read and return its exit code; None when the words call another command or need click."""
     called = table.find(words)
     if called is not None:
         hot, short, rest = called

@@ -1,7 +1,7 @@
-"""The hooks of an agent that has the home: by the daemon while it runs, else by the home itself.
+"""Handle hook events of an agent that can open the home: through the daemon while it answers, else in this process.
 
-When the daemon does not answer, the hook goes on by itself under the key of the request: what the daemon has done is not done twice.
-A refusal is treated alike, so that a daemon of another version, or one that does not take this agent's word, stops no agent.
+When the daemon does not answer, the hook goes on by itself under the key of the request, so that nothing is done twice.
+It does the same when the daemon refuses, so that a daemon of another version stops no agent.
 """
 
 from __future__ import annotations
@@ -23,28 +23,31 @@ if TYPE_CHECKING:
 
 
 class HookingAtHome:
-    """The hooks of one agent, by the daemon of its home as long as that answers."""
+    """Handles the hook events of one agent through the home's daemon, or here once the daemon does not answer."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
         self._door = HookingByDoor(path, waits=False)
         self._funnel = funnel
-        # The home, opened by this process, once the daemon did not answer.
+        # The hooks handled in this process; opened when the daemon has not answered.
         self._own: Hooking | None = None
 
     def __enter__(self) -> Self:
-        """Return this object, which is closed at the end of the block."""
+        """Return this object; the end of the `with` block closes it."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the home if it was opened."""
+        """Close the store if this process has opened it."""
         if self._own is not None:
             self._own.store.close()
 
     def prove(self) -> None:
-        """Do nothing: the event of the start carries the proof."""
+        """Do nothing: `handle_event` proves a new coordinator with the event of its start."""
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered | Reply:
-        """Handle one event, and return the reply to the engine."""
+        """Handle one hook event of the agent and return the reply to the engine.
+
+        At the start, prove a new coordinator first.
+        """
 
         def own(hooking: Hooking) -> Answered | Reply:
             if dialect.events.get(event) == "started":
@@ -59,24 +62,30 @@ class HookingAtHome:
     def wait_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]
     ) -> Payload | None:
-        """Wait for the answer to a question. Returns the answer as the engine reads it; None when there is none."""
+        """Wait for a person's answer to the agent's question.
+
+        Returns the answer in the engine's format; None when nobody answered.
+        """
         asked = (dialect, event, payload, question, is_agent_gone)
         return self._ask(lambda: self._door.wait_for_answer(*asked), lambda own: own.wait_for_answer(*asked))
 
     def wait_for_messages(self, dialect: Dialect, at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
-        """Wait beside an idle agent.
+        """Wait beside an idle agent until messages for it arrive.
 
-        Returns the text that wakes the agent and the messages' ids; both empty for none.
+        Returns the text that wakes the agent and the ids of the messages; both are empty when none came.
         """
         asked = (dialect, at, is_agent_gone)
         return self._ask(lambda: self._door.wait_for_messages(*asked), lambda own: own.wait_for_messages(*asked))
 
     def acknowledge(self, idents: Sequence[str]) -> None:
-        """Record that the agent has these messages."""
+        """Record that the agent has received the messages with these ids."""
         self._ask(lambda: self._door.acknowledge(idents), lambda own: own.acknowledge(idents))
 
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
-        """Let the daemon do it; do it here, under the key of the unanswered request, when the daemon does not."""
+        """Call `by_daemon`.
+
+        When the daemon does not answer, call `by_home` in this process under the key of the unanswered request.
+        """
         key: str | None = None
         if self._own is None:
             try:

@@ -1,7 +1,7 @@
-"""Hot commands and reads through the daemon: send the words, print what comes back. Nothing else is imported.
+"""Run a hot command or a read in the daemon: send its words and print the answer, before anything else is imported.
 
-The daemon is asked before anything of fleet is loaded, and what that takes is imported where there is one. Where none runs, where it does not answer in time, or where it leaves the
-words to this process, the command runs as it does without a daemon, under the same key: what the daemon has done is not repeated.
+Where no daemon runs, where it does not answer in time, or where it leaves the words to this process, the command runs
+here, as it does without a daemon, and under the same key: what the daemon has done is not repeated.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ _HOT = frozenset(("log", "artifact", "done", "fail", "block", "status", "ps"))
 _OF_TASK = frozenset(
     ("log", "artifact", "done", "fail", "block", "claim", "show", "list", "ready", "why", "graph")
 )  # behind `fleet task`
-# Words that this process has to see to itself.
+# Words that only this process can handle: help, and text from standard input.
 _OWN = frozenset(("--help", "-h", "-"))
-# What tmux runs when an agent has died. The daemon notices that by itself.
+# The command that tmux runs when an agent has died. A daemon notices the death by itself.
 _HINT = ["settle", "--hint"]
 _SENT = ("USER", "LOGNAME", "NO_COLOR", "FORCE_COLOR", "TERM")
-# What the daemon refuses because of who speaks: this process must not do it instead.
+# Errors by which the daemon refuses the speaker. This process must not run the command instead.
 _REFUSALS = frozenset(("WrongToken", "OnlyForAgents", "NotOwned"))
-# Seconds that a daemon has to answer. One that is stopped does not.
+# Seconds to wait for the daemon's answer. A suspended daemon does not answer.
 _PATIENCE = 20.0
 _CHUNK = 1 << 16
 _LONGEST_ADDRESS = 103
 
 
 def run(words: list[str]) -> tuple[int | None, str | None]:
-    """Return the exit code of a command that the daemon has run, else None; and the key of the invocation if it was asked."""
+    """Let the daemon run a command, and print its output. Returns the exit code and the key that was used.
+
+    The code is None when this process has to run the command; the key is None when the daemon was not asked.
+    """
     if words[:2] == _HINT:
         return (0 if is_there() else None), None
     result, key = ask(words)
@@ -45,7 +48,10 @@ def run(words: list[str]) -> tuple[int | None, str | None]:
 
 
 def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
-    """Let the daemon run a command. Return its exit code and output, or nothing; and the key of the invocation if it was asked."""
+    """Let the daemon run a command. Returns its result (code, out, err) and the key that was used.
+
+    The result is {} when this process has to run the command; the key is None when the daemon was not asked.
+    """
     if not _is_ours(words) or os.environ.get("FLEET_DIRECT") or "_FLEET_COMPLETE" in os.environ:
         return {}, None
     door = os.environ.get("FLEET_DOOR")
@@ -60,7 +66,10 @@ def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
 
 
 def _result(answer: dict[str, Any]) -> dict[str, Any]:
-    """Return what the daemon says of a command; a refusal of the speaker as the command's error."""
+    """Return the command's result from the daemon's answer.
+
+    A refusal of the speaker becomes an exit code and an error text.
+    """
     error = answer.get("error") or {}
     if error.get("name") in _REFUSALS:
         return {"code": error.get("code"), "out": "", "err": f"fleet: {error.get('message')} — {error.get('hint')}\n"}
@@ -68,7 +77,7 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_there() -> bool:
-    """Whether a daemon listens at the home's socket."""
+    """Whether a daemon accepts connections at the home's socket."""
     home = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if os.environ.get("FLEET_DIRECT") or not os.path.exists(f"{home}/daemon.sock"):
         return False
@@ -86,7 +95,7 @@ def is_there() -> bool:
 
 
 class _Address:
-    """The address of a socket, also of one whose path is longer than an address may be."""
+    """A `with` block that gives an address to connect to, also for a socket whose path is too long for an address."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -104,13 +113,14 @@ class _Address:
 
 
 def _is_ours(words: list[str]) -> bool:
-    """Whether the words call a hot command or a read, and nothing in them needs this process."""
+    """Whether the daemon can run the words: they call a hot command or a read, without help and without standard input."""
     if not words or not _OWN.isdisjoint(words):
         return False
     return words[0] in _HOT or (words[0] == "task" and len(words) > 1 and words[1] in _OF_TASK)
 
 
 def _request(words: list[str], key: str) -> bytes:
+    """Return the request to run a command, as a line of JSON with the asker's directory, environment and token."""
     from fleet.fast import encode
 
     environ = {
@@ -130,6 +140,7 @@ def _request(words: list[str], key: str) -> bytes:
 
 
 def _directory() -> str | None:
+    """Return the current directory; None when it was removed."""
     try:
         return os.path.realpath(os.getcwd())
     except OSError:
@@ -137,7 +148,7 @@ def _directory() -> str | None:
 
 
 def _columns() -> int:
-    """Return the width of the terminal that standard output is; 0 when it is none."""
+    """Return the width of the terminal on standard output; 0 when it is not a terminal."""
     try:
         return os.get_terminal_size(1).columns or 80
     except OSError:
@@ -145,7 +156,7 @@ def _columns() -> int:
 
 
 def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str, Any] | None:
-    """Return the daemon's answer; None when there is none in time."""
+    """Send one request to the daemon's socket and return the answer; None when none comes within `patience` seconds."""
     from fleet.fast import scan, unix_socket
 
     connection = unix_socket()
@@ -169,7 +180,7 @@ def exchange(path: str, request: bytes, patience: float = _PATIENCE) -> dict[str
 
 
 def _write(number: int, text: str) -> str:
-    """Write a text to a descriptor. Return why that failed; empty when it did not. A reader that is gone is no error."""
+    """Write a text to a descriptor. Returns why that failed; "" on success, and when the reader is gone."""
     rest = text.encode("utf-8", "surrogateescape")
     try:
         while rest:

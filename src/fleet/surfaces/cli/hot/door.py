@@ -1,7 +1,7 @@
-"""The hooks of an agent by the daemon's socket: short requests, and the waiting between them.
+"""Handle hook events of an agent through the daemon's socket: short requests, with the waiting between them done here.
 
-The daemon never has to hold a request for an answer that may take a day. Where an agent has only the socket, a daemon that is being
-restarted is waited for, and asked again under the same key: what it has done is not done twice.
+The daemon never holds a request open for an answer that may take a day. For an agent that has only the socket, the hook
+waits while the daemon restarts and asks again under the same key, so that nothing is done twice.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from fleet.api.remote.wire import Json
     from fleet.model.agents.dialect import Dialect, Payload
 
-# Seconds between two looks for an answer or a message.
+# Seconds between two requests for an answer or a message.
 LOOK_AGAIN = 1.0
-# How long the hook that reports the stop, which runs beside this one, may take to record that the agent is idle.
+# Seconds within which the stop hook, which runs beside this one, records that the agent is idle.
 SETTLING = 20.0
-# Seconds that a daemon has to answer, and seconds for which one that is not there is waited for.
+# Seconds to wait for an answer, and for a daemon that is not there.
 PATIENCE = 10.0
 
 
 class Unanswered(Exception):
-    """The daemon did not answer, or refused. Whether it has done the request, its key tells."""
+    """The daemon did not answer, or refused. `key` is the request's key, under which the act can be repeated safely."""
 
     def __init__(self, why: str, key: str) -> None:
         super().__init__(why)
@@ -41,10 +41,10 @@ class Unanswered(Exception):
 
 
 class Answered:
-    """What the daemon says to a hook.
+    """The daemon's answer to a hook.
 
-    `payload` is what the engine reads, `messages` are those in it or in `text`, `question` is the one whose answer is waited for,
-    and `over` says that nothing more has to be waited for.
+    `payload` is for the engine, `messages` are the ids of the messages in it or in `text`, `question` is the one to
+    wait for, and `over` means that there is nothing more to wait for.
     """
 
     __slots__ = ("messages", "over", "payload", "question", "text")
@@ -58,11 +58,11 @@ class Answered:
 
 
 class HookingByDoor:
-    """The hooks of one agent, by the daemon's socket."""
+    """Handles the hook events of one agent through the daemon's socket."""
 
     def __init__(self, path: str, *, waits: bool = True) -> None:
         self._path = path
-        # Whether a daemon that is not there is waited for.
+        # Whether to wait for a daemon that is not there.
         self._waits = waits
         self._clock = Clock()
 
@@ -74,10 +74,10 @@ class HookingByDoor:
         """Do nothing: each request has a connection of its own."""
 
     def prove(self) -> None:
-        """Do nothing: the event of the start carries the proof."""
+        """Do nothing: `handle_event` sends the nonce of a new coordinator with the event."""
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered:
-        """Let the daemon handle one event, and return the reply to the engine."""
+        """Let the daemon handle one hook event, and return its reply to the engine."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
         told = {"event": event, "engine": dialect.engine, "payload": payload, "at": at, **own}
         return self._ask("hooks.event", told)
@@ -85,7 +85,10 @@ class HookingByDoor:
     def wait_for_answer(
         self, dialect: Dialect, event: str, payload: Payload, question: str, is_agent_gone: Callable[[], bool]
     ) -> Payload | None:
-        """Wait for the answer to a question. Returns the answer as the engine reads it; None when there is none."""
+        """Wait for a person's answer to the agent's question.
+
+        Returns the answer in the engine's format; None when nobody answered.
+        """
         asked = {"event": event, "engine": dialect.engine, "payload": payload, "question": question}
         until = self._clock.ticks() + dialect.wait
         while self._clock.ticks() < until and not self._is_gone_soon(is_agent_gone):
@@ -95,9 +98,9 @@ class HookingByDoor:
         return self._ask("hooks.answer", {**asked, "last": True}).payload
 
     def wait_for_messages(self, dialect: Dialect, _at: int, is_agent_gone: Callable[[], bool]) -> tuple[str, list[str]]:
-        """Wait beside an idle agent.
+        """Wait beside an idle agent until messages for it arrive.
 
-        Returns the text that wakes the agent and the messages' ids; both empty for none.
+        Returns the text that wakes the agent and the ids of the messages; both are empty when none came.
         """
         begun = self._clock.ticks()
         until = begun + dialect.wait
@@ -111,17 +114,20 @@ class HookingByDoor:
         return "", []
 
     def acknowledge(self, idents: Sequence[str]) -> None:
-        """Record that the agent has these messages."""
+        """Record that the agent has received the messages with these ids."""
         if idents:
             self._ask("hooks.acknowledge", {"messages": list(idents)})
 
     def _is_gone_soon(self, is_agent_gone: Callable[[], bool]) -> bool:
-        """Whether the agent is gone, after a pause between two looks."""
+        """Wait a second, then return whether the agent is gone."""
         self._clock.wait(LOOK_AGAIN)
         return is_agent_gone()
 
     def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
-        """Return the result of a request. A daemon that is not there is waited for, at most until then."""
+        """Send one request and return the daemon's answer. Raise Unanswered when it refuses, or does not answer.
+
+        With `waits`, try again until the time `until`, for at least ten seconds.
+        """
         limit = max(until, self._clock.ticks() + PATIENCE) if self._waits else 0.0
         key = os.urandom(12).hex()
         while True:
@@ -137,6 +143,7 @@ class HookingByDoor:
 
 
 def _request(method: str, args: Json, key: str) -> bytes:
+    """Return a request to the daemon in the name of this agent, as a line of JSON."""
     caller = {"dispatch": os.environ.get("FLEET_DISPATCH_ID"), "token": os.environ.get(TOKEN)}
     request = {"id": 1, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
     return encode(request).encode("utf-8", "surrogateescape") + b"\n"

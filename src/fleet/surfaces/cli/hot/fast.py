@@ -1,6 +1,6 @@
 """Parse and run the hot commands without click.
 
-Only well-formed commands are handled here. Everything else (a mistake, `--help`) is left to click, which explains more.
+Only well-formed commands are handled here. click handles the rest (a mistake, `--help`), because it explains more.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
 
 
 def parse(hot: Hot, words: list[str], *, short: bool) -> Values | None:
-    """Return the values of options and arguments by name, or None when click has to handle the words."""
+    """Return the options and arguments of a hot command by name; None when click has to parse the words."""
     wanted = ([] if short else ["slug"]) + ([hot.argument] if hot.argument else [])
     return read_words(hot.options + COMMON, wanted, words)
 
 
 def perform(hot: Hot, values: Values, *, short: bool, key: str | None = None) -> int:
-    """Run a hot command with these values, print its result, and return the exit code. `key`: if the words name none."""
+    """Run a hot command with these values, print its result, and return exit code 0.
+
+    `key` is used when the values have none.
+    """
     values.setdefault("key", key)
     with Fleet.open(actor=values.pop("as", None)) as fleet:
         text = outcome(fleet, hot, values, short=short)
@@ -34,7 +37,7 @@ def perform(hot: Hot, values: Values, *, short: bool, key: str | None = None) ->
 
 
 def outcome(fleet: Fleet, hot: Hot, values: Values, *, short: bool) -> str:
-    """Run a hot command with these values in a fleet; return what it prints."""
+    """Call the method of `fleet.tasks` for a hot command, and return what the command prints."""
     as_json = values.pop("json", False)
     if short:
         values["slug"] = fleet.task_here(hot.usage)

@@ -1,4 +1,4 @@
-"""fleet hook: engines call it at their events. It never fails, and prints only what the engine must read.
+"""`fleet hook`: engines call it at their events. It never fails, and prints only what the engine has to read.
 
 An error is written to hooks/last-error in the home, where `fleet doctor` finds it.
 """
@@ -33,7 +33,7 @@ _PIPE_BYTES = 60_000
 
 
 def run(*, event: str, engine: str) -> int:
-    """Handle one event of an engine and return the exit code; an error is recorded, and the code is then 0."""
+    """Handle one event of an engine and return the exit code. On an error, record it and return 0."""
     at, funnel = Clock().begun(), Funnel()
     try:
         return _run(event, engine, at, funnel)
@@ -43,7 +43,10 @@ def run(*, event: str, engine: str) -> int:
 
 
 def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
-    """Read the event from standard input, record it, and print the reply that the engine reads, if there is one."""
+    """Read the event from standard input, handle it, and print the reply for the engine if there is one.
+
+    Returns the exit code.
+    """
     text = (
         sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     )  # first, because the engine is waiting to write it
@@ -69,7 +72,10 @@ def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
 
 
 def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
-    """Return the hooks of this agent: by the daemon if one runs or the agent has only its socket, else by the home."""
+    """Return the object that handles this agent's events: through the daemon, or in this process.
+
+    The daemon is used if one runs, or if the agent has only the daemon's socket.
+    """
     if door := os.environ.get(DOOR):
         from fleet.surfaces.cli.hot.door import HookingByDoor  # noqa: PLC0415 - loads next to nothing
 
@@ -85,7 +91,10 @@ def _hooking(funnel: Funnel) -> Hooking | HookingByDoor | HookingAtHome:
 
 
 def _wake(fleet: Hooking | HookingByDoor | HookingAtHome, dialect: Dialect, at: int) -> int:
-    """Wait for messages beside an idle agent; print them on stderr and return WAKE, which wakes it. 0: no message came."""
+    """Wait for messages beside an idle agent.
+
+    Print them on stderr and return WAKE, which wakes it; return 0 when none came.
+    """
     text, idents = fleet.wait_for_messages(dialect, at, _gone_check())
     if not text:
         return 0
@@ -96,13 +105,13 @@ def _wake(fleet: Hooking | HookingByDoor | HookingAtHome, dialect: Dialect, at: 
 
 
 def _gone_check() -> Any:
-    """Return a function that says whether the agent that started this hook is gone."""
+    """Return a function that returns whether the agent that started this hook is gone."""
     parent = os.getppid()
     return lambda: os.getppid() != parent
 
 
 def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
-    """Run the person's own status-line command in this process, if there is one; a child process handles the event."""
+    """Become the person's own status-line command if there is one; a forked child returns and handles the event."""
     command, event = _own_status_command(dialect), text.encode()
     if not command or len(event) > _PIPE_BYTES:
         return
@@ -121,7 +130,10 @@ def _run_own_status_line(dialect: Dialect, text: str, funnel: Funnel) -> None:
 
 
 def _own_status_command(dialect: Dialect) -> str:
-    """Return the status-line command of the person's own settings; empty without one. Worktree files are ignored."""
+    """Return the status-line command in the person's own settings; "" when there is none.
+
+    Files in a worktree are ignored.
+    """
     command = ""
     for path in filter(os.path.isabs, map(os.path.expanduser, dialect.own_status)):
         try:
@@ -134,7 +146,7 @@ def _own_status_command(dialect: Dialect) -> str:
 
 
 def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) -> None:
-    """Record a failed hook in hooks/last-error of the home, for `fleet doctor`; ignore a failure to write."""
+    """Write a failed hook to hooks/last-error in the home, for `fleet doctor`; ignore a failure to write."""
     line = f"{iso(at)} {what} ({os.environ.get('FLEET_DISPATCH_ID')}): {type(error).__name__}: {error}\n"
     try:
         funnel.through(
@@ -145,6 +157,7 @@ def _write_last_error(what: str, error: BaseException, at: int, funnel: Funnel) 
 
 
 def _write_error_file(path: str, text: str) -> None:
+    """Write the text to the file, with mode 0600. Raise OSError when the path is a symbolic link."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)  # a link may lead anywhere
     with open(fd, "w", encoding="utf-8") as file:
         file.write(text)

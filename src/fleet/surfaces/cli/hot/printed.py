@@ -1,4 +1,4 @@
-"""A stream of the daemon that keeps what commands print, apart for each thread, for the client that asked."""
+"""An output stream of the daemon that collects what a command prints in its thread, for the client that asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Printed:
-    """A stream that collects what a thread prints while it answers, and passes on everything else."""
+    """A stream that collects what a thread prints between `begin` and `end`, and passes on what other threads print."""
 
     encoding = "utf-8"
     errors = "strict"
@@ -23,15 +23,15 @@ class Printed:
         self._texts: dict[int, list[str]] = {}
 
     def begin(self) -> None:
-        """Collect what this thread prints from now on."""
+        """Start to collect what the calling thread prints."""
         self._texts[get_ident()] = []
 
     def end(self) -> str:
-        """Return what this thread has printed since `begin`."""
+        """Stop collecting, and return what the calling thread has printed since `begin`."""
         return "".join(self._texts.pop(get_ident(), ()))
 
     def write(self, text: str) -> int:
-        """Keep a text for the client, or print it."""
+        """Collect the text if this thread is collecting; else write it to the daemon's own stream."""
         texts = self._texts.get(get_ident())
         if texts is None:
             return self._otherwise.write(text)
@@ -39,17 +39,17 @@ class Printed:
         return len(text)
 
     def flush(self) -> None:
-        """Flush the daemon's own stream."""
+        """Flush the daemon's own stream, unless this thread is collecting."""
         if get_ident() not in self._texts:
             self._otherwise.flush()
 
     def isatty(self) -> bool:
-        """Whether the client's output is a terminal."""
+        """Whether the client's output is a terminal; outside a request, whether the daemon's own stream is one."""
         asker = surroundings.asker()
         return bool(asker and asker.columns) if get_ident() in self._texts else self._otherwise.isatty()
 
     def fileno(self) -> int:
-        """Return the descriptor of the daemon's own stream; OSError while a client's output is collected."""
+        """Return the descriptor of the daemon's own stream. Raise OSError while this thread is collecting."""
         if get_ident() in self._texts:
             raise OSError
         return self._otherwise.fileno()

@@ -1,4 +1,4 @@
-"""The commands that only read: one table, for the fast entry point and for click."""
+"""The table of the commands that only read, for the fast entry point and for click."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ class Read:
         self.options = options
 
     def parse(self, words: list[str]) -> Values | None:
-        """Return the values of options and argument by name, or None when click has to handle the words."""
+        """Return the options and the argument of this command by name; None when click has to parse the words."""
         return read_words(self.options, [self.argument] if self.argument else [], words)
 
     def perform(self, values: Values) -> None:
-        """Run the command with these values. An option that was not given is None, a flag False."""
+        """Import the command's function and call it with these values.
+
+        Missing options are None, missing flags False.
+        """
         defaults = {option.name: False if option.flag and not option.into else None for option in self.options}
         module = __import__(f"fleet.surfaces.cli.commands.{self.module}", fromlist=[self.function])
         getattr(module, self.function)(**defaults | values)

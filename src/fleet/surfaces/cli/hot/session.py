@@ -26,9 +26,9 @@ def run(words: list[str]) -> int:
 
 
 def launch(ident: str) -> int:
-    """Replace this process by the agent of a dispatch, or do the steps of a job's item in it.
+    """Become the agent of a dispatch (exec), or perform the steps of a job's item in this process.
 
-    Print why when the dispatch was superseded.
+    Returns the exit code. Print why and return 0 when the dispatch was superseded.
     """
     with Fleet.open(make=False) as fleet:
         try:
@@ -44,7 +44,10 @@ def launch(ident: str) -> int:
 
 
 def step() -> int:
-    """Do the steps of an item, in the session of the item; return the exit code."""
+    """Perform the steps of a job's item, inside the item's session.
+
+    Returns the exit code. Raise BadInput outside such a session.
+    """
     gc.enable()
     try:
         dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
@@ -60,7 +63,10 @@ def _write_output(text: str) -> None:
 
 
 def settle_soon(given: str) -> None:
-    """Settle the dispatch of a session whose agent is exiting, in the background. "fleet-" alone belongs to no agent."""
+    """Settle the dispatch of a tmux session whose agent is exiting, in a background process.
+
+    Ignore the session name "fleet-".
+    """
     if given == "fleet-":
         return
     ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")

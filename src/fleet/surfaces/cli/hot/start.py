@@ -1,4 +1,4 @@
-"""The start of every command: the daemon is asked first; else this process loads what the command needs, and runs it."""
+"""The start of every command: ask the daemon first; else load the modules that the command needs, and run it here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from fleet.bundle import BUNDLE
 from fleet.surfaces.cli.hot import by_daemon
 
-# The groups of modules that commands import anyway, by their word; those of other commands are imported one by one.
+# The groups of modules that each command loads at once. Modules of other commands are imported one by one.
 # `make hot` finds out which modules they are, and writes them to fleet/bundle_groups.py.
 GROUPS = {
     "log": "base fleet task note",
@@ -30,7 +30,7 @@ GROUPS = {
 
 
 def main() -> int:
-    """Run the command of this process, and end it or return the exit code."""
+    """Run the command of this process, in the daemon if possible. Ends the process, or returns the exit code."""
     words = sys.argv[1:]
     code, key = by_daemon.run(words)
     if code is None:
@@ -45,6 +45,6 @@ def main() -> int:
 
 
 def groups_of(words: list[str]) -> list[str]:
-    """Return the groups of modules that a command imports, in the order in which they are loaded."""
+    """Return the groups of modules that a command loads from the bundle, in order; [] for slow commands and --help."""
     word = words[1] if words[:1] == ["task"] and len(words) > 1 else "".join(words[:1])
     return [] if "--help" in words else GROUPS.get(word, "").split()

@@ -1,7 +1,7 @@
-"""The hot commands, which agents call all day: one table, for the fast entry point and for click.
+"""The table of the hot commands, which agents call all day, for the fast entry point and for click.
 
-Each has a long form that names the task (`fleet task log SLUG TEXT`). Those that agents call for themselves also have a short
-form that reads the task from the environment (`fleet log TEXT`).
+Each has a long form that names the task (`fleet task log SLUG TEXT`). Those that agents call for themselves also have a
+short form that reads the task from the environment (`fleet log TEXT`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS = 19
 
 
 class Option:
-    """An option of a command. A flag takes no value. Several flags may set one value (`into`)."""
+    """An option of a command. A flag takes no value. With `into`, several flags set the same value."""
 
     __slots__ = ("choices", "flag", "help", "into", "is_count", "metavar", "name", "names", "required")
 
@@ -42,7 +42,7 @@ class Option:
         self.into = into
 
     def read(self, given: str | None) -> str | int | None:
-        """Return the option's value from the given word; None when click has to handle the word."""
+        """Return the option's value from the given word; None when click has to handle it, such as a wrong choice."""
         if given is None or (self.choices and given not in self.choices):
             return None
         if not self.is_count:
@@ -78,7 +78,7 @@ class Hot:
 
     @property
     def usage(self) -> str:
-        """Return the words of the long form, for error messages."""
+        """The words of the command's long form, for error messages."""
         given = [{"message": "TEXT"}.get(self.argument, self.argument.upper())] if self.argument else []
         given += [f"{option.names[-1]} {option.metavar}" for option in self.options if option.required]
         return " ".join([self.name, "SLUG", *given])
@@ -171,7 +171,7 @@ def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
 
 
 def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str]) -> Values | None:
-    """Return the values of options and arguments by name, or None when click has to handle the words."""
+    """Parse words into the values of options and of the `wanted` arguments, by name; None when click has to parse them."""
     values: Values = {}
     plain = _read_options(options, words, values)
     if plain is None or len(plain) != len(wanted) or "-" in plain:
@@ -182,7 +182,7 @@ def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str])
 
 
 def _has_one_project(values: Values) -> bool:
-    """Whether a task that is named as PROJECT/SLUG fits -p; if so, split the two in `values`. False leaves the words to click."""
+    """Split a task given as PROJECT/SLUG into project and slug. Returns False when -p names another project."""
     named, _, slug = values.get("slug", "").partition("/")
     if not named or not slug or "/" in slug:
         return True
@@ -193,7 +193,7 @@ def _has_one_project(values: Values) -> bool:
 
 
 def _read_options(options: tuple[Option, ...], words: list[str], values: Values) -> list[str] | None:
-    """Put the values of the options into `values` and return the other words; None when click has to handle the words."""
+    """Store the values of the options in `values` and return the other words; None when click has to parse the words."""
     known = {name: option for option in options for name in option.names}
     plain: list[str] = []
     rest = iter(words)

@@ -1,1 +1,1 @@
-"""What a terminal shows: colour, tables, pictures, progress."""
+"""What commands show on a terminal: colours, tables, drawings, progress."""

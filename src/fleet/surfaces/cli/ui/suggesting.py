@@ -1,4 +1,4 @@
-"""After a name was not found: suggest the most similar one that exists."""
+"""Suggest the most similar existing name after a name was not found."""
 
 from __future__ import annotations
 

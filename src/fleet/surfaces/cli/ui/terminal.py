@@ -1,4 +1,4 @@
-"""Output for the terminal: colours, tables and progress bars, without a library that is slow to import."""
+"""Output for the terminal: colours, tables and progress bars, without a library that takes long to import."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def room() -> int:
 
 
 def _terminal_columns() -> int:
-    """Return the width of the terminal of whoever asks."""
+    """Return the width of the asker's terminal: of this process, or in the daemon that of the client."""
     asker = surroundings.asker()
     return (os.get_terminal_size().columns if asker is None else asker.columns) or _COLUMNS
 
@@ -97,7 +97,7 @@ def say_text(text: str, *, indent: str = "") -> None:
 
 
 def say_message(head: str, text: str) -> None:
-    """Print a person's or agent's message behind its head; further lines of the message are indented."""
+    """Print a person's or agent's message after `head`; indent all its lines but the first."""
     first, *rest = text.rstrip().split("\n")
     say(f"{head}{first}")
     for line in rest:
@@ -185,7 +185,7 @@ def columns() -> int:
 
 
 def has_room_for(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> bool:
-    """Whether the table fits the terminal with a last column of useful width."""
+    """Whether a table fits the terminal with at least 24 columns, or all it needs, for its last column."""
     used = sum(max(width_of(row[n]) for row in [heads, *rows]) + _GAP for n in range(len(heads) - 1))
     wanted = max(width_of(row[-1]) for row in [heads, *rows])
     return used + min(wanted, _ENOUGH) <= room()
@@ -243,7 +243,7 @@ class Progress:
 
 
 def spending(tokens: int, dollars: float, unpriced: int) -> str:
-    """Return what agents have used, for people; tokens of models without a known price are said to be so."""
+    """Return the dollars and tokens that agents have used as text; say how many tokens have no known price."""
     if tokens and unpriced == tokens:
         return f"{tokens:,} tokens, at a price that is not known"
     more = f" ({unpriced:,} of them at a price that is not known)" if unpriced else ""

@@ -1,4 +1,4 @@
-"""Say on stderr what a command waits for, and for how long: after a second on a terminal, after ten seconds elsewhere."""
+"""Print on stderr what a command waits for: after a second on a terminal, after ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fleet.surfaces.cli.ui.streams import ESCAPE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Seconds before anything is said. A log file is read later, and only long waits matter there.
+# Seconds before anything is printed. In a log file only long waits matter.
 ON_TERMINAL = 1.0
 ELSEWHERE = 10.0
 _STEP = 0.2
@@ -29,7 +29,7 @@ _HOME, _CLEAR = f"{ESCAPE}[1G", f"{ESCAPE}[K"
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show what is waited for while the block runs, for example `merging parser`; nothing when the command has --json.
+    """Print what the command waits for (for example `merging parser`) while the block runs; nothing with --json.
 
     On a terminal one line is rewritten until the block ends; elsewhere one line says that it takes long, and another
     how long it took.
@@ -47,7 +47,7 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class Notice:
-    """The line about one wait. A thread writes it, so that the command need not know of it."""
+    """The message about one wait. A thread prints it, so that the code that waits need not."""
 
     def __init__(self, what: str, *, moving: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = escapes.line(what)
@@ -59,17 +59,18 @@ class Notice:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Start the thread that writes the line after a while."""
+        """Start the thread that prints the message after a while."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the notice: clear the line on a terminal, else write how long it took if it was announced."""
+        """End the message: clear its line on a terminal; elsewhere print how long the wait took, if it was announced."""
         self._over.set()
         self._thread.join()
         if self._said.is_set():
             self._write(f"{_HOME}{_CLEAR}" if self._moving else f"{self._what}: {self._elapsed()}\n")
 
     def _run(self) -> None:
+        """Print the message after a while: once, or on a terminal again and again with the time. Runs in the thread."""
         frame = 0
         if self._over.wait(ON_TERMINAL if self._moving else ELSEWHERE):
             return

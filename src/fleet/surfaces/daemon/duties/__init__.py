@@ -1,1 +1,1 @@
-"""The daemon's duties: what it does regularly, without being asked. One file a duty; `duties.py` runs them."""
+"""The daemon's duties: what it does regularly, without a request. Each duty has a file; `duties.py` runs them all."""

@@ -1,4 +1,4 @@
-"""Resume what a reboot interrupted, once a boot, where the setting `resume_on_boot` says so."""
+"""Resume the dispatches that a reboot interrupted, once for each boot, when the setting `resume_on_boot` is true."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LOOK = 30.0
 
 
 class ResumeOnBoot(Duty):
-    """Resume everything that was lost with an earlier boot of the machine, within the limits.
+    """Duty that resumes the dispatches and jobs that a reboot of the machine interrupted, within the limits.
 
-    What does not fit into the limits is resumed as others end. The duty is over when nothing of that waits, or when the
-    setting says that a person resumes.
+    What exceeds the limits is resumed as other agents end. The duty ends when nothing is left to resume, or when the
+    setting leaves it to a person.
     """
 
     name = "resume after a reboot"
@@ -31,13 +31,20 @@ class ResumeOnBoot(Duty):
         self._waiting: list[str] = []
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Resume what can be resumed now. Return one line for each."""
+        """Resume the interrupted dispatches that fit the limits now.
+
+        Returns a line for each; then marks this duty as run.
+        """
         try:
             return self._resume(fleet)
         finally:
             self._has_run.set()
 
     def _resume(self, fleet: Fleet) -> list[str]:
+        """Resume what a reboot interrupted.
+
+        Returns a line for each dispatch resumed or newly waiting. Raises DutyOver when all is done.
+        """
         if not fleet.settings.read()["resume_on_boot"].value:
             raise DutyOver("resume_on_boot is false; `fleet resume --all` resumes what a reboot interrupted")
         many = fleet.dispatches.resume_after_boot()
@@ -51,5 +58,5 @@ class ResumeOnBoot(Duty):
         return lines
 
     def remark(self) -> str | None:
-        """Return what waits to be resumed."""
+        """Return which dispatches still wait to be resumed, and why; None when none does."""
         return "; ".join(self._waiting) or None

@@ -1,4 +1,4 @@
-"""Hold the seats of fleet's own coordinators: tick for those that this daemon holds, take anew those of a dead daemon."""
+"""Hold the seats of fleet's own coordinators: tick for those of this daemon, and take over those of a dead one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _EVERY = 60.0
 
 
 class Coordinators(Duty):
-    """See to it that every seat that this daemon holds is ticked for."""
+    """Duty that runs the ticks of every seat that this daemon holds, and takes over the seats of dead daemons."""
 
     name = SEATS_DUTY
     every = _EVERY
@@ -31,13 +31,16 @@ class Coordinators(Duty):
 
     def __init__(self, tick_for: Callable[[dict[str, str]], None], after: Event) -> None:
         self._tick_for = tick_for
-        # Set when what a reboot interrupted was resumed, as far as it fits: it comes before new work.
+        # Set once ResumeOnBoot has run: work that a reboot interrupted comes before new work.
         self._after = after
         self._failed: dict[str, str] = {}
         self._rounds_unheld = 0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Take the seats of dead daemons anew, and start the ticks of every seat that this daemon holds."""
+        """Take over the seats of dead daemons, and start the ticks of every seat that this daemon holds.
+
+        Returns a line for each seat that was taken, or could not be. Raises NotNow before ResumeOnBoot has run.
+        """
         if not self._after.is_set():
             raise NotNow
         lost = fleet.coord.lost()
@@ -48,15 +51,18 @@ class Coordinators(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet) -> float:
-        """Return when to look again if nothing changes: soon, then later and later, while a seat is not taken yet.
+        """Return the seconds until the next round: few at first, then more, while a seat is not taken yet.
 
-        The daemon that held it may be about to exit, or another process may hold the gate for a moment.
+        The daemon that held the seat may be about to exit, or another process may hold the gate for a moment.
         """
         self._rounds_unheld = self._rounds_unheld + 1 if fleet.coord.unheld() else 0
         return wait_after_failures(self._rounds_unheld) if self._rounds_unheld else _EVERY
 
     def _take_anew(self, fleet: Fleet, project: str, ident: str) -> str:
-        """Take the seat of a coordinator that was a duty of a dead daemon. Returns one line; empty when there is no news."""
+        """Start a new coordinator in the seat that a dead daemon held as dispatch `ident`.
+
+        Returns a line; "" when there is nothing new to say.
+        """
         wanted = Wanted(project=project, slug=None, kind="coord", engine=ENGINE)
         try:
             seated = fleet.coord.start(wanted, after=ident)
@@ -71,5 +77,5 @@ class Coordinators(Duty):
         return f"took the seat of {project} anew as {seated.id}: the daemon that held it as {ident} has died"
 
     def remark(self) -> str | None:
-        """Return which seats could not be taken anew."""
+        """Return which seats could not be taken over, and why; None when all were."""
         return "; ".join(f"{project}: {why}" for project, why in self._failed.items()) or None

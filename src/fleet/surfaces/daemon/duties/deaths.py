@@ -1,4 +1,7 @@
-"""Settle agents when they have died. The kernel tells of it; where it cannot, the processes are looked at once a second."""
+"""Settle agents that have died.
+
+The kernel reports each exit; where it cannot, the processes are checked once a second.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,15 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
 
 _LOOK = 1.0
-# How often to look although the kernel tells of every process.
+# Seconds between two checks while the kernel reports the exit of every process.
 _TOLD = 30.0
 
 
 class Deaths(Duty):
-    """Notice deaths without a process for each, as tmux's hook would start one.
+    """Duty that notices when agents die, without a process for each agent, and settles their dispatches.
 
-    The kernel is asked, not tmux: that costs no other program, and a process that the kernel calls dead is dead. Settle
-    asks tmux then for the exit status. An agent that cannot be settled yet is tried again later and later.
+    It asks the kernel, not tmux: that starts no program, and a process that the kernel calls dead is dead. Settle then
+    asks tmux for the exit status. An agent that cannot be settled yet is tried again after longer and longer waits.
     """
 
     name = "deaths"
@@ -35,21 +38,24 @@ class Deaths(Duty):
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        # Of each agent that could not be settled: how often that was tried, and when it is tried again.
+        # For each agent that could not be settled: how often it was tried, and when it is tried again.
         self._later: dict[str, tuple[int, float]] = {}
         self._exits: Exits | None = None
 
     def begin(self, wake: Callable[[], None]) -> None:
-        """Begin a round whenever an agent's process exits."""
+        """Start watching exits: call `wake` whenever an agent's process exits."""
         self._exits = Exits(wake)
 
     def end(self) -> None:
-        """Watch no process any more."""
+        """Stop watching exits."""
         if self._exits is not None:
             self._exits.end()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Settle every agent that has died. Return one line for each."""
+        """Settle every agent that has died, and watch those alive.
+
+        Returns a line for each one settled, or not settled at first try.
+        """
         dead, alive, others = fleet.sessions.deaths()
         self._later = {ident: later for ident, later in self._later.items() if ident in dead}
         lines = [line for ident in dead if self._is_due(ident) and (line := self._settle(fleet, ident))]
@@ -57,16 +63,21 @@ class Deaths(Duty):
         return lines
 
     def _seconds_to_next(self, fleet: Fleet, alive: list[Identity], others: int) -> float | None:
-        """Return when to look again if nothing changes: seldom where the kernel tells of every agent, never without agents."""
+        """Return the seconds until the next check: many while the kernel reports every exit; None without agents."""
         are_told = self._exits is not None and self._exits.watch(fleet.world.processes, alive)
         if self._later or (others and not (are_told and len(alive) == others)):
             return _LOOK
         return _TOLD if others else None
 
     def _is_due(self, ident: str) -> bool:
+        """Whether an agent has not been tried yet, or its wait after a failed try is over."""
         return ident not in self._later or self._clock.ticks() >= self._later[ident][1]
 
     def _settle(self, fleet: Fleet, ident: str) -> str:
+        """Try to settle one dead agent, and schedule the next try when that fails.
+
+        Returns a line; "" when there is nothing new to say.
+        """
         try:
             ended = fleet.sessions.settle_soon(ident)
         except errors.NoSuchDispatch:

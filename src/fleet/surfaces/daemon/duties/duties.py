@@ -1,4 +1,4 @@
-"""The daemon's duties together: each in a thread of its own, woken by changes and at intervals."""
+"""Run all duties of the daemon: each in its own thread, woken by changes and at intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class NewestOperation(Duty):
-    """Tell the other duties of operations that were not committed by the daemon. It reads one number a round."""
+    """Duty that tells the other duties of operations that other processes committed. It reads one number each round."""
 
     name = "changes"
     every = 1.0
@@ -35,13 +35,13 @@ class NewestOperation(Duty):
         self._changed = changed
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Read the newest operation's number and pass it on."""
+        """Read the number of the newest operation and pass it to `changed`."""
         self._changed(fleet.operations.newest())
         return []
 
 
 class Duties:
-    """Everything that the daemon does without being asked."""
+    """All duties of the daemon, and their threads."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Duties:
         self._rounds = [self._rounds_of(duty) for duty in [NewestOperation(self.changed), *first]]
 
     def _all_duties(self) -> list[Duty]:
-        """Return the duties that every daemon has. The ticks of each project that it coordinates come later."""
+        """Return the duties that every daemon has. `_tick_for` adds one for each project that it coordinates."""
         resumed = threading.Event()
         return [
             ResumeOnBoot(resumed),
@@ -74,7 +74,10 @@ class Duties:
         ]
 
     def _tick_for(self, held: dict[str, str]) -> None:
-        """Begin the ticks of coordinators that have none. Ticks whose coordinator has ended end by themselves."""
+        """Start a duty that ticks for each of these coordinators that has none.
+
+        A duty whose coordinator has ended ends by itself.
+        """
         with self._lock:
             self._rounds = [each for each in self._rounds if not each.is_over]
             duties = [each.duty for each in self._rounds]
@@ -91,7 +94,7 @@ class Duties:
             rounds.start()
 
     def stop(self, seconds: float) -> None:
-        """Begin no further rounds; wait at most that many seconds in all for those that run."""
+        """Let no duty begin another round, and wait at most this many seconds in all for the running rounds."""
         with self._lock:
             self._is_stopping = True
             rounds = list(self._rounds)
@@ -102,7 +105,7 @@ class Duties:
             each.join(max(0.0, deadline - self._clock.ticks()))
 
     def changed(self, seq: int) -> None:
-        """Wake the duties that wait for changes: there is an operation with this sequence now. Returns at once."""
+        """Wake the duties that wait for changes, because operation number `seq` was committed. Returns at once."""
         with self._lock:
             if seq <= self._seen:
                 return
@@ -112,7 +115,7 @@ class Duties:
             each.wake()
 
     def status(self) -> list[DutyStatus]:
-        """Return how each duty fares."""
+        """Return the state of each duty: its rounds, failures and next run."""
         with self._lock:
             rounds = list(self._rounds)
         return [each.status() for each in rounds if not each.is_over]

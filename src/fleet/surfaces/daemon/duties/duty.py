@@ -1,4 +1,4 @@
-"""What a duty is, and the thread that runs one."""
+"""The class Duty, of which each thing the daemon does regularly is a subclass, and the thread that runs one."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ if TYPE_CHECKING:
     from fleet.world.clock import Clock
 
     class Log(Protocol):
-        """Writes one line into the daemon's log: what happened, and facts by name."""
+        """Writes one line into the daemon's log: the name of the event, and facts by name."""
 
         def __call__(self, event: str, /, **facts: object) -> None: ...
 
 
 class DutyOver(Exception):
-    """The duty has nothing more to do, for example because another coordinator has the seat."""
+    """Raised by a duty that has nothing more to do, for example because another coordinator has the seat."""
 
 
 class NotNow(Exception):
-    """Another process does the same at this moment. The duty tries again soon."""
+    """Raised by a duty that cannot run at this moment, for example because another process does the same.
+
+    It is tried again soon.
+    """
 
 
 class Duty:
-    """One thing that the daemon does regularly."""
+    """One thing that the daemon does regularly, in rounds."""
 
     name = ""
-    # The interval of rounds in seconds when nothing changes; None: only news begins a round.
+    # Seconds between rounds when nothing changes; None: only news begins a round.
     every: float | None = None
-    # The shortest time between two rounds.
+    # The least seconds between two rounds.
     apart = 1.0
-    # How long after the daemon's start the first round begins.
+    # Seconds from the daemon's start to the first round.
     delay = 0.0
     # Whether each new operation begins a round.
     on_change = False
@@ -47,22 +50,22 @@ class Duty:
     keeps_open = False
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Do one round. Return what was done, one line each. Raise DutyOver when the duty has nothing more to do."""
+        """Do one round. Returns a line for each thing done. Raises DutyOver when the duty has nothing more to do."""
         raise NotImplementedError
 
     def remark(self) -> str | None:
-        """Return what a person should know of the duty now; None for nothing."""
+        """Return what a person should know about the duty now, for `fleet daemon status`; None for nothing."""
         return None
 
     def begin(self, wake: Callable[[], None]) -> None:
-        """Be told, before the first round, how to begin a round at once."""
+        """Prepare for the first round. `wake` begins a round at once, from any thread."""
 
     def end(self) -> None:
-        """Close what stays open between rounds: there is no further round."""
+        """Close what stays open between rounds, after the last round."""
 
 
 class Rounds:
-    """The rounds of one duty, in a thread of its own. A round that fails harms no other duty."""
+    """Runs the rounds of one duty in a thread of its own. A round that fails does not affect other duties."""
 
     def __init__(self, duty: Duty, open_fleet: Callable[[], Fleet], log: Log, clock: Clock) -> None:
         self.duty = duty
@@ -84,14 +87,14 @@ class Rounds:
         self._thread.start()
 
     def wake(self) -> None:
-        """Say that there is news: a round begins as soon as it may. Never blocks for long."""
+        """Begin a round as soon as the schedule allows, because there is news. Does not block."""
         with self._news:
             if not self._schedule.has_news:
                 self._schedule.has_news = True
                 self._news.notify()
 
     def wake_at_once(self) -> None:
-        """Say that there is news that cannot wait: a round begins at once, unless the last one failed."""
+        """Begin a round at once, because there is news that cannot wait; after a failure, when its wait is over."""
         with self._news:
             self._schedule.is_urgent = True
             self._news.notify()
@@ -103,7 +106,10 @@ class Rounds:
             self._news.notify()
 
     def join(self, seconds: float) -> bool:
-        """Wait a bounded time for the running round to end. Returns whether the thread has ended, or was never begun."""
+        """Wait at most this many seconds for the running round to end.
+
+        Returns whether the thread has ended or was never started.
+        """
         if self._thread.ident is not None:
             self._thread.join(seconds)
         return not self._thread.is_alive()
@@ -114,7 +120,7 @@ class Rounds:
         return self._thread.ident is not None and not self._thread.is_alive()
 
     def status(self) -> DutyStatus:
-        """Return how the duty fares."""
+        """Return the state of the duty: its rounds, its failures, its last and next run."""
         with self._news:
             schedule, now = self._schedule, self._clock.now()
             left = schedule.seconds_left(self._clock.ticks())
@@ -131,6 +137,7 @@ class Rounds:
 
     # the thread -------------------------------------------------------------------------------------------------------
     def _repeat(self) -> None:
+        """Run rounds until the daemon stops or the duty is over. Runs in the duty's thread."""
         try:
             while self._wait_until_due():
                 self._run_once()
@@ -141,7 +148,7 @@ class Rounds:
             self._close()
 
     def _wait_until_due(self) -> bool:
-        """Wait for the next round. Returns False when the daemon stops."""
+        """Wait until the next round is due. Returns False when the daemon stops."""
         with self._news:
             while not self._is_stopping:
                 left = self._schedule.seconds_left(self._clock.ticks())
@@ -153,6 +160,7 @@ class Rounds:
         return False
 
     def _run_once(self) -> None:
+        """Run one round: log what it did, record its end or its error. Raises only DutyOver."""
         error: str | None = None
         try:
             for line in self._run_duty():
@@ -167,7 +175,7 @@ class Rounds:
             self._note_end(error)
 
     def _run_duty(self) -> list[str]:
-        """Run the duty on a home that is open; close the home unless it is to stay open and all went well."""
+        """Run the duty on an open home. Close the home afterwards unless the duty keeps it open and nothing failed."""
         self._fleet = self._fleet or self._open()
         is_good = False
         try:
@@ -184,6 +192,7 @@ class Rounds:
             fleet.close()
 
     def _note_end(self, error: str | None) -> None:
+        """Record how the round ended, schedule the next one, and log a new error or a recovery."""
         with self._news:
             self._is_running = False
             self._ran_at = self._clock.now()

@@ -1,4 +1,4 @@
-"""Wait for the exits of processes in the kernel, without polling, where it can be asked to tell (Linux)."""
+"""Be told by the kernel when processes exit, without polling, where the kernel can do that (Linux)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Exits:
-    """A thread that sleeps in the kernel until one of the processes exits, and then says so."""
+    """A thread that sleeps in the kernel until a watched process exits, and then calls `tell`."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell
@@ -26,7 +26,7 @@ class Exits:
         self._wake, self._waker = -1, -1
 
     def watch(self, processes: Processes, whom: Iterable[Identity]) -> bool:
-        """Watch exactly these processes. Returns whether the kernel tells of each of them."""
+        """Watch exactly these processes. Returns whether the kernel will report the exit of every one of them."""
         wanted = list(whom)
         with self._lock:
             for who in [each for each in self._watched if each not in wanted]:
@@ -54,12 +54,13 @@ class Exits:
                 self._forget(who)
 
     def _forget(self, who: Identity) -> None:
+        """Stop watching a process and close its descriptor. The caller holds the lock."""
         descriptor = self._watched.pop(who)
         self._poll.unregister(descriptor)
         os.close(descriptor)
 
     def _begin(self) -> None:
-        """Begin the thread, or let it look at what has changed."""
+        """Start the thread, or wake it so that it watches the new set of processes."""
         if self._thread is not None:
             os.write(self._waker, b"c")
             return
@@ -69,6 +70,7 @@ class Exits:
         self._thread.start()
 
     def _wait(self) -> None:
+        """Wait for exits, forget the processes that have exited, and call `tell`. Runs in the thread until `end`."""
         while True:
             ready = [descriptor for descriptor, _event in self._poll.poll()]
             if self._wake in ready and b"e" in os.read(self._wake, 4096):

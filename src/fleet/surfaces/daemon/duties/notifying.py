@@ -1,4 +1,4 @@
-"""Tell the person what needs them and what failed."""
+"""Send a person the notices that are due: what needs them, and what failed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Notifying(Duty):
-    """Send notices that are due. Changes begin a round; what only a screen shows is seen at the interval."""
+    """Duty that sends due notices.
+
+    Changes begin a round; what only an agent's screen shows is noticed at the interval.
+    """
 
     name = "notify"
     every = 30.0
@@ -20,5 +23,5 @@ class Notifying(Duty):
     keeps_open = True
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Send what is due; return a line for each message."""
+        """Send the notices that are due. Returns a line for each one sent."""
         return fleet.notices.send_due()

@@ -1,10 +1,10 @@
-"""When the next round of a duty begins: pure values, no clock and no thread."""
+"""Decide when the next round of a duty begins: pure values, no clock and no thread."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# The wait after the first failure, in seconds; each further failure doubles it, up to the longest.
+# Seconds to wait after the first failure. Each further failure doubles the wait, up to the longest.
 FIRST_WAIT = 1.0
 LONGEST_WAIT = 60.0
 
@@ -16,10 +16,10 @@ def wait_after_failures(failures: int) -> float:
 
 @dataclass(slots=True)
 class Schedule:
-    """When a duty ran, when it may run again, and what failed. Times are seconds on a monotonic clock.
+    """When a duty last ran, when its next round begins, and how often it failed.
 
-    `every` is the interval of rounds without news; None: only news begins a round. `apart` is the shortest time
-    between two rounds. The first round begins at `begins`.
+    Times are seconds of a monotonic clock. `every` is the time between rounds without news; None: only news begins a
+    round. `apart` is the least time between two rounds. The first round begins at `begins`.
     """
 
     every: float | None
@@ -29,11 +29,11 @@ class Schedule:
     failures: int = 0
     rounds: int = 0
     has_news: bool = True
-    # News that waits for nothing but the end of a failure's wait.
+    # Urgent news: the next round does not wait for `apart`, only for the wait after a failure.
     is_urgent: bool = False
 
     def due_at(self) -> float | None:
-        """Return when the next round begins; None while only news can begin it."""
+        """Return the time at which the next round begins; None while only news can begin it."""
         if self.ended is None:
             return self.begins
         if self.failures:
@@ -43,19 +43,19 @@ class Schedule:
         return None if self.every is None else self.ended + max(self.every, self.apart)
 
     def seconds_left(self, now: float) -> float | None:
-        """Return how long to wait for the next round; None for as long as there is no news."""
+        """Return the seconds until the next round; None while only news can begin it."""
         due = self.due_at()
         return None if due is None else max(0.0, due - now)
 
     def begin(self) -> None:
-        """Note that a round begins. News that comes during the round causes another one."""
+        """Record that a round begins. News that arrives during the round begins another one."""
         self.has_news = self.is_urgent = False
         self.rounds += 1
 
     def succeed(self, now: float, every: float | None) -> None:
-        """Note that a round has ended well, and in how many seconds the next one begins without news."""
+        """Record that a round has succeeded, and in how many seconds the next one begins without news."""
         self.ended, self.failures, self.every = now, 0, every
 
     def fail(self, now: float) -> None:
-        """Note that a round has failed."""
+        """Record that a round has failed, so that the next one waits longer."""
         self.ended, self.failures = now, self.failures + 1

@@ -1,4 +1,4 @@
-"""Sweep at intervals: report what was left behind, and release it where the setting says so."""
+"""Sweep at intervals: report what dispatches left behind; release it when the setting `daemon_sweep` is "act"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EVERY = 600.0
 
 
 class Sweeping(Duty):
-    """A sweep every ten minutes. With `daemon_sweep = "report"`, the default, it changes nothing."""
+    """Duty that sweeps every ten minutes. With `daemon_sweep = "report"`, the default, it releases nothing."""
 
     name = "sweep"
     every = _EVERY
@@ -27,7 +27,7 @@ class Sweeping(Duty):
         self._before: frozenset[str] = frozenset()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Sweep once. Return one line for each finding that the sweep before did not have."""
+        """Sweep once. Returns a line for each finding that the previous sweep did not have."""
         acts = fleet.settings.read()["daemon_sweep"].value == "act"
         findings = fleet.sweep.run(kill=acts)
         self._standing = sum(1 for each in findings if each.standing)
@@ -37,7 +37,7 @@ class Sweeping(Duty):
         return sorted(lines - before)
 
     def remark(self) -> str | None:
-        """Return how many findings a person should look at."""
+        """Return how many findings a person should look at or release; None when there are none."""
         parts = [f"{self._standing} to look at"] if self._standing else []
         parts += [f"{self._waiting} to release"] if self._waiting else []
         return f"{', '.join(parts)}: `fleet clean` shows them" if parts else None

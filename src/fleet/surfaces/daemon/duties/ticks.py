@@ -13,12 +13,15 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.model.results.coord import Ticked
 
-# How often a project is looked at in which nobody works and nothing waits. Changes are noticed at once all the same.
+# Seconds between ticks of a project in which nobody works and nothing waits. A change still begins a tick at once.
 _IDLE = 60.0
 
 
 class Ticks(Duty):
-    """The ticks of one coordinator. They end when it has lost its seat, was stopped, or was killed."""
+    """Duty that ticks for one project's coordinator.
+
+    It ends when that coordinator has lost its seat, was stopped or was killed.
+    """
 
     on_change = True
     apart = 0.3
@@ -30,7 +33,10 @@ class Ticks(Duty):
         self._new = NewLines()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Do one tick. Return what is new in it."""
+        """Do one tick for the coordinator.
+
+        Returns the lines that are new since the previous tick. Raises DutyOver after a lost seat.
+        """
         try:
             ticked = fleet.coord.tick_held(self.project, self.holder)
         except (errors.NotSeated, errors.SpeakerEnded, errors.NoSuchProject) as error:
@@ -42,12 +48,12 @@ class Ticks(Duty):
         return lines
 
     def remark(self) -> str:
-        """Return the id of the coordinator for which this duty ticks."""
+        """Return the dispatch id of the coordinator that this duty ticks for."""
         return self.holder
 
 
 def _seconds_to_next(ticked: Ticked, usual: float) -> float:
-    """Return when to tick again if nothing changes: as the setting says, and less often where there is nothing to do."""
+    """Return the seconds until the next tick if nothing changes: `usual` while there is work, else at least 60."""
     now = ticked.next
     is_busy = now.working or now.ready or now.to_review or now.to_merge or now.trouble or now.handoffs
     return usual if is_busy or ticked.troubles else max(usual, _IDLE)

@@ -1,6 +1,6 @@
-"""Look after agents in projects that have no coordinator: failed turns, usage limits, messages, screens without a hook.
+"""Look after agents in projects without a coordinator: failed turns, usage limits, messages, screens without a hook.
 
-Nothing is started, merged, asked to exit or killed there: that is a coordinator's business, or a person's.
+Nothing is started, merged, asked to exit or killed there: only a coordinator or a person does that.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ _LOOK = 10.0
 
 
 class Unattended(Duty):
-    """Do for agents without a coordinator what a tick does for the others, as far as it starts and ends nobody."""
+    """Duty that does for agents without a coordinator what a tick would do, except starting and ending agents."""
 
     name = "agents without a coordinator"
     on_change = True
     apart = 2.0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Look after the agents of each project without a coordinator. Return one line for each thing done."""
+        """Look after the agents of each project without a coordinator. Returns a line for each thing done.
+
+        Raises FleetError at the end when that failed for a project.
+        """
         projects = fleet.agents.unattended()
         self.every = _LOOK if projects else None
         lines, failures = [], []

@@ -14,14 +14,17 @@ _DAY = DAY / SECOND
 
 
 class Upkeep(Duty):
-    """What `fleet maintenance rotate-operations` and `prune-archive` do, once a day of the wall clock, across restarts."""
+    """Duty that archives old operations and removes old journals once a day by the wall clock, also across restarts."""
 
     name = "upkeep"
     every = _DAY
     delay = 120.0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Rotate and prune unless that was done within a day. Return one line for each that moved or removed something."""
+        """Archive operations and remove journals, unless that was done within a day.
+
+        Returns a line for each that changed something.
+        """
         now, last = fleet.clock.now(), fleet.operations.last_upkeep()
         left = (DAY - (now - last)) / SECOND if last is not None and last <= now else 0.0
         if left > 0:

@@ -1,1 +1,1 @@
-"""Connections and requests: how the daemon takes, does and answers them."""
+"""How the daemon accepts connections, reads requests, performs them and sends the answers."""

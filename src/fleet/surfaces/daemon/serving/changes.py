@@ -1,7 +1,8 @@
-"""What changed, for screens: a subscriber gets numbered changes, by the sequence of operations.
+"""Push committed operations to subscribed clients, such as screens, in the order of their sequence numbers.
 
-It says which number it has. It misses none: after a reconnect it goes on from its number, and when operations after it were rotated
-away it is told to take a new snapshot. Changes by other processes are looked for once a second.
+A subscriber names the last number it has. It misses none: after a reconnect it goes on from its number, and when
+operations after it were rotated away it is told to take a new snapshot. Operations by other processes are looked for
+once a second.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
     from fleet.surfaces.daemon.household import Household
     from fleet.surfaces.daemon.serving.connection import Connection
 
-# Seconds between two looks for what other processes have committed.
+# Seconds between two checks for operations that other processes have committed.
 _LOOK = 1.0
-# Seconds between two looks while there is news all the time: screens are quick enough with it, and requests come first.
+# Least seconds between two checks while there is news all the time: quick enough for screens, and requests come first.
 _APART = 0.05
 
 
 class Subscriber:
-    """One subscription: its connection, the number of its request, and the last change that it was sent."""
+    """One subscription: its connection, the id of its request, and the number of the last operation that it was sent."""
 
     __slots__ = ("after", "connection", "id")
 
@@ -40,7 +41,7 @@ class Subscriber:
 
 
 class Changes:
-    """All subscriptions, and the thread that serves them."""
+    """All subscriptions, and the thread that pushes operations to them."""
 
     def __init__(
         self,
@@ -52,7 +53,7 @@ class Changes:
     ) -> None:
         self._household = household
         self._send = send
-        # Told of the newest sequence after each change.
+        # Called with the newest sequence number after each change.
         self._tell = tell
         self._log = log
         self._subscribers: list[Subscriber] = []
@@ -63,11 +64,11 @@ class Changes:
         self._thread = Thread(target=self._run, name="changes", daemon=True)
 
     def __len__(self) -> int:
-        """Return how many connections follow the changes."""
+        """Return the number of subscriptions."""
         return len(self._subscribers)
 
     def start(self) -> None:
-        """Start the thread that looks for changes."""
+        """Start the thread that pushes operations."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -78,13 +79,13 @@ class Changes:
         self._thread.join()
 
     def notice(self) -> None:
-        """Look soon: something was committed."""
+        """Let the thread look for new operations soon, because something was committed."""
         with self._changed:
             self._has_news = True
             self._changed.notify()
 
     def subscribe(self, connection: Connection, number: object, after: int) -> None:
-        """Send a connection every change after a sequence number."""
+        """Push every operation after number `after` to the connection, as pushes of request `number`."""
         with self._changed:
             self._subscribers.append(Subscriber(connection, number, after))
         self.notice()
@@ -95,6 +96,7 @@ class Changes:
             self._subscribers = [each for each in self._subscribers if each.connection is not connection]
 
     def _run(self) -> None:
+        """Push new operations whenever there is news, and once a second, until `stop`. Runs in the thread."""
         while not self._is_ending:
             with self._changed:
                 if not self._has_news:
@@ -110,6 +112,7 @@ class Changes:
         self._household.leave()
 
     def _look(self) -> None:
+        """Read the newest number, tell the duties when it is new, and push to each subscriber what it lacks."""
         fleet = self._household.open()
         latest: int = fleet.store.read(newest)
         if latest != self._seen:
@@ -120,7 +123,10 @@ class Changes:
                 fleet.store.read(lambda rows: self._serve(rows, subscriber))  # noqa: B023 - called at once
 
     def _serve(self, rows: Rows, subscriber: Subscriber) -> None:
-        """Send a subscriber the changes that it lacks, a page at a time, as far as it reads them; or that some are gone."""
+        """Push to one subscriber the operations that it lacks, page by page, as long as it reads them.
+
+        Push `gap` instead when some of them were rotated away.
+        """
         first = q.first_operation(rows).seq
         if subscriber.after + 1 < first:
             subscriber.after = newest(rows)

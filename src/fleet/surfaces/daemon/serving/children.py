@@ -1,7 +1,7 @@
-"""Child processes that perform heavy requests: they start and end agents, merge, run jobs.
+"""Perform heavy requests in child processes: those that start and end agents, merge, or run jobs.
 
-A child has the environment and directory of whoever asks. It writes lines: what it tells meanwhile, and at last its answer. When
-the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
+A child has the environment and directory of whoever asks. It writes lines of JSON: progress, and at last its answer.
+When the client goes away, its child is interrupted, as Ctrl-C interrupts a command.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 MOST = 64
 _LAST_WORDS = 2_000
-# Seconds for which the last words of a child that has ended are waited for.
+# Seconds to wait for the rest of an ended child's error output.
 _PATIENCE = 1.0
 
 
 class Children:
-    """The child processes that work on requests."""
+    """The child processes that perform heavy requests."""
 
     def __init__(self, household: Household, send: Callable[[Connection, Json], None]) -> None:
         self._household = household
@@ -42,11 +42,14 @@ class Children:
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Return how many are at work."""
+        """Return how many child processes are at work."""
         return len(self._at_work)
 
     def perform(self, request: Request) -> None:
-        """Let a child process do what a request asks for. Its answer is sent when it comes."""
+        """Perform a request in a child process; its answer is sent later.
+
+        Raise Refused when 64 children are at work.
+        """
         if len(self) >= MOST:
             raise errors.Refused(
                 what=f"{MOST} commands are at work in the daemon already; try again when some have ended"
@@ -54,13 +57,14 @@ class Children:
         Thread(target=self._attend, args=(request,), name=f"child of {request.method}", daemon=True).start()
 
     def interrupt(self, connection: Connection) -> None:
-        """Interrupt what works for a client that went away."""
+        """Send SIGINT to the children that work for a client that went away."""
         with self._lock:
             ours = [child for child, of in self._at_work.items() if of is connection]
         for child in ours:
             self._household.funnel.through("interrupt a child", lambda: _interrupt(child))  # noqa: B023 - called at once
 
     def _attend(self, request: Request) -> None:
+        """Run one request in a child and send its answer, or the error, to the client. Runs in a thread of its own."""
         try:
             answer = self._answer_of(request)
         except BaseException as error:  # noqa: BLE001 - the client is told
@@ -68,6 +72,10 @@ class Children:
         self._send(request.connection, answer)
 
     def _answer_of(self, request: Request) -> Json:
+        """Start the child for a request and return its answer.
+
+        Interrupt the child when the client has gone meanwhile.
+        """
         world, asker = self._household.world(), request.surroundings
         env = {**asker.environ, "FLEET_HOME": self._household.home, DIRECT: "1"}
         folder = asker.directory if asker.directory and os.path.isdir(asker.directory) else self._household.home
@@ -85,7 +93,10 @@ class Children:
                 del self._at_work[child]
 
     def _listen(self, child: Child, request: Request) -> Json:
-        """Give a child its request, pass on what it tells, and return its answer."""
+        """Send the request to the child, pass its progress on to the client, and return its answer.
+
+        Raise FleetError, with the end of its error output, when it ends without an answer.
+        """
         asked = {"id": request.id, "method": request.method, "args": request.args, "key": request.key,
                  "caller": {"as": request.caller.get("as"), "dispatch": request.dispatch}, "pid": request.connection.pid}  # fmt: skip
         assert child.stdin is not None  # noqa: S101 - pipes were asked for
@@ -111,7 +122,10 @@ class Children:
 
 
 class LastWords:
-    """The end of what a child prints besides its answer. It is read all the time: a full pipe would stop the child for ever."""
+    """Keeps the end of a child's error output.
+
+    A thread reads it all the time, because a full pipe would block the child.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -120,16 +134,21 @@ class LastWords:
         self._thread.start()
 
     def text(self) -> str:
-        """Return the last words. A process that the child has left behind may keep the stream open: it is not waited for."""
+        """Return the last part of the error output.
+
+        Wait at most a second: a process that the child left may keep the pipe open.
+        """
         self._thread.join(_PATIENCE)
         return self._end.decode("utf-8", "replace").strip()
 
     def _read(self) -> None:
+        """Read the stream to its end, and keep the last 2000 bytes. Runs in the thread."""
         with self._stream:
             for line in self._stream:
                 self._end = (self._end + line)[-_LAST_WORDS:]
 
 
 def _interrupt(child: Child) -> None:
+    """Send SIGINT to a child process that still runs."""
     if child.poll() is None:
         child.send_signal(signal.SIGINT)

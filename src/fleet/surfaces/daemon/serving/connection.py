@@ -1,4 +1,4 @@
-"""One client's connection: lines that came in, bytes that wait to go out, and the limits of both."""
+"""One client's connection: the received lines, the bytes still to send, and the limits of both."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from fleet.api.remote.wire import Json
 
-# A request may be so long; whoever sends more is not a client.
+# The longest request, in bytes. A longer line does not come from a fleet client.
 LONGEST_LINE = 16 << 20
-# So much may wait for a client that does not read. A subscriber is dropped then, and asks again.
+# The most bytes kept for a client that does not read. A subscriber with more is disconnected, and subscribes again.
 MOST_WAITING = 32 << 20
-# A subscriber for which more waits than this gets further changes when it has read some.
+# With more unsent bytes than this, a subscriber gets no further changes until it has read some.
 BEHIND = 4 << 20
-# Seconds within which a line that was begun has to end, and within which a client has to read something.
+# Seconds within which a client has to complete a line that it began, and to read something that it was sent.
 PATIENCE = 30.0
 # How many requests of one connection are worked on at once; the others stay in its socket.
 MOST_AT_ONCE = 64
@@ -27,20 +27,20 @@ _CHUNK = 1 << 16
 
 
 class TooMuch(Exception):
-    """The client goes beyond a limit; the text says which."""
+    """The client exceeds a limit; the text says which."""
 
 
 class Connection:
-    """A connection. The loop reads and writes it; any thread may let it send."""
+    """One client's connection. The loop's thread reads and closes it; any thread may send on it."""
 
     def __init__(self, sock: socket.socket, *, pid: int, is_for_agents: bool) -> None:
         self.socket = sock
         self.pid = pid
-        # It came by the socket on which only agents speak.
+        # Whether the client connected to the socket for agents.
         self.is_for_agents = is_for_agents
         self.is_open = True
         self.at_work = 0
-        # What the loop waits for.
+        # The events of this connection that the loop's selector waits for.
         self.events = 0
         self._incoming = bytearray()
         self._outgoing = bytearray()
@@ -48,7 +48,10 @@ class Connection:
         self._moved_at = monotonic()
 
     def receive(self) -> bool:
-        """Read what is there. False when the client has closed its end."""
+        """Read the bytes that have arrived.
+
+        Returns False when the client has closed its end. Raises TooMuch for a line that is too long.
+        """
         try:
             chunk = self.socket.recv(_CHUNK)
         except BlockingIOError:
@@ -63,7 +66,7 @@ class Connection:
         return bool(chunk)
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the whole lines that came in, as long as not too many requests are worked on."""
+        """Yield the complete lines that have arrived, while fewer than 64 requests of this client are at work."""
         while self.at_work < MOST_AT_ONCE:
             end = self._incoming.find(b"\n")
             if end < 0:
@@ -75,16 +78,19 @@ class Connection:
 
     @property
     def has_room(self) -> bool:
-        """Whether more requests of this client may be worked on."""
+        """Whether another request of this client may be worked on."""
         return self.at_work < MOST_AT_ONCE
 
     def put(self, document: Json) -> None:
-        """Let a line wait to be sent. Any thread may call it; the loop has to be woken then."""
+        """Queue a line to be sent. Any thread may call it, and has to wake the loop afterwards."""
         with self._lock:
             self._keep(_line(document))
 
     def send(self, document: Json) -> bool:
-        """Send a line, as much of it as the client takes at once. False when the loop has to send the rest, or to close."""
+        """Send a line at once, as far as the client takes it.
+
+        Returns False when the loop has to send the rest, or to close.
+        """
         line = _line(document)
         with self._lock:
             try:
@@ -98,7 +104,7 @@ class Connection:
             return sent == len(line)
 
     def _keep(self, line: bytes) -> None:
-        """Let bytes wait to be sent. A client that lets too much wait is not sent anything any more."""
+        """Queue bytes to be sent. Mark the connection as closed when too many bytes wait."""
         if not self.is_open:
             return
         if not self._outgoing:
@@ -109,16 +115,16 @@ class Connection:
 
     @property
     def is_behind(self) -> bool:
-        """Whether so much waits for the client that further pushes had better wait, or nothing can be sent any more."""
+        """Whether pushes should wait: too many bytes are unsent, or the connection is closed."""
         return not self.is_open or len(self._outgoing) > BEHIND
 
     @property
     def wants_to_send(self) -> bool:
-        """Whether bytes wait to go out."""
+        """Whether bytes wait to be sent."""
         return bool(self._outgoing)
 
     def flush(self) -> bool:
-        """Send what the client takes. False when it is gone."""
+        """Send queued bytes, as far as the client takes them. Returns False when the connection is gone."""
         if not self._outgoing:
             return self.is_open  # without the lock: another thread may be sending an answer
         with self._lock:
@@ -134,15 +140,15 @@ class Connection:
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the client has begun a line, or has not read all that was sent."""
+        """Whether the client has begun a line without ending it, or has not read all that was sent."""
         return bool(self._outgoing) or (bool(self._incoming) and self.has_room)
 
     def is_stuck(self, now: float) -> bool:
-        """Whether the client has neither ended its line nor read anything for too long."""
+        """Whether the client has neither completed a line nor read anything for 30 seconds although it should."""
         return self.is_unfinished and now - self._moved_at > PATIENCE
 
     def close(self) -> None:
-        """Close it; what still waits is lost."""
+        """Close the connection. Bytes that were not sent are lost."""
         with self._lock:
             self.is_open = False
             self.socket.close()

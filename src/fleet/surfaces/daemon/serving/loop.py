@@ -1,4 +1,7 @@
-"""The loop: accepts connections, reads requests and sends answers, all in one thread. It never works on a request itself."""
+"""The daemon's event loop: accept connections, read requests and send answers in one thread.
+
+Other threads perform the requests.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,17 @@ if TYPE_CHECKING:
 
 MOST_CLIENTS = 4_000
 _AT_ONCE = 64
-# How often stuck clients and lost socket files are looked for, and only while there may be some.
+# Seconds between two checks for stuck clients, while there may be some, and for socket files that were removed.
 _LOOK = 1.0
 _LOOK_AT_SOCKETS = 5.0
 
 
 class Loop:
-    """All connections of the daemon."""
+    """The event loop over all connections of the daemon.
+
+    It calls `greet` for a new connection, `take` for each line that arrives, and `gone` for a connection that was
+    closed.
+    """
 
     def __init__(
         self,
@@ -36,7 +43,7 @@ class Loop:
         gone: Callable[[Connection], None],
         log: Callable[..., None],
     ) -> None:
-        # Each listener, and whether only agents speak there.
+        # Each listening socket, and whether it is the one for agents.
         self._listeners = listeners
         self._greet = greet
         self._take = take
@@ -46,7 +53,7 @@ class Loop:
         self._waker, self._wakes = os.pipe()
         os.set_blocking(self._waker, False)
         os.set_blocking(self._wakes, False)
-        # A descriptor to give up when there is no other: somebody who waits can be refused then, and is not found waiting again.
+        # A spare descriptor. When all others are used up, it is closed to accept and refuse a client that would wait for ever.
         self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._ready: deque[Connection] = deque()
         self._is_ending = False
@@ -55,13 +62,16 @@ class Loop:
         self.connections: set[Connection] = set()
 
     def open(self) -> None:
-        """Listen at the sockets."""
+        """Start listening at the sockets."""
         self._selector.register(self._waker, selectors.EVENT_READ, None)
         for listener in self._listeners:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
 
     def wake(self, connection: Connection | None = None) -> None:
-        """Let the loop look again: at a connection that has something to send, or whose requests are done."""
+        """Wake the loop; with a connection, because it has something to send or its requests are done.
+
+        Any thread may call it.
+        """
         if connection is not None:
             self._ready.append(connection)
         try:
@@ -70,7 +80,7 @@ class Loop:
             return  # enough wakings wait already, or the loop has ended
 
     def stop(self) -> None:
-        """End the loop soon."""
+        """Let `run` return soon. Any thread or signal handler may call it."""
         self._is_ending = True
         self.wake()
 
@@ -87,14 +97,14 @@ class Loop:
         self._flush_ready()
 
     def stop_listening(self) -> None:
-        """Accept nobody any more, and remove the sockets' files."""
+        """Accept no more connections, and remove the socket files."""
         for listener in self._listeners:
             if listener.socket is not None:
                 self._selector.unregister(listener.socket)
             listener.close()
 
     def close(self) -> None:
-        """Send what can be sent at once, and close everything."""
+        """Send what can be sent at once, then close all connections and descriptors."""
         for connection in list(self.connections):
             connection.flush()
             self._close(connection)
@@ -107,6 +117,7 @@ class Loop:
 
     # events -----------------------------------------------------------------------------------------------------------
     def _handle(self, of: Listener | Connection | None, events: int) -> None:
+        """Handle one event: a wake-up, a connection to serve, or clients to accept."""
         if of is None:
             os.read(self._waker, 4_096)
         elif isinstance(of, Connection):
@@ -115,7 +126,7 @@ class Loop:
             self._accept_all(of.socket, is_for_agents=self._listeners[of])
 
     def _accept_all(self, listening: socket.socket, *, is_for_agents: bool) -> None:
-        """Accept everybody who waits, up to a number, so that requests are not kept waiting."""
+        """Accept up to 64 waiting clients, so that requests of others do not wait for them."""
         for _ in range(_AT_ONCE):
             try:
                 sock, _ = listening.accept()
@@ -128,7 +139,10 @@ class Loop:
             self._accept(sock, is_for_agents=is_for_agents)
 
     def _refuse_one(self, listening: socket.socket) -> None:
-        """Close the connection of one who waits, by the spare descriptor: without any, the loop would find it again and again."""
+        """Accept and close one waiting client by means of the spare descriptor, because no other descriptor is free.
+
+        Otherwise the selector would report that client again and again.
+        """
         os.close(self._spare)
         try:
             listening.accept()[0].close()
@@ -138,6 +152,10 @@ class Loop:
             self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _accept(self, sock: socket.socket, *, is_for_agents: bool) -> None:
+        """Add a new connection and greet it.
+
+        Close it when the peer is another user or too many clients are connected.
+        """
         sock.settimeout(0)
         uid, pid = peer_of(sock)
         if uid != os.geteuid() or len(self.connections) >= MOST_CLIENTS:
@@ -151,6 +169,10 @@ class Loop:
         self._send(connection)
 
     def _serve(self, connection: Connection, events: int) -> None:
+        """Read from a connection, take its complete lines and send what waits.
+
+        Close it when it is gone or exceeds a limit.
+        """
         try:
             if events & selectors.EVENT_READ and not connection.receive():
                 self._close(connection)
@@ -167,7 +189,7 @@ class Loop:
             self._take(connection, line)
 
     def _send(self, connection: Connection) -> None:
-        """Send what waits, and tell the selector what to wait for."""
+        """Send what waits on a connection, and set the events to wait for. Close the connection when it is gone."""
         if not connection.flush():
             self._close(connection)
             return
@@ -176,7 +198,7 @@ class Loop:
         self._watch(connection, events)
 
     def _watch(self, connection: Connection, events: int) -> None:
-        """Wait for these events of a connection; for none while its requests are worked on and nothing is to be sent."""
+        """Let the selector wait for these events of a connection; 0 stops waiting, while its requests are at work."""
         before, connection.events = connection.events, events
         if before == events:
             return
@@ -188,6 +210,7 @@ class Loop:
             self._selector.modify(connection.socket, events, connection)
 
     def _flush_ready(self) -> None:
+        """Take further lines of the connections that other threads woke the loop for, and send what waits on them."""
         while self._ready:
             connection = self._ready.popleft()
             if connection in self.connections:
@@ -195,6 +218,7 @@ class Loop:
                 self._send(connection)
 
     def _close(self, connection: Connection) -> None:
+        """Close a connection and call `gone`; do nothing when it is closed already."""
         if connection in self.connections:
             self.connections.discard(connection)
             self._watch(connection, 0)
@@ -203,6 +227,7 @@ class Loop:
 
     # now and then -----------------------------------------------------------------------------------------------------
     def _look_after(self) -> None:
+        """Once a second, close stuck connections, and listen again where a socket file was removed."""
         now = monotonic()
         if now - self._looked_at < _LOOK:
             return
@@ -217,7 +242,10 @@ class Loop:
                 self._listen_again(listener)
 
     def _listen_again(self, listener: Listener) -> None:
-        """Listen again where somebody has removed the socket's file. A foreign file in its place is left alone."""
+        """Create a socket file again that somebody has removed.
+
+        Leave a foreign file at its path alone, and log that.
+        """
         old = listener.socket
         try:
             new = listener.open()

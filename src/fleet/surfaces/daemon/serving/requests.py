@@ -1,4 +1,4 @@
-"""One request: read from its line, checked, and done in the way that its method has."""
+"""One request: parse its line, check its fields, choose how it is performed, and call the method."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from fleet.api.remote.wire import Json
     from fleet.surfaces.daemon.serving.connection import Connection
 
-# Methods that wait for ever, or that are about the asking process: the daemon does not perform them.
+# Methods that the daemon refuses: they never end, or are about the asking process.
 _NOT_HERE = frozenset({"agents.follow", "operations.follow", "sessions.launch", "agents.attach_words", "jobs.step"})
-# The variables of an agent in a sandbox that count, and those that it gets from the daemon instead.
+# The variables that are taken from an agent in a sandbox. _OF_DAEMON names those that come from the daemon instead.
 _OF_AGENTS = frozenset(
     {"FLEET_PROJECT", "FLEET_TASK", "FLEET_KIND", "FLEET_REPLACE_NONCE", "NO_COLOR", "FORCE_COLOR", "LANG", "TERM"}
 )
 
-# What a fleet of another version may ask: after an update it has to see the old daemon, and to end it.
+# Methods that a client of another version may call: after an update it has to see the old daemon, and to stop it.
 _OF_EVERY_VERSION = frozenset({"daemon.status", "daemon.stop"})
 _OF_DAEMON = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "XDG_RUNTIME_DIR")
 
 
 class Request:
-    """A request as it was sent."""
+    """One request of a client, as it was sent."""
 
     __slots__ = ("args", "caller", "connection", "document", "id", "key", "method")
 
@@ -50,12 +50,15 @@ class Request:
 
     @property
     def dispatch(self) -> str | None:
-        """Return the dispatch that speaks; None for a person."""
+        """The dispatch that the request speaks for; None for a person."""
         return self.caller.get("dispatch")
 
     @property
     def surroundings(self) -> Surroundings:
-        """Return where the request comes from. The environment names the dispatch that speaks, and no other."""
+        """The environment, directory and process of the asker.
+
+        FLEET_DISPATCH_ID is the dispatch that the request names, if any.
+        """
         environ = self._environ()
         if self.dispatch:
             environ["FLEET_DISPATCH_ID"] = self.dispatch
@@ -67,9 +70,9 @@ class Request:
         )
 
     def _environ(self) -> dict[str, str]:
-        """Return the variables of the asker.
+        """Return the environment variables of the asker.
 
-        Of an agent in a sandbox only a few count: what is done for it outside must not be led by its PATH or PYTHONPATH.
+        From an agent in a sandbox only a few are taken: its PATH or PYTHONPATH must not decide what runs outside.
         """
         given = {
             name: value for name, value in (self.caller.get("environ") or {}).items() if name != "FLEET_DISPATCH_ID"
@@ -80,16 +83,16 @@ class Request:
         return own | {name: value for name, value in given.items() if name in _OF_AGENTS}
 
     def answer(self, **fields: object) -> dict[str, object]:
-        """Return the answer to this request."""
+        """Return the answer to this request as JSON."""
         return {"id": self.id, **fields}
 
     def failed(self, error: BaseException) -> dict[str, object]:
-        """Return the answer that tells an error."""
+        """Return the answer that reports an error to the client."""
         return self.answer(error=wire.error_document(error))
 
 
 def parsed(connection: Connection, line: bytes) -> Request:
-    """Return the request of a line, not checked yet. BadRequest when the line is none."""
+    """Parse a line into a request, without checking its fields. Raise BadRequest when it is not a JSON object."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -116,7 +119,10 @@ _OF_CALLER: dict[str, tuple[type, ...]] = {
 
 
 def check(document: Json) -> None:
-    """Raise BadRequest when a field of a request is missing or of a wrong kind; OtherVersion for another version of fleet."""
+    """Raise BadRequest when a field of the request is missing or has a wrong type.
+
+    Raise OtherVersion for a client of another version of fleet.
+    """
     for name, kinds in _KINDS.items():
         if not isinstance(document.get(name), kinds):
             raise errors.BadRequest(why=f"{name!r} is missing or of a wrong kind")
@@ -133,7 +139,10 @@ def check(document: Json) -> None:
 
 
 def way_of(request: Request) -> str:
-    """Return how the method of a request is performed. BadRequest when `Fleet` has no such method."""
+    """Return how the request's method is performed: quick, light or heavy.
+
+    Raise BadRequest when `Fleet` has no such method.
+    """
     part, _, name = request.method.partition(".")
     if part not in PARTS or not name or name.startswith("_") or request.method in _NOT_HERE:
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
@@ -146,7 +155,10 @@ def way_of(request: Request) -> str:
 
 
 def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[str, object]:
-    """Call the method of a request, and return the answer."""
+    """Call the method of `Fleet` that the request names, under its key, and return the answer.
+
+    `extra` are function arguments.
+    """
     part, _, name = request.method.partition(".")
     method: Callable[..., object] | None = getattr(getattr(fleet, part), name, None)
     if method is None or not callable(method):
@@ -162,7 +174,10 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
 
 
 def in_surroundings(request: Request, act: Callable[[], dict[str, object]]) -> dict[str, object]:
-    """Do something for whoever asks, in this thread; errors become answers."""
+    """Call `act` in this thread with the asker's environment and directory, and return its answer.
+
+    An error becomes an answer.
+    """
     surroundings.enter(request.surroundings)
     try:
         return act()

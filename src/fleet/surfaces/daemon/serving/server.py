@@ -1,4 +1,4 @@
-"""The server: takes each request to whoever does it, and sends the answers."""
+"""The server: give each request to the writer, a worker thread or a child process, and send the answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fleet.world.files.sockets import Listener
 
     class Commands(Protocol):
-        """Runs the commands of clients; the command line provides it."""
+        """Runs command lines of clients inside the daemon; the command line provides it."""
 
         def is_quick(self, words: list[str]) -> bool: ...
 
@@ -46,7 +46,7 @@ DRAIN = 10.0
 
 
 class Server:
-    """Everything that answers requests."""
+    """Accepts requests and answers them, with the writer, worker threads and child processes."""
 
     def __init__(
         self,
@@ -73,13 +73,16 @@ class Server:
         self.reload: Callable[[], None] = lambda: None
 
     def start(self) -> None:
-        """Listen, and begin to serve."""
+        """Start to listen and to push changes."""
         self._household.writer.committed = self.changes.notice
         self.changes.start()
         self.loop.open()
 
     def drain(self) -> None:
-        """Accept nobody, finish what was begun, and stop the threads. Children go on by themselves."""
+        """Stop listening, finish the requests that were begun, and stop the threads.
+
+        Child processes go on by themselves.
+        """
         self._is_draining = True
         self.loop.stop_listening()
         until = monotonic() + DRAIN
@@ -91,14 +94,16 @@ class Server:
 
     # the loop's side --------------------------------------------------------------------------------------------------
     def _greet(self, connection: Connection) -> None:
+        """Queue the greeting for a new connection: version, protocol and pid."""
         connection.put({"fleet": VERSION, "protocol": PROTOCOL, "pid": os.getpid()})
 
     def _gone(self, connection: Connection) -> None:
+        """End the subscriptions of a closed connection, and interrupt the children that work for it."""
         self.changes.forget(connection)
         self._children.interrupt(connection)
 
     def _take(self, connection: Connection, line: bytes) -> None:
-        """Begin with one request. It never raises, and never waits."""
+        """Begin one request from its line. It never raises and never waits; errors are sent as answers."""
         try:
             request = parsed(connection, line)
         except errors.FleetError as error:
@@ -111,6 +116,7 @@ class Server:
             self._send(connection, request.failed(error))
 
     def _route(self, request: Request) -> None:
+        """Check a request and give it to the writer, a worker or a child. Raise Draining while the daemon ends."""
         check(request.document)
         if self._is_draining:
             raise errors.Draining
@@ -131,10 +137,12 @@ class Server:
             self._do(request, lambda: perform(opened(request.caller.get("as")), request), is_quick=is_quick)
 
     def _run_command(self, request: Request, words: list[str]) -> dict[str, object]:
+        """Run a command line of fleet in this process. The answer has its exit code and what it printed."""
         code, out, err = self._commands.run(words, request.key)
         return request.answer(result={"code": code, "out": out, "err": err})
 
     def _own_methods(self) -> dict[str, Callable[[], object]]:
+        """Return the methods that the daemon itself has: status, metrics, stop and reload."""
         return {
             "daemon.status": self.status,
             "daemon.metrics": self._metrics,
@@ -143,7 +151,7 @@ class Server:
         }
 
     def _refuse_person_as_agent(self, request: Request) -> None:
-        """Refuse a word without a dispatch on the socket on which only agents speak, and there what only a person asks."""
+        """Refuse a request at the agents' socket that names no dispatch, or that only a person may make."""
         if not request.connection.is_for_agents:
             return
         if not request.dispatch:
@@ -153,7 +161,10 @@ class Server:
 
     # the ways ---------------------------------------------------------------------------------------------------------
     def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
-        """Let the writer or a worker do it."""
+        """Check the token, then call `act` and send its answer.
+
+        With `is_quick`, the writer calls it in the shared transaction; else a worker thread does.
+        """
 
         def checked() -> dict[str, object]:
             self._check_token(request)
@@ -166,7 +177,7 @@ class Server:
         self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
 
     def _do_in_child(self, request: Request) -> None:
-        """Let a child process do it, after a worker has checked who speaks."""
+        """Perform a request in a child process, after a worker thread has checked its token."""
 
         def begin() -> dict[str, object]:
             self._check_token(request)
@@ -181,16 +192,22 @@ class Server:
         self._workers.submit(act)
 
     def _check_token(self, request: Request) -> None:
-        """Raise WrongToken when a request speaks for a dispatch without the secret of its launch."""
+        """Raise WrongToken when a request speaks for a dispatch without the token of its launch."""
         ident, token, must = request.dispatch, request.caller.get("token"), request.connection.is_for_agents
         if ident:
             self._household.store.read(lambda rows: refuse_wrong_token(rows, ident, token, must=must))
 
     def _finish(self, request: Request, done: Waiting) -> None:
+        """Send the result or the error of a request that the writer has committed."""
         answer = request.failed(done.error) if done.error is not None else done.result
         self._send(request.connection, answer)
 
     def _subscribe(self, request: Request) -> None:
+        """Subscribe a client to operations after its number, in a worker thread.
+
+        The answer has a snapshot if it asked for one.
+        """
+
         def act() -> dict[str, object]:
             self._check_token(request)
             fleet = self._household.open()
@@ -205,13 +222,14 @@ class Server:
 
     # answers ----------------------------------------------------------------------------------------------------------
     def _begin(self, request: Request) -> None:
+        """Count one more request at work, for its connection and in all."""
         with self._lock:
             request.connection.at_work += 1
             self._at_work += 1
             self._taken += 1
 
     def _send(self, connection: Connection, answer: Json) -> None:
-        """Send an answer, or a push that belongs to a request. Any thread may call it."""
+        """Send an answer, or a push that belongs to a request; an answer ends its request. Any thread may call it."""
         if "push" not in answer:
             with self._lock:
                 connection.at_work -= 1
@@ -220,7 +238,7 @@ class Server:
         self._push(connection, answer)
 
     def _push(self, connection: Connection, line: Json) -> None:
-        """Send a line at once, as far as the client takes it; the loop sends the rest, and reads on."""
+        """Send a line as far as the client takes it at once; wake the loop for the rest, and to read further requests."""
         try:
             is_sent = connection.send(line)
         except (TypeError, ValueError) as error:  # whoever answers must not die by an answer that is no JSON
@@ -230,12 +248,13 @@ class Server:
             self.loop.wake(connection)
 
     def _metrics(self) -> str:
+        """Return the figures of the home and of this daemon as OpenMetrics text."""
         return self._household.open().views.metrics(
             lifecycle.figures(self.status(), self._household.world().clock.now())
         )
 
     def status(self) -> DaemonStatus:
-        """Return what the daemon is doing."""
+        """Return the daemon's status: its counters, clients, children and duties."""
         figures = self._household.writer.figures
         return DaemonStatus(
             running=True, home=self._household.home, pid=os.getpid(), fleet=VERSION, since=iso(self._since),
@@ -248,7 +267,7 @@ class Server:
 
 
 def _words_of(request: Request) -> list[str]:
-    """Return the words of a command. BadRequest when they are not a list of texts."""
+    """Return the words of a command line in a request. Raise BadRequest when they are not a list of texts."""
     words = request.args.get("words")
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise errors.BadRequest(why="'words' is not a list of texts")

@@ -1,1 +1,1 @@
-"""What the keys do. Each act says when it applies, and calls the same method of `Fleet` as the command line."""
+"""The acts behind the keys. Each says when it applies, and calls the same method of `Fleet` as the command line."""

@@ -1,4 +1,4 @@
-"""Acts on agents: join them, answer them, write to them, hand them off, end them."""
+"""The keys that act on agents: attach, start a coordinator, answer, message, hand off, resume, end."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ _LIVING = frozenset({"alive", "starting", "unknown"})
 
 # joining --------------------------------------------------------------------------------------------------------------
 def _may_attach(board: Board) -> bool:
+    """Whether the key `attach` applies: a living agent, or a heading or project that can be folded, is selected."""
     return on_agent(board) or board.rows.is_foldable
 
 
 def _attach(board: Board) -> None:
+    """Attach the terminal to the selected agent's session; fold or unfold when a heading or project is selected."""
     if board.rows.is_foldable and not on_agent(board):
         board.rows.fold()
         return
@@ -38,7 +40,7 @@ def _attach(board: Board) -> None:
 
 
 def _coordinator(board: Board) -> None:
-    """Join the coordinator of the project; start it when none lives. A second press while it starts says so."""
+    """Attach to the coordinator of the selected project; start it when none lives. While it starts, only say so."""
     project = board.project or ""
     name = f"coordinator {project}"
     if name in board.acts.running:
@@ -64,15 +66,18 @@ def _coordinator(board: Board) -> None:
 
 # questions ------------------------------------------------------------------------------------------------------------
 def _asks(board: Board, kind: str) -> bool:
+    """Whether the agent of the selected row asks a question of this kind (`permission` or `question`)."""
     return board.row is not None and board.row.asks == kind
 
 
 def _approve(board: Board) -> None:
+    """Permit what the selected agent asks."""
     question = _row(board).question or ""
     board.act(f"answer {question}", "approving", lambda fleet: fleet.messages.approve(question), TellAnswer(board))
 
 
 def _deny(board: Board) -> None:
+    """Ask the person for a reason, then refuse what the selected agent asks."""
     question = _row(board).question or ""
 
     def send(reason: str | None) -> None:
@@ -91,6 +96,7 @@ def _deny(board: Board) -> None:
 
 
 def _answer(board: Board) -> None:
+    """Ask the person for an answer in words, then send it to the selected agent."""
     question = _row(board).question or ""
     several = board.question is not None and len(board.question.choices) > 1
     hint = "one line for each question" if several else "the number or the text of a choice, or your own words"
@@ -103,26 +109,27 @@ def _answer(board: Board) -> None:
 
 
 def answer_question(board: Board, question: str, words: list[str]) -> None:
-    """Send an answer in words or numbers."""
+    """Send the person's answer to a question in the background: words, or numbers of choices."""
     board.act(
         f"answer {question}", "answering", lambda fleet: fleet.messages.answer(question, words), TellAnswer(board)
     )
 
 
 class TellAnswer:
-    """Tells the person what was answered, and whether the agent has taken it."""
+    """Shows the person which answer was given, and whether the agent has taken it."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
 
     def __call__(self, answered: Answered) -> None:
-        """Say which answer the agent was given, and whether it has taken the answer."""
+        """Show which answer the agent was given, and whether it has taken the answer."""
         now = "" if answered.taken else "; the agent has not taken it yet"
         self._board.say(f"{answered.agent}: {' '.join(answered.text.split())} → {answered.answer}{now}")
 
 
 # messages, handoffs ---------------------------------------------------------------------------------------------------
 def _message(board: Board) -> None:
+    """Ask the person for a text, with the comments on the diff already in it, and send it to the selected agent."""
     row = _row(board)
     ident, comments = row.agent or "", board.commenting.collected()
 
@@ -142,6 +149,7 @@ def _message(board: Board) -> None:
 
 
 def _hand_off(board: Board) -> None:
+    """Ask the person for a reason, then hand the selected agent off to a successor."""
     row = _row(board)
     ident = row.agent or ""
 
@@ -168,6 +176,7 @@ def _hand_off(board: Board) -> None:
 
 # resuming and ending --------------------------------------------------------------------------------------------------
 def _may_resume(board: Board) -> bool:
+    """Whether the selected row has ended or stopped work that can be resumed."""
     row = board.row
     if row is None or row.kind not in {"task", "coordinator"}:
         return False
@@ -177,6 +186,7 @@ def _may_resume(board: Board) -> bool:
 
 
 def _resume(board: Board) -> None:
+    """Resume the work of the selected row in the background, and show which agent continues it."""
     row = _row(board)
     given = row.agent or row.attempt or row.slug or ""
 
@@ -190,7 +200,7 @@ def _resume(board: Board) -> None:
 
 
 def _kill(board: Board) -> None:
-    """Ask how to end an agent, and say what becomes of its work."""
+    """Ask the person whether to stop or kill the selected agent, and show what happens to its work in each case."""
     row = _row(board)
     if row.kind == "coordinator":
         _stop_coordinator(board, row)
@@ -216,6 +226,8 @@ def _kill(board: Board) -> None:
 
 
 def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
+    """End the agent of a row in the background with `act`, and show whether it has ended."""
+
     def said(ended: Ended) -> None:
         if not ended.settled:
             board.warn(f"{ended.id} was asked to exit and is not ended yet: {ended.why}")
@@ -227,6 +239,7 @@ def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
 
 
 def _stop_coordinator(board: Board, row: RowView) -> None:
+    """Ask the person, then stop the coordinator of the row's project."""
     way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
 
     def chosen(answer: str | None) -> None:
@@ -248,11 +261,13 @@ def _stop_coordinator(board: Board, row: RowView) -> None:
 
 
 def _row(board: Board) -> RowView:
+    """Return the selected row. The act that calls it applies only when there is one."""
     assert board.row is not None  # noqa: S101 - the act applies only then
     return board.row
 
 
 def _who(row: RowView) -> str:
+    """Return the name of a row's agent for people: its id, kind and task, or its project's coordinator."""
     place = f"{row.project}/{row.slug}" if row.slug else f"the coordinator of {row.project}"
     return f"{row.agent}, {row.dispatch_kind} of {place}" if row.slug else f"{row.agent}, {place}"
 

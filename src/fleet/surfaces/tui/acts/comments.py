@@ -1,4 +1,4 @@
-"""Comment on lines in the diff tab. The comments are those of the task's review; an agent at work gets them as a message."""
+"""Comments on lines in the diff tab. They belong to the task's review; a running agent gets them as a message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Commenting:
-    """The cursor in the diff tab while the person chooses lines. It has the keys of a review."""
+    """The cursor in the diff tab with which the person chooses a line to comment on. It has the keys of a review."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
@@ -30,12 +30,12 @@ class Commenting:
         self.is_on = False
         self._row = ""
         self._files: list[FileDiff] = []
-        # What each line of the tab is about, and whether a comment can be written at it.
+        # For each line of the tab, the line of the diff that a comment on it is about; None where no comment is possible.
         self._spots: list[Spot | None] = []
 
     # what is drawn ------------------------------------------------------------------------------------------------------
     def noted(self, lines: list[Text]) -> list[Text]:
-        """Return the lines of the diff tab with the comments below their lines."""
+        """Return the lines of the diff tab with each comment below the line that it is about."""
         comments = self._comments
         if not self.is_on and not comments:
             return lines
@@ -55,7 +55,10 @@ class Commenting:
         return shown
 
     def place(self) -> None:
-        """Put the cursor on a line of the diff after it was drawn: where it was, else on the first line that is visible."""
+        """Put the cursor on a line of the newly drawn diff: where it was, else on the first visible line.
+
+        Leave when no line can be commented on.
+        """
         view = self._board.lines
         if not self.is_on:
             return
@@ -68,7 +71,7 @@ class Commenting:
 
     @property
     def keys(self) -> list[tuple[str, str]]:
-        """The keys that apply while a line is chosen."""
+        """The keys that apply while the person chooses a line, with their labels."""
         key = self._board.key_of
         return [
             (f"{key('line-down')} {key('line-up')}", "line"),
@@ -79,30 +82,31 @@ class Commenting:
 
     @property
     def _comments(self) -> Comments:
+        """The comments on the selected row's task that were not sent yet, by line."""
         row = self._board.row
         return self._board.drafts.get((row.project, row.slug or ""), {}) if row is not None else {}
 
     # what the keys do ---------------------------------------------------------------------------------------------------
     def begin(self) -> None:
-        """Show the diff with a cursor."""
+        """Show the diff tab with a cursor."""
         row, view = self._board.row, self._board.lines
         self.is_on, self._row, self._spots = True, row.key if row else "", []
         view.cursor_style, view.cursor = self._board.look.style("", selected=True), None
         self._board.show_tab("diff")
 
     def leave(self) -> None:
-        """Take the cursor away."""
+        """Remove the cursor from the diff tab."""
         if self.is_on:
             self.is_on, self._board.lines.cursor = False, None
             self._board.redraw_tab()
 
     def leave_unless(self, row: str) -> None:
-        """Take the cursor away when another row is selected now."""
+        """Remove the cursor unless the row with this key is the one it was opened for."""
         if row != self._row:
             self.leave()
 
     def press(self, event: events.Key) -> None:
-        """Move, write a comment, or leave."""
+        """Handle a key while a line is chosen: move the cursor, write a comment, or leave."""
         view = self._board.lines
         here, page = view.cursor or 0, max(view.size.height - 3, 1)
         steps = {"line-down": 1, "line-up": -1, "page-down": page, "page-up": -page}
@@ -115,7 +119,7 @@ class Commenting:
             self.leave()
 
     def _go(self, number: int, direction: int) -> None:
-        """Put the cursor on the next line in a direction that can be commented on; on the last one when there is none."""
+        """Put the cursor on the nearest line that can be commented on, from line `number` on in this direction."""
         places = [place for place, spot in enumerate(self._spots) if spot is not None]
         beyond = [place for place in places if (place >= number if direction > 0 else place <= number)]
         if places:
@@ -123,7 +127,7 @@ class Commenting:
             self._board.lines.select(nearest)
 
     def _write(self, spot: Spot | None) -> None:
-        """Ask for a comment on a line; an empty one removes it."""
+        """Ask the person for a comment on a line of the diff, and keep it. An empty text removes the comment."""
         row = self._board.row
         if spot is None or row is None:
             return
@@ -145,6 +149,7 @@ class Commenting:
         )
 
     def _how_to_send(self, count: int) -> str:
+        """Return how many comments are kept, and how they are sent."""
         board = self._board
         kept = f"{count} comment{'' if count == 1 else 's'} kept"
         if on_agent(board):
@@ -152,11 +157,12 @@ class Commenting:
         return f"{kept} for the review of the task"
 
     def collected(self) -> str:
-        """Return the comments on the selected row's task, to be sent to its agent; empty when there are none."""
+        """Return the comments on the selected row's task as text for its agent; "" when there are none."""
         return comments_as_text(self._files, self._comments)
 
 
 def _has_branch(board: Board) -> bool:
+    """Whether the selected row is a task with a branch, so that it has a diff."""
     row = board.row
     return row is not None and row.kind == "task" and bool(row.slug and row.branch)
 

@@ -1,4 +1,4 @@
-"""Doing: one act of the board, with the condition under which its key is shown and works."""
+"""Doing: one act of the board, with the condition under which its key applies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Doing(NamedTuple):
-    """When an act applies, and what it does."""
+    """One act of the board: whether it applies to the selected row, and the function that performs it."""
 
     applies: Callable[[Board], bool]
     perform: Callable[[Board], None]
@@ -23,11 +23,11 @@ def always(_board: Board) -> bool:
 
 
 def in_project(board: Board) -> bool:
-    """Apply while anything of a project is selected."""
+    """Whether a project, or anything in one, is selected."""
     return board.project is not None
 
 
 def on_agent(board: Board) -> bool:
-    """Whether the selected row is that of an agent or a coordinator that has not ended."""
+    """Whether the selected row is an agent or coordinator that has not ended."""
     row = board.row
     return row is not None and bool(row.agent) and row.kind in {"task", "coordinator"} and row.group != "ended"

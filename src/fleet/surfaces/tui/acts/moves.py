@@ -1,4 +1,4 @@
-"""Acts that only change what is shown."""
+"""The keys that change only what is shown: move, fold, filter, tabs, pages, quit."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ _PAGE = 0.8
 
 
 def _go_next(board: Board) -> None:
+    """Select the next row that waits for a person; say so when there is none."""
     if not board.rows.next_wanted():
         board.say("nothing needs you")
 
 
 def _scroll(board: Board, direction: int) -> None:
+    """Scroll the tab at the right by most of a page; `direction` is 1 for down, -1 for up."""
     board.lines.scroll_relative(y=int(direction * board.lines.size.height * _PAGE), animate=False)
 
 
@@ -33,7 +35,7 @@ def _show_timeline(board: Board) -> None:
 
 
 def _leave(board: Board) -> None:
-    """Leave the screen; ask first while something that was asked for still runs."""
+    """Quit the TUI. Ask first while an act that the person started still runs."""
     running = board.acts.running
     if not running:
         board.app.exit()

@@ -1,4 +1,4 @@
-"""Which acts the bar and the palette offer: those that apply to the selected row."""
+"""Which acts the key bar and the palette offer: those that apply to the selected row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.board import Board
 
 DOINGS = MOVES | ON_AGENTS | ON_TASKS | ON_LINES
-# The order in which keys are offered at the bottom: what answers and ends first, what always applies last.
+# The order of the keys in the bar: those that answer an agent or end something first, those that always apply last.
 _OFFERED = (
     *("approve", "deny", "answer", "review", "merge", "land", "dispatch", "resume", "retry", "attach", "message"),
     *("comment-line", "hand-off", "kill", "next", "coordinator", "new", "run", "tab", "filter", "graph", "timeline"),
@@ -28,7 +28,7 @@ _ALWAYS = ("help", "quit")
 
 
 def key_bar(board: Board, width: int) -> Text:
-    """Return the keys that apply now, as many as fit."""
+    """Return the line of keys that apply to the selected row, as many as fit into `width`."""
     if board.commenting.is_on:
         keys = board.commenting.keys
         return key_line(keys[:-1], board.look, width, always=keys[-1:])
@@ -43,7 +43,7 @@ def key_bar(board: Board, width: int) -> Text:
 
 
 def offered_choices(board: Board) -> list[Choice]:
-    """Return the acts that apply now, for the palette."""
+    """Return the acts that apply to the selected row, as entries of the palette."""
     known = {act.name: act for act in ACTS}
     return [
         Choice(name, known[name].label or name.replace("-", " "), known[name].help, board.key_of(name))

@@ -1,4 +1,4 @@
-"""Acts on tasks and projects: add, dispatch, retry, review, merge, land, sweep."""
+"""The keys that act on tasks and projects: add, run, dispatch, retry, review, merge, land, sweep."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # adding ---------------------------------------------------------------------------------------------------------------
 def _new(board: Board) -> None:
+    """Ask the person for a title and description, and add a task to the selected project."""
     project = board.project or ""
 
     def add(text: str | None) -> None:
@@ -45,6 +46,7 @@ def _new(board: Board) -> None:
 
 
 def _run(board: Board) -> None:
+    """Ask the person for a prompt, add it as a task to the selected project, and start an agent on it."""
     project = board.project or ""
 
     def add(text: str | None) -> None:
@@ -68,17 +70,20 @@ def _run(board: Board) -> None:
 
 # working --------------------------------------------------------------------------------------------------------------
 def _is_task(board: Board, *groups: str) -> bool:
+    """Whether the selected row is a task without an agent, in one of these groups."""
     row = board.row
     return row is not None and row.kind == "task" and bool(row.slug) and not row.agent and row.group in groups
 
 
 def _may_dispatch(board: Board) -> bool:
+    """Whether an agent can be started on the selected task: it is ready, or waits for a fix or a rebase."""
     row = board.row
     mends = row is not None and row.stage in {"fix", "rebase"} and _is_task(board, "parked", "failed")
     return _is_task(board, "ready") or mends
 
 
 def _dispatch(board: Board) -> None:
+    """Start an agent on the selected task, of the kind that its stage needs."""
     row = _row(board)
     wanted = Wanted(project=row.project, slug=row.slug, kind=KIND_AT.get(row.stage, "worker"))
 
@@ -91,6 +96,7 @@ def _dispatch(board: Board) -> None:
 
 
 def _retry(board: Board) -> None:
+    """Open the selected task again."""
     row = _row(board)
 
     def said(opened: Reopened) -> None:
@@ -111,6 +117,7 @@ def _review(board: Board) -> None:
 
 
 def _merge(board: Board) -> None:
+    """Ask the person, then merge the selected task into the integration branch."""
     row = _row(board)
     way = Way(
         "y",
@@ -135,11 +142,12 @@ def _merge(board: Board) -> None:
 
 
 def _may_land(board: Board) -> bool:
+    """Whether the selected project has merged commits that wait to land."""
     return board.snapshot is not None and any(each.project == board.project for each in board.snapshot.page.to_land)
 
 
 def _land(board: Board) -> None:
-    """Show what would land, then ask."""
+    """Show which commits would land on the target branch, ask the person, then land them."""
     project = board.project or ""
 
     def shown(landing: Landing) -> None:
@@ -177,7 +185,7 @@ def _land(board: Board) -> None:
 
 
 def _sweep(board: Board) -> None:
-    """Show what a sweep would do, then ask, then do it."""
+    """Show what a sweep would release, ask the person, then release it."""
 
     def shown(found: list[Swept]) -> None:
         acts = [each for each in found if not each.standing]
@@ -205,6 +213,7 @@ def _sweep(board: Board) -> None:
 
 
 def _row(board: Board) -> RowView:
+    """Return the selected row. The act that calls it applies only when there is one."""
     assert board.row is not None  # noqa: S101 - the act applies only then
     return board.row
 

@@ -1,1 +1,1 @@
-"""What asks the person something, over the screen."""
+"""The dialogs of the TUI, which ask the person something over the board."""

@@ -1,4 +1,4 @@
-"""Ask: let the person choose among a few ways, each with its key. Nothing is chosen by Enter alone."""
+"""Ask: the dialog in which the person chooses one of a few ways by its key. Enter alone chooses nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Way(NamedTuple):
-    """One way: its key, its name, and what becomes of the work."""
+    """One way in a dialog: its key, its name, and what it means for the work."""
 
     key: str
     name: str
@@ -29,7 +29,7 @@ class Way(NamedTuple):
 
 
 class Ask(ModalScreen[str | None]):
-    """Asks which way to go. Returns the name of the way, or None when the person leaves."""
+    """The dialog that asks which way to go. Returns the name of the chosen way; None when the person leaves."""
 
     def __init__(
         self, title: str, ways: Sequence[Way], *, lines: Sequence[str] = (), danger: bool = False, no: str = "leave it"
@@ -41,7 +41,7 @@ class Ask(ModalScreen[str | None]):
         self._no = no
 
     def compose(self) -> ComposeResult:
-        """Draw the title, the lines, and the ways with their keys."""
+        """Yield the widgets: the title, the lines, the ways with their keys, and the hint."""
         with Vertical():
             yield Static(self._title, classes="title", markup=False)
             if self._lines:
@@ -50,6 +50,7 @@ class Ask(ModalScreen[str | None]):
             yield Static(f"n or Esc: {self._no}", classes="hint", markup=False)
 
     def _shown_ways(self) -> Text:
+        """Return the ways with their keys as text."""
         text = Text()
         for number, way in enumerate(self._ways):
             text.append("\n" if number else "")
@@ -59,14 +60,14 @@ class Ask(ModalScreen[str | None]):
         return text
 
     def on_mount(self) -> None:
-        """Show the lines."""
+        """Show the lines of the dialog once its size is known."""
         if self._lines:
             view = self.query_one(LineView)
             self.call_after_refresh(lambda: view.show([Text(escapes.line(line)) for line in self._lines], wrap=True))
             view.styles.height = min(len(self._lines) + 1, 16)
 
     def on_key(self, event: events.Key) -> None:
-        """Choose the way of this key; leave with n and Esc; scroll with the arrows."""
+        """Choose the way with this key, leave with n or Esc, or scroll the lines with the arrows."""
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
         if event.key in {"escape", "n", "q"} and event.key not in chosen:

@@ -1,4 +1,4 @@
-"""Leave a dialog or a page once, also when a second key comes while it closes."""
+"""Close a dialog or page once, even when a second key arrives while it closes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ T = TypeVar("T")
 
 
 def leave(screen: Screen[T], result: T | None = None) -> None:
-    """Close a screen with a result; nothing when it is closed already, or something stands on top of it."""
+    """Close a dialog or page with a result. Do nothing when it is closed already, or another screen is above it."""
     if screen.is_current:
         screen.dismiss(result)

@@ -1,4 +1,4 @@
-"""Pick: a list that is filtered while the person writes. The palette of acts is one."""
+"""Pick: the dialog with a list that is filtered while the person types. The palette of acts is one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from fleet.surfaces.tui.look import Look
 
-# How much of the screen a dialog may take, and how many of its lines are not of the list.
+# The share of the terminal's height that the dialog may take, and the number of its lines around the list.
 _SHARE, _AROUND = 0.9, 12
 _FEWEST, _MOST = 3, 14
 
 
 class Choice(NamedTuple):
-    """One entry of the list: what is returned, its name, and what stands behind it."""
+    """One entry of the list: the value that is returned, its name, a description and its key."""
 
     value: str
     name: str
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
 
 class Pick(ModalScreen[str | None]):
-    """Lets the person pick one entry. Returns its value, or None when the person leaves."""
+    """The dialog in which the person picks one entry of a list. Returns its value; None when the person leaves."""
 
     def __init__(self, title: str, choices: Sequence[Choice], look: Look) -> None:
         super().__init__(classes="dialog")
@@ -47,7 +47,7 @@ class Pick(ModalScreen[str | None]):
         self._at = 0
 
     def compose(self) -> ComposeResult:
-        """Draw the title, the field and the list."""
+        """Yield the widgets: the title, the search field, the list and the hint."""
         with Vertical():
             yield Static(self._title, classes="title", markup=False)
             yield Input(placeholder="type to search", id="search")
@@ -55,18 +55,19 @@ class Pick(ModalScreen[str | None]):
             yield Static("Enter picks · Esc leaves", classes="hint", markup=False)
 
     def on_mount(self) -> None:
-        """Show the whole list."""
+        """Show the whole list and let the person type."""
         view = self.query_one(LineView)
         view.cursor_style = self._look.style("", selected=True)
         self.query_one(Input).focus()
         self.call_after_refresh(self._show)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the list as many lines as there are."""
+        """Give the list as many lines as fit the terminal."""
         most = max(int(event.size.height * _SHARE) - _AROUND, _FEWEST)
         self.query_one(LineView).styles.height = min(len(self._choices), _MOST, most)
 
     def _show(self) -> None:
+        """Draw the entries that match, with the cursor on one of them."""
         wide = max((len(each.name) for each in self._choices), default=0)
         keys = max((cell_len(each.key) for each in self._choices), default=0)
         lines = []
@@ -81,7 +82,7 @@ class Pick(ModalScreen[str | None]):
         view.select(self._at)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Show what fits the words."""
+        """Show only the entries that contain all typed words."""
         words = event.value.casefold().split()
         self._fitting = [
             each for each in self._choices if all(word in f"{each.name} {each.text}".casefold() for word in words)
@@ -90,11 +91,11 @@ class Pick(ModalScreen[str | None]):
         self._show()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Return the entry under the cursor."""
+        """Close the dialog with the entry under the cursor."""
         leave(self, self._fitting[self._at].value if self._fitting else None)
 
     def on_key(self, event: events.Key) -> None:
-        """Move in the list, or leave."""
+        """Move the cursor in the list, or leave the dialog with Esc."""
         if event.key == "escape":
             event.stop()
             leave(self)

@@ -1,4 +1,4 @@
-"""Write: ask the person for some words, of one line or of many."""
+"""Write: the dialog that asks the person for text, of one or many lines."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 
 class Words(TextArea):
-    """A field for words: Enter sends them, Ctrl+J begins a new line, and a paste keeps its lines."""
+    """The text field of the dialog: Enter sends the text, Ctrl+J begins a new line, and a paste keeps its lines."""
 
     async def _on_key(self, event: events.Key) -> None:
+        """Send the text on Enter, insert a line break on Ctrl+J, leave on Esc; pass other keys to Textual."""
         if event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -40,7 +41,7 @@ class Words(TextArea):
 
 
 class Write(ModalScreen[str | None]):
-    """Asks for words. Returns them, or None when the person leaves."""
+    """The dialog that asks for text. Returns the text; None when the person leaves."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Write(ModalScreen[str | None]):
         self._sends = sends
 
     def compose(self) -> ComposeResult:
-        """Draw the title, the text, the field and what the keys do."""
+        """Yield the widgets: the title, the explanation, the text field and the hint about its keys."""
         keys = f"Enter {self._sends} · Ctrl+J new line · Esc leaves"
         with Vertical():
             yield Static(self._title, classes="title", markup=False)
@@ -71,13 +72,13 @@ class Write(ModalScreen[str | None]):
             yield Static(f"{self._hint} · {keys}" if self._hint else keys, classes="hint", markup=False, id="hint")
 
     def on_mount(self) -> None:
-        """Let the person write at once, behind what is there."""
+        """Focus the text field, with the cursor at its end."""
         words = self.query_one(Words)
         words.focus()
         words.move_cursor(words.document.end)
 
     def send(self) -> None:
-        """Return the words; say so when there are none."""
+        """Close the dialog with the text. When the text is empty and not optional, ask for some instead."""
         text = self.query_one(Words).text.strip()
         if not text and not self._optional:
             self.query_one("#hint", Static).update("write something, or leave with Esc")

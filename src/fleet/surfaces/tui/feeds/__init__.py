@@ -1,1 +1,4 @@
-"""Where the screen gets what it draws. Each feed is a thread with its own `Fleet`; the screen waits for none of them."""
+"""The threads that fetch what the TUI draws, and that run its acts.
+
+Each has its own `Fleet`; drawing never waits for them.
+"""

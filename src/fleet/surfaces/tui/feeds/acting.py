@@ -1,4 +1,4 @@
-"""Acts: what a person has asked for runs in a thread of its own, with its own `Fleet`; the screen goes on."""
+"""Acts: run what the person has asked for in a thread of its own, with its own `Fleet`, while the TUI goes on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Acts:
-    """The acts that run now, by their names. The same act is not started twice at once."""
+    """The acts that run in the background, by name. The same act is not started twice at once."""
 
     def __init__(self, home: str, *, actor: str | None, post: Callable[[Callable[[], None]], None]) -> None:
         self._home = home
         self._actor = actor
-        # Runs a function in the thread of the screen.
+        # Calls a function in the thread of the screen.
         self._post = post
         self.running: dict[str, str] = {}
 
@@ -33,7 +33,10 @@ class Acts:
         done: Callable[[T], None],
         failed: Callable[[str], None],
     ) -> bool:
-        """Run an act; then `done` with its result, or `failed` with the reason. False when it runs already."""
+        """Run an act in a thread, then `done` with its result or `failed` with the reason.
+
+        Returns False when it runs already.
+        """
         if name in self.running:
             return False
         self.running[name] = says
@@ -52,5 +55,6 @@ class Acts:
         return True
 
     def _end(self, name: str, then: Callable[[], None]) -> None:
+        """Remove the act from the running ones, then call `then`."""
         self.running.pop(name, None)
         then()

@@ -1,4 +1,4 @@
-"""Details: the thread that fetches what a tab shows, and the size of the changes on branches."""
+"""Details: the thread that fetches the lines of a tab, and how many lines each branch changes."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from fleet.model.results.views import RowView
     from fleet.surfaces.tui.feeds.tabs import Tabs
 
-# How long the thread waits before it fetches the same again, in seconds.
+# Seconds before the same tab is fetched again.
 _AGAIN = {"live": 0.35, "diff": 3.0, "task": 2.0, "journal": 3.0, "operations": 2.0}
 _TRY_AGAIN = 1.0
 
 
 class Wish(NamedTuple):
-    """What the person looks at: a row, a tab, and the rows that are visible."""
+    """What the person looks at: the selected row, the tab, and all visible rows."""
 
     row: RowView
     tab: str
@@ -33,7 +33,7 @@ class Wish(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """The lines of a tab, or why there are none; and the open question of the row."""
+    """The fetched lines of a tab, or why there are none; and the open question of the row."""
 
     wish: Wish
     lines: list[Text]
@@ -41,7 +41,7 @@ class Shown(NamedTuple):
 
 
 class Details(threading.Thread):
-    """Fetches the newest wish, again and again while it stays the same. Older wishes are forgotten."""
+    """The thread that fetches what the newest wish names, again and again while it stays the same."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Details(threading.Thread):
         self._question: tuple[str, Question | None] = ("", None)
 
     def want(self, wish: Wish | None) -> None:
-        """Fetch this from now on; None fetches nothing."""
+        """Fetch the lines for this wish from now on; None fetches nothing."""
         self._wish = wish
         self._new.set()
 
@@ -73,7 +73,7 @@ class Details(threading.Thread):
         self._new.set()
 
     def run(self) -> None:
-        """Fetch wishes until the end; open the home again whenever it could not be read."""
+        """Fetch until `stop`. When the home cannot be read, show why in the tab and open it again."""
         while not self._ended:
             try:
                 with Fleet.open(self._home, make=False) as fleet:
@@ -86,6 +86,7 @@ class Details(threading.Thread):
                 self._new.wait(_TRY_AGAIN)
 
     def _serve(self, fleet: Fleet) -> None:
+        """Fetch the tab of the newest wish, then count changes of branches, and wait; until `stop`."""
         while not self._ended:
             self._new.clear()
             wish = self._wish
@@ -99,7 +100,7 @@ class Details(threading.Thread):
             self._new.wait(_AGAIN[wish.tab])
 
     def _question_of(self, fleet: Fleet, row: RowView) -> Question | None:
-        """Return the open question of a row with what it would run or write; asked for once."""
+        """Return the open question of a row, with the command or change it asks about. It is fetched only once."""
         if row.question is None:
             return None
         if self._question[0] != row.question or self._question[1] is None:
@@ -107,7 +108,10 @@ class Details(threading.Thread):
         return self._question[1]
 
     def _count_changes(self, fleet: Fleet, wish: Wish) -> None:
-        """Count what the branches of the visible rows change, the selected one first, one git command at a time."""
+        """Count the changed lines of the visible rows' branches, the selected row first.
+
+        Stop when there is a new wish.
+        """
         places = {name: project.path for name, project in fleet.request.projects().items()}
         for row in (wish.row, *wish.visible):
             if self._new.is_set() or not row.slug or not row.branch or row.project not in places:
@@ -120,7 +124,7 @@ class Details(threading.Thread):
 
 
 def _tip(repository: str, branch: str) -> str:
-    """Return the commit of a branch, from git's files; empty when only git could tell."""
+    """Return the commit of a branch from git's files, without running git; "" when only git could tell."""
     try:
         return (refs.branches(refs.git_dir(repository), (branch,)) or {}).get(branch, "")
     except (OSError, UnicodeDecodeError):
@@ -128,7 +132,7 @@ def _tip(repository: str, branch: str) -> str:
 
 
 def _count(fleet: Fleet, row: RowView) -> str:
-    """Return the added and removed lines of a task's branch as "+12 −3"; empty when git does not say."""
+    """Return the added and removed lines of a task's branch as "+12 −3"; "" when there are none or git fails."""
     try:
         stat = fleet.dispatches.diff(project=row.project, slug=row.slug or "", stat=True)
     except errors.FleetError:

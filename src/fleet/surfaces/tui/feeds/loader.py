@@ -1,4 +1,4 @@
-"""Loader: the thread that takes snapshots. It polls cheaply, and survives whatever goes away."""
+"""Loader: the thread that takes snapshots for the TUI. It survives a store that goes away."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from fleet.api.views.changes import Changes
     from fleet.model.results.views import Snapshot
 
-# Seconds after which agents are looked at again although nothing was committed: their screens change, too.
+# Seconds after which a snapshot is taken although nothing was committed: the screens of agents change too.
 _LOOK_ANYWAY = 3.0
-# After a snapshot the loader rests longer the longer it took, so that it never keeps the machine busy.
+# Seconds of rest after a snapshot: the longer it took, the longer the rest, so that the machine is never kept busy.
 _SHORTEST_REST, _LONGEST_REST, _REST_FACTOR = 0.3, 2.0, 2.0
 _TRY_AGAIN = 1.0
 
 
 class Loader(threading.Thread):
-    """Takes a snapshot when something changed, or some time has passed; reports each, or why there is none."""
+    """The thread that takes a snapshot after each change and every few seconds.
+
+    It passes on each, or why there is none.
+    """
 
     def __init__(
         self,
@@ -46,11 +49,11 @@ class Loader(threading.Thread):
         self._hurry.set()
 
     def hurry(self) -> None:
-        """Take the next snapshot at once: the person has just changed something."""
+        """Take the next snapshot at once, because the person has just changed something."""
         self._hurry.set()
 
     def run(self) -> None:
-        """Take snapshots until the end; open the home again whenever it could not be read."""
+        """Take snapshots until `stop`. When the home cannot be read, report why and open it again."""
         while not self._ended.is_set():
             try:
                 with Fleet.open(self._home, make=False) as fleet:
@@ -60,6 +63,7 @@ class Loader(threading.Thread):
                 self._ended.wait(_TRY_AGAIN)
 
     def _follow(self, fleet: Fleet) -> None:
+        """Take snapshots as long as this `Fleet` can be read, and close its source of changes at the end."""
         changes = self._changes_of(fleet)
         try:
             self._take_snapshots(fleet, changes)
@@ -67,6 +71,7 @@ class Loader(threading.Thread):
             changes.close()
 
     def _take_snapshots(self, fleet: Fleet, changes: Changes) -> None:
+        """Take a snapshot, rest, then wait for the next change; until `stop`."""
         while not self._ended.is_set():
             started = fleet.clock.ticks()
             self._hurry.clear()
@@ -79,7 +84,7 @@ class Loader(threading.Thread):
 
 
 def describe(error: BaseException) -> str:
-    """Return what went wrong in one line, with what to do about it if fleet knows."""
+    """Return an error for people, with the hint what to do about it if it is an error of fleet."""
     if isinstance(error, errors.FleetError):
         return error.spoken
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

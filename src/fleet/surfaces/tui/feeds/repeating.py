@@ -1,4 +1,4 @@
-"""Repeating: a thread that fetches the same again and again, for a page that stays current."""
+"""Repeating: a thread that fetches the same thing every few seconds, for a page that stays current."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Repeating(threading.Thread, Generic[T]):
-    """Fetches something every few seconds until it is stopped."""
+    """The thread that calls `fetch` every few seconds until it is stopped, and passes on the result or the error."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Repeating(threading.Thread, Generic[T]):
         self._ended.set()
 
     def run(self) -> None:
-        """Fetch the lines of the page again and again until `stop` is called."""
+        """Call `fetch` again and again until `stop`. When it fails, report why and open the home again."""
         while not self._ended.is_set():
             try:
                 with Fleet.open(self._home, make=False) as fleet:

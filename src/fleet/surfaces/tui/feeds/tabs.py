@@ -1,4 +1,4 @@
-"""What the tabs at the right show of a row, as lines of text. Each function asks one method of `Fleet`."""
+"""The lines of each tab at the right of the board, for the selected row. Each tab asks one method of `Fleet`."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _OPERATIONS = 200
 
 
 class Tabs:
-    """Makes the lines of each tab."""
+    """Makes the lines of each tab of the board: live, diff, task, journal, operations."""
 
     def __init__(self, look: Look) -> None:
         self._look = look
 
     def lines(self, fleet: Fleet, tab: str, row: RowView) -> list[Text]:
-        """Return the lines of a tab for a row; a refusal of fleet is shown as its words."""
+        """Return the lines of a tab for a row. An error of fleet becomes a line."""
         try:
             found: list[Text] = getattr(self, f"_{tab}")(fleet, row)
         except errors.FleetError as error:
@@ -38,11 +38,12 @@ class Tabs:
         return found or [self._quiet("nothing yet")]
 
     def trouble(self, text: str) -> list[Text]:
-        """Return the lines that say what went wrong."""
+        """Return the lines that show an error."""
         return [self._tinted(escapes.line(text), "red")]
 
     # live -------------------------------------------------------------------------------------------------------------
     def _live(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the screen of the row's agent, or its kept output; for other rows, what they are about."""
         ident = row.agent or row.attempt
         if row.kind in {"kept", "obstacle"}:
             return self._about(row)
@@ -54,16 +55,19 @@ class Tabs:
         return _from_screen(text)
 
     def _about(self, row: RowView) -> list[Text]:
+        """Return the text of a row that stands for an obstacle or for something not released."""
         words = {"kept": "s shows what a sweep would release, and why not.", "obstacle": ""}
         return [Text(row.text), Text(""), self._quiet(words.get(row.kind, ""))]
 
     def _job(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the state of the row's job."""
         shown = fleet.jobs.show(row.agent or "")
         head = [Text(f"job {shown.id}  {shown.name}  {shown.state}", style="bold"), Text(row.text), Text("")]
         return [*head, self._quiet(f"fleet job show {shown.id} lists its items")]
 
     # diff -------------------------------------------------------------------------------------------------------------
     def _diff(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the diff of the row's task; for a project or coordinator, the commits that wait to land."""
         if row.slug is None:
             landing = fleet.merge.land(project=row.project, dry=True)
             head = f"{landing.commits} commits of {landing.integration} wait to land on {landing.target}"
@@ -80,6 +84,7 @@ class Tabs:
 
     # task -------------------------------------------------------------------------------------------------------------
     def _task(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the row's task: why it waits, its next step, fields, description, log and artifacts; or its project."""
         if row.slug is None:
             return self._project(fleet, row)
         task = fleet.tasks.show(project=row.project, slug=row.slug)
@@ -102,6 +107,7 @@ class Tabs:
         )
 
     def _fields(self, task: TaskDetails) -> list[Text]:
+        """Return the fields of a task that have a value, one on each line."""
         pairs = {
             "status": f"{task.state}, stage {task.stage}, attempt {task.attempts}",
             "after": ", ".join(task.after),
@@ -114,6 +120,7 @@ class Tabs:
         return self._pairs(pairs)
 
     def _project(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the facts about the row's project: repository, coordinator, counts, cost."""
         project, seat = fleet.projects.show(row.project), fleet.coord.show(row.project)
         count = project.tasks
         pairs = {
@@ -129,6 +136,7 @@ class Tabs:
 
     # journal ----------------------------------------------------------------------------------------------------------
     def _journal(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the journal of the row's dispatch, with its claims as they are now."""
         ident = row.agent or row.attempt
         if ident is None or row.kind == "job":
             return [self._quiet("no agent, so no journal")]
@@ -151,6 +159,7 @@ class Tabs:
 
     # operations -------------------------------------------------------------------------------------------------------
     def _operations(self, fleet: Fleet, row: RowView) -> list[Text]:
+        """Return the newest operations of the row's task or project, newest first."""
         which = Which(project=row.project or None, slug=row.slug)
         found = list(fleet.operations.list(which, limit=_OPERATIONS))
         lines = []
@@ -170,6 +179,7 @@ class Tabs:
         return Text(text, style=self._look.style(tone))
 
     def _pairs(self, pairs: dict[str, str]) -> list[Text]:
+        """Return a line for each name and value; leave out empty values."""
         lines = []
         for name, value in pairs.items():
             if value:
@@ -180,6 +190,7 @@ class Tabs:
         return lines
 
     def _part(self, title: str, lines: list[str]) -> list[Text]:
+        """Return a titled section of lines; [] when it has none."""
         return [Text(""), Text(title, style="bold"), *(Text(f"  {line}") for line in lines)] if lines else []
 
 
@@ -190,6 +201,7 @@ _NO_AGENT = {
 
 
 def _journal_fields(journal: Journal) -> dict[str, str]:
+    """Return the fields of a journal as texts by name; fields without a value are empty."""
     took = ""
     if journal.launched_at and journal.ended_at:
         took = f", took {age(since_epoch(journal.ended_at) - since_epoch(journal.launched_at))}"
@@ -210,7 +222,7 @@ def _journal_fields(journal: Journal) -> dict[str, str]:
 
 
 def _from_screen(text: str) -> list[Text]:
-    """Return the lines of an agent's screen with its colours; other control sequences are dropped, empty lines at the end too."""
+    """Return an agent's screen as lines with its colours, without other control sequences and trailing empty lines."""
     lines = [Text.from_ansi(escape_others(line)) for line in text.rstrip().split("\n")]
     for line in lines:
         line.no_wrap = True
@@ -218,7 +230,7 @@ def _from_screen(text: str) -> list[Text]:
 
 
 def escape_others(line: str) -> str:
-    """Return a line in which only the sequences for colours are left of what a terminal would obey."""
+    """Return a line in which all control sequences but those for colours are made visible."""
     parts = line.split("\x1b[")
     kept = [escapes.line(parts[0])]
     for part in parts[1:]:
@@ -229,12 +241,12 @@ def escape_others(line: str) -> str:
 
 
 def diff_lines(text: str, look: Look) -> list[Text]:
-    """Return a diff in colours, a line each."""
+    """Return the coloured lines of a diff."""
     return [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def diff_line(line: str, look: Look) -> Text:
-    """Return one line of a diff in its colour."""
+    """Return one line of a diff in the colour of its kind."""
     shown = escapes.line(line.replace("\t", "    "))
     if line.startswith(("+++ ", "--- ", "diff ", "index ")):
         return Text(shown, style=look.style("dim", bold=line.startswith("diff ")))

@@ -1,1 +1,1 @@
-"""Whole pages over the screen: review, graph, timeline, help."""
+"""The pages of the TUI, which cover the whole board: review, graph, timeline, help."""

@@ -1,4 +1,4 @@
-"""The page of a project's graph, coloured by what is going on now."""
+"""The page with a project's task graph, coloured by the tasks' states."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class GraphPage(LivePage):
-    """The tasks of a project below what they wait for."""
+    """The page that draws the tasks of a project as a tree, each below the task it waits for."""
 
     def __init__(self, project: str, look: Look, home: str) -> None:
         super().__init__(f"Graph of {project}", look, home)
         self._project = project
 
     def fetch(self, fleet: Fleet) -> list[Text]:
-        """Return the lines of the tree."""
+        """Return the legend with the counts of each state, and the lines of the tree."""
         graph = fleet.graph.show(project=self._project)
         lines = []
         for each in graph_lines(graph):
@@ -47,7 +47,7 @@ class GraphPage(LivePage):
         return [legend, Text(""), *lines]
 
     def _add_task(self, line: Text, node: GraphNode, more: tuple[str, ...]) -> None:
-        """Add a task to its line; `more` are the tasks that it also waits for."""
+        """Append a task to its line: mark, slug, title, state, and in `more` the other tasks that it waits for."""
         line.append(f"{TASK_MARKS[node.state]} ", style=self.look.style(TASK_TONES[node.state], bold=True))
         line.append(node.slug, style=self.look.style(TASK_TONES[node.state], bold=node.state == "in_progress"))
         line.append(f"  {escapes.line(node.title)}", style=self.look.style("dim"))

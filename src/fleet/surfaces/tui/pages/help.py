@@ -1,4 +1,4 @@
-"""The page that lists all keys."""
+"""The page that lists all keys and glyphs."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _GLYPHS: tuple[tuple[str, Tone, str], ...] = (
 
 
 class HelpPage(Page):
-    """All keys and glyphs."""
+    """The page that lists all keys and glyphs, with what they mean."""
 
     def __init__(self, keys: dict[str, tuple[str, ...]], look: Look) -> None:
         super().__init__("Keys", look)
         self._keys = keys
 
     def lines(self) -> list[Text]:
-        """Return a line for each act, and one for each glyph."""
+        """Return the lines of the page: one entry for each act and each glyph."""
         lines: list[Text] = []
         for place, title in _PLACES.items():
             lines += [Text(title, style="bold")]
@@ -56,7 +56,7 @@ class HelpPage(Page):
         return max(self.view.scrollable_content_region.width, _NARROWEST)
 
     def _entry(self, name: str, means: str, tone: Tone) -> list[Text]:
-        """Return the lines of one entry: its name, and beside it what it means, in as many lines as that takes."""
+        """Return the lines of one entry: its name, and beside it its meaning, wrapped."""
         names = [name, *[""] * len(means)]
         lines = []
         for head, part in zip(names, wrap(means, self._room - _NAME - 2), strict=False):
@@ -67,6 +67,6 @@ class HelpPage(Page):
         return lines
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Wrap the lines for the new width."""
+        """Draw the page again with lines wrapped for the new width."""
         if self.is_mounted:
             self.call_after_refresh(self.draw)

@@ -1,4 +1,4 @@
-"""LivePage: a page whose lines a thread fetches again and again."""
+"""LivePage: a page whose lines are fetched again and again by a thread."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class LivePage(Page):
-    """A page that stays current while it is open."""
+    """A page that stays current: a thread fetches its lines every few seconds while it is open."""
 
     class Fetched(Message):
-        """The lines are there."""
+        """A Textual message that carries the newly fetched lines."""
 
         def __init__(self, lines: list[Text]) -> None:
             super().__init__()
@@ -31,12 +31,12 @@ class LivePage(Page):
         self._feed: Repeating[list[Text]] | None = None
 
     def begin(self) -> None:
-        """Start the thread that fetches the lines of the page; they are drawn as they come."""
+        """Show "…" and start the thread that fetches the lines of the page."""
         self.view.show([Text("…", style=self.look.style("dim"))])
         self.fetch_anew()
 
     def fetch_anew(self) -> None:
-        """Fetch at once, and again and again from now on."""
+        """Fetch the lines at once, and again every few seconds. Stop an earlier thread."""
         self.on_unmount()
         self._feed = Repeating(
             self._home,
@@ -55,7 +55,7 @@ class LivePage(Page):
             self._feed.stop()
 
     def fetch(self, fleet: Fleet) -> list[Text]:
-        """Return the lines; called in the thread."""
+        """Return the lines of the page. Called in the fetching thread; each page overrides it."""
         raise NotImplementedError
 
     def on_live_page_fetched(self, event: Fetched) -> None:

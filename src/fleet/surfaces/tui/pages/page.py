@@ -1,4 +1,4 @@
-"""Page: a whole page of lines over the board, which scrolls and closes with one key."""
+"""Page: a screen of lines over the board, which scrolls and closes with one key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CLOSES = frozenset({"escape", "q", "question_mark"})
 
 
 class Page(Screen[None], inherit_bindings=False):
-    """A page with a title, lines, and the keys that apply."""
+    """A screen with a title, lines that scroll, and the keys that apply."""
 
     KEYS: tuple[tuple[str, str], ...] = (("j k", "scroll"), ("← →", "sideways"), ("q", "close"))
 
@@ -32,17 +32,20 @@ class Page(Screen[None], inherit_bindings=False):
         self._title = title
 
     def compose(self) -> ComposeResult:
-        """Draw the title, the lines and the keys."""
+        """Yield the widgets: the title, the lines and the keys."""
         yield Static(Text(self._title, style=self.look.style("blue", bold=True)), id="pagetop", markup=False)
         yield LineView(id="pagelines")
         yield Static(key_line(self.KEYS, self.look, 200), id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
-        """Draw once the size of the page is known. Pages override `begin`: Textual calls the `on_mount` of every class."""
+        """Call `begin` once the size of the page is known.
+
+        Pages override `begin`: Textual calls the `on_mount` of every class.
+        """
         self.call_after_refresh(self.begin)
 
     def begin(self) -> None:
-        """Draw the lines for the first time."""
+        """Draw the page for the first time."""
         self.draw()
 
     def draw(self) -> None:
@@ -55,16 +58,16 @@ class Page(Screen[None], inherit_bindings=False):
         return self.query_one(LineView)
 
     def lines(self) -> list[Text]:
-        """Return what the page shows."""
+        """Return the lines that the page shows."""
         return []
 
     def on_key(self, event: events.Key) -> None:
-        """Do what a key says. Pages override `press`: Textual calls the `on_key` of every class."""
+        """Pass a key to `press`. Pages override `press`: Textual calls the `on_key` of every class."""
         event.stop()
         self.press(event.key)
 
     def press(self, key: str) -> None:
-        """Scroll, or close the page."""
+        """Scroll, or close the page, by the name of a key."""
         step = max(self.view.size.height - 2, 1)
         by = {"j": 1, "down": 1, "k": -1, "up": -1, "space": step, "pagedown": step, "pageup": -step, "b": -step}
         if key in _CLOSES:

@@ -1,4 +1,4 @@
-"""The page of a review: the files, the diff with a cursor, comments on lines, and the verdict."""
+"""The review page: the files, the diff with a cursor, comments on lines, and the verdict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LAST_LOG = 3
 
 
 class ReviewPage(Screen[None], inherit_bindings=False):
-    """Reviews the work of one task."""
+    """The page on which a person reviews the work of one task."""
 
     def __init__(self, board: Board, project: str, slug: str) -> None:
         super().__init__(classes="page")
@@ -52,11 +52,11 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._lines: list[ReviewLine] = []
         self._is_split = False
         self._only_new = False
-        # They stay with the board until they are sent.
+        # The comments; the board keeps them until they are sent.
         self.comments: Comments = board.drafts.setdefault((project, slug), {})
 
     def compose(self) -> ComposeResult:
-        """Draw the head, the files beside the diff, and the keys."""
+        """Yield the widgets: the head, the files beside the diff, and the keys."""
         yield Static(
             Text(f"Review {self._name}: reading the work …", style=self.look.style("blue", bold=True)),
             id="pagetop",
@@ -68,7 +68,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         yield Static(id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
-        """Start to read the work that is reviewed."""
+        """Start to fetch the task's work in the background."""
         self.view.cursor_style = self.look.style("", selected=True)
         self._draw_keys()
         self._board.act(
@@ -79,7 +79,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _draw_keys(self) -> None:
-        """Draw the keys that apply; `since` needs an earlier verdict."""
+        """Draw the keys that apply. The key `since` applies only after an earlier verdict."""
         labels = {act.name: act.label for act in ACTS}
         was_reviewed = self.work is not None and self.work.since is not None
         shown = [name for name in _SHOWN if was_reviewed or name != "since"]
@@ -94,6 +94,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     # drawing ----------------------------------------------------------------------------------------------------------
     def _show(self, work: Work) -> None:
+        """Show the fetched work: its head, its keys and its diff."""
         self.work = work
         if self.is_mounted:
             self.query_one("#pagetop", Static).update(self._head(work))
@@ -101,6 +102,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             self._draw(0)
 
     def _head(self, work: Work) -> Text:
+        """Return the head of the page: the task, its commits, warnings, and the last messages of its log."""
         head = Text()
         head.append(f"Review {self._name}", style=self.look.style("blue", bold=True))
         head.append(f"  {one_line(work.title)}", style=self.look.style("", bold=True))
@@ -122,6 +124,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         return head
 
     def _draw(self, cursor: int) -> None:
+        """Draw the diff, whole or only what is new, with the cursor on this line."""
         if self.work is None:
             return
         since = self.work.since
@@ -136,6 +139,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _draw_files(self) -> None:
+        """Draw the list of files with their counts of changed lines and comments."""
         text = Text()
         text.append("only what is new\n" if self._only_new else "", style=self.look.style("yellow"))
         here = self._here
@@ -153,6 +157,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     @property
     def _here(self) -> ReviewLine | None:
+        """The line of the page under the cursor; None when there is none."""
         number = self.view.cursor
         return self._lines[number] if number is not None and number < len(self._lines) else None
 
@@ -164,7 +169,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     # keys -------------------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
-        """Perform the act of a key."""
+        """Perform the act of a key: move, comment, change the view, or give a verdict."""
         event.stop()
         name = self._keys.get(event.key) or self._keys.get(event.character or "")
         if name == "close":
@@ -174,6 +179,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     @property
     def _acts(self) -> dict[str, Callable[[], None]]:
+        """The function for each act of the page, by the name of the act."""
         page = max(self.view.size.height - 3, 1)
         return {
             "line-down": lambda: self._move(1),
@@ -191,10 +197,12 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         }
 
     def _move(self, by: int) -> None:
+        """Move the cursor in the diff by this many lines."""
         self.view.select((self.view.cursor or 0) + by)
         self._draw_files()
 
     def _go_to_file(self, by: int) -> None:
+        """Put the cursor on the first line of the file that is `by` files further."""
         here = self._here
         wanted = ((here.file if here else 0) + by) % max(len(self._files), 1)
         found = next((number for number, line in enumerate(self._lines) if line.file == wanted), 0)
@@ -203,10 +211,12 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._draw_files()
 
     def _split(self) -> None:
+        """Switch between one column and side by side."""
         self._is_split = not self._is_split
         self._draw(min(self.view.cursor or 0, len(self._lines)))
 
     def _toggle_since(self) -> None:
+        """Switch between the whole diff and what is new since the last verdict."""
         if self.work is not None and self.work.since is None:
             self._board.say("it was not reviewed before")
             return
@@ -215,7 +225,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     # comments and verdicts ----------------------------------------------------------------------------------------------
     def _comment(self) -> None:
-        """Ask for a comment on the line under the cursor; an empty one removes it."""
+        """Ask the person for a comment on the line under the cursor, and keep it. An empty text removes the comment."""
         here = self._here
         if here is None or here.spot is None:
             self._board.say("there is no line of the work here")
@@ -235,10 +245,12 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._board.ask(Write(spot.title, given=given, hint="nothing removes it", optional=True, sends="keeps"), keep)
 
     def collected(self) -> str:
-        """Return all comments as `FILE:LINE text`, in the order of the files."""
+        """Return all comments as lines `FILE:LINE text`, in the order of the files."""
         return comments_as_text(parse_diff(self.work.diff) if self.work else [], self.comments)
 
     def _verify(self) -> None:
+        """Rehearse the merge of the task in the background, and show the result."""
+
         def said(tried: Tried) -> None:
             (self._board.say if tried.ok else self._board.warn)(tried.says.strip())
 
@@ -250,6 +262,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _accept(self) -> None:
+        """Accept the work; ask first when there are comments that were not sent."""
         if not self.comments:
             self._judge_accept()
             return
@@ -261,6 +274,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _judge_accept(self) -> None:
+        """Accept the shown commit in the background."""
         commit = self.work.commit if self.work else None
         self._board.act(
             f"judge {self._name}",
@@ -270,6 +284,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _send_back(self) -> None:
+        """Ask the person for comments, with those on lines already in the text, and send the work back."""
+
         def send(text: str | None) -> None:
             if text:
                 self._board.act(
@@ -286,6 +302,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._board.ask(Write(f"Send {self._name} back", text=text, given=given, hint="what should change"), send)
 
     def _judged(self, view: VerdictView) -> None:
+        """Show the recorded verdict, forget the comments, and close the page."""
         self._board.drafts.pop((self._project, self._slug), None)
         word = (
             "accepted: the coordinator merges it, or M"

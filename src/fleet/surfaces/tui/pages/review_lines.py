@@ -1,4 +1,4 @@
-"""The lines of a review: a diff in one column or side by side, with the comments below their lines."""
+"""The lines of the review page: a diff in one column or side by side, with each comment below its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER = 5
 
 
 class Spot(NamedTuple):
-    """One line of the diff: its file, and its number in the old or in the new file."""
+    """The line of a diff that a comment is about: its file, and its number in the old or in the new file."""
 
     path: str
     line: int
@@ -32,12 +32,12 @@ class Spot(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What stands above the field for a comment."""
+        """The title of the dialog that asks for a comment on this line."""
         return f"Comment on {escapes.line(self.path)}:{self.line}{' (removed)' if self.is_removed else ''}"
 
 
 class ReviewLine(NamedTuple):
-    """One line of the page: its text, the number of its file, its place in that file, and what a comment would be about."""
+    """One line of the review page: its text, its file, its place in that file's diff, and the spot to comment on."""
 
     text: Text
     file: int
@@ -46,7 +46,7 @@ class ReviewLine(NamedTuple):
 
 
 def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width: int, split: bool) -> list[ReviewLine]:
-    """Return all lines, file by file."""
+    """Return the lines of the review page, file by file, with the comments. With `split`, old and new side by side."""
     lines: list[ReviewLine] = []
     for number, file in enumerate(files):
         lines.append(ReviewLine(Text(escapes.line(file.path), style=look.style("blue", bold=True)), number))
@@ -64,7 +64,7 @@ def review_lines(files: list[FileDiff], comments: Comments, look: Look, *, width
 
 
 def spot_of(file: FileDiff, place: int) -> Spot | None:
-    """Return what a comment on a line of the diff is about; None for lines that are not of the file."""
+    """Return the spot that a comment on line `place` of a file's diff is about; None for headers."""
     line = file.lines[place]
     if line.new is not None:
         return Spot(file.path, line.new, is_removed=False)
@@ -72,14 +72,15 @@ def spot_of(file: FileDiff, place: int) -> Spot | None:
 
 
 def comments_as_text(files: list[FileDiff], comments: Comments) -> str:
-    """Return all comments, one a line, as `FILE:LINE text`.
+    """Return all comments, one on each line, as `FILE:LINE text`.
 
-    A comment on a removed line names the line of the work that stands in its place, and quotes the removed one.
+    A comment on a removed line names the line of the new file at its place, and quotes the removed line.
     """
     return "\n".join(_comment_line(files, spot, text) for spot, text in sorted(comments.items()))
 
 
 def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
+    """Return one comment as `FILE:LINE text`. For a removed line, find the line of the new file at its place."""
     if not spot.is_removed:
         return f"{spot.path}:{spot.line} {text}"
     for file in files:
@@ -90,7 +91,7 @@ def _comment_line(files: list[FileDiff], spot: Spot, text: str) -> str:
 
 
 def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file in one column, with both line numbers; git's own lines above the hunks are left out."""
+    """Yield the lines of a file's diff in one column, with both line numbers, without git's header lines."""
     for place, line in enumerate(file.lines):
         if line.kind == "head":
             if not line.text.startswith(("diff ", "index ", "--- ", "+++ ")):
@@ -106,7 +107,7 @@ def _unified_rows(file: FileDiff, look: Look) -> Iterator[tuple[int, Text]]:
 
 
 def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, Text]]:
-    """Yield the lines of a file side by side."""
+    """Yield the lines of a file's diff with old and new side by side, without git's header lines."""
     half = (width - 3) // 2
     for place, old, new in side_by_side(file):
         line = file.lines[place]
@@ -122,6 +123,7 @@ def _split_rows(file: FileDiff, look: Look, width: int) -> Iterator[tuple[int, T
 
 
 def _half(line: DiffLine | None, width: int, look: Look, number: int | None) -> Text:
+    """Return one side of a side-by-side line, padded to `width`; blanks when the side has no line."""
     if line is None:
         return Text(" " * width)
     text = Text()

@@ -1,4 +1,4 @@
-"""The page of the timeline: a bar for each agent, from its launch to its end."""
+"""The timeline page: a bar for each agent, from its launch to its end."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from fleet.model.states import Tone
     from fleet.surfaces.tui.look import Look
 
-# How far back the page looks, from the shortest.
+# The lengths of time that the page can show, shortest first.
 _WINDOWS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 _TONES: dict[str, Tone] = {"working": "cyan", "done": "green", "failed": "red", "blocked": "yellow"}
-# Each outcome has a sign of its own at the end of its bar.
+# The sign at the end of a bar, for each outcome.
 _ENDS = {"working": "▶", "done": "✓", "failed": "✕", "blocked": "⏸"}
 _NAME, _MARGIN = 26, 14
 
 
 class TimelinePage(LivePage):
-    """When agents worked."""
+    """The page that shows when agents worked."""
 
     KEYS = (("+ -", "longer, shorter"), *LivePage.KEYS)
 
@@ -33,7 +33,7 @@ class TimelinePage(LivePage):
         self._window = 1
 
     def press(self, key: str) -> None:
-        """Look further back, or less far; else as every page."""
+        """Show a longer or shorter time on + and -; handle other keys as every page does."""
         step = {"plus": 1, "equals_sign": 1, "minus": -1}.get(key, 0)
         if step:
             self._window = max(0, min(self._window + step, len(_WINDOWS) - 1))
@@ -42,7 +42,7 @@ class TimelinePage(LivePage):
         super().press(key)
 
     def fetch(self, fleet: Fleet) -> list[Text]:
-        """Return the axis and a line for each agent, newest first."""
+        """Return the axis, and a line with a bar for each agent, newest first."""
         now = fleet.clock.now()
         since = now - _WINDOWS[self._window]
         spans = fleet.views.timeline(since=since)
@@ -52,6 +52,7 @@ class TimelinePage(LivePage):
         return lines if spans else [*lines, Text("no agent has worked in this time", style=self.look.style("dim"))]
 
     def _axis(self, since: int, now: int, room: int) -> Text:
+        """Return the first line: the length of time, and the clock times at the start, the middle and the end."""
         text = f"the last {age(now - since)}"
         first, middle, last = (minute_of_day(at) for at in (since, (since + now) // 2, now))
         gap = room - len(first) - len(middle) - len(last)
@@ -59,6 +60,7 @@ class TimelinePage(LivePage):
         return Text(axis, style=self.look.style("dim"))
 
     def _line(self, span: Span, since: int, now: int, room: int) -> Text:
+        """Return the line of one agent: its task, its bar, its outcome and how long it worked."""
         start, end = since_epoch(span.started_at), since_epoch(span.ended_at) if span.ended_at else now
         left = max(start - since, 0) * (room - 1) // (now - since)
         right = max((end - since) * (room - 1) // (now - since), left)

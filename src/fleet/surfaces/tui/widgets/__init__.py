@@ -1,1 +1,1 @@
-"""What the screen consists of: the list of rows, the view of lines, the bars."""
+"""The widgets of the board: the list of rows, the view of lines, the bars."""

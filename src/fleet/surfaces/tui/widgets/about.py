@@ -1,4 +1,4 @@
-"""What is known of the selected row, and the question that its agent asks."""
+"""The text about the selected row, and about the question that its agent asks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN_CHANGE = 30
 
 
 def about_row(row: RowView | None, changes: str, now: int, look: Look, width: int) -> Text:
-    """Return what is known of a row: state, place and title; then agent, branch, changes, context, source and age.
+    """Return the facts about a row: state, task and title; then agent, branch, changes, context, source and age.
 
     The title takes one line, so that there is room for the facts.
     """
@@ -57,7 +57,10 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look, width: in
 def question_of(
     row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str]
 ) -> Text | None:
-    """Return the question of a row; before it was read, what the row knows of it. None when nothing is asked."""
+    """Return the open question of a row as text; what the row says of it until it is fetched.
+
+    None when there is none.
+    """
     if question is not None:
         return question_text(question, look, *(key_of(name) for name in ("approve", "deny", "answer")))
     if row is None or row.question is None:
@@ -66,7 +69,7 @@ def question_of(
 
 
 def question_text(question: Question, look: Look, approve: str, deny: str, answer: str) -> Text:
-    """Return a question, what it would run or write, its choices, and the keys that answer it."""
+    """Return a question with the command or change it asks about, its choices, and the keys that answer it."""
     text = Text()
     text.append(escapes.text(question.text), style=look.style("yellow", bold=True))
     if question.change is not None:

@@ -1,4 +1,4 @@
-"""The bars: counts at the top, the keys that apply at the bottom, the tabs."""
+"""The bars of the board: counts at the top, the tabs, and the keys that apply at the bottom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.model.results.views import Snapshot
     from fleet.surfaces.tui.look import Look
 
-# The counts at the top: the group, its glyph, its tone, and its words.
+# The counts in the top bar: the group, its glyph, its tone, and its words for many and for one.
 _COUNTS = (
     ("needs you", "◐", "yellow", "need you", "needs you"),
     ("to review", "◐", "yellow", "to review", "to review"),
@@ -35,7 +35,7 @@ _NO_PROJECT = "no projects yet: run `fleet up` in a repository"
 
 
 def top_line(snapshot: Snapshot | None, look: Look, clock: str, width: int) -> Text:
-    """Return the counts of all projects, what today cost, and the time of the snapshot."""
+    """Return the top bar: how many rows each group has, what today has cost, and the time of the snapshot."""
     line = Text()
     line.append(" fleet ", style=look.style("blue", bold=True))
     if snapshot is None:
@@ -63,7 +63,7 @@ def _cost(snapshot: Snapshot) -> str:
 def key_line(
     keys: Iterable[tuple[str, str]], look: Look, width: int, *, always: Sequence[tuple[str, str]] = ()
 ) -> Text:
-    """Return the keys that apply with their words, as many as fit before those that are always shown."""
+    """Return the line of keys with their words, as many as fit before those that are `always` shown."""
     line, room = Text(), width - sum(_key_width(*each) for each in always)
     for key, word in keys:
         if line.cell_len + _key_width(key, word) > room:
@@ -85,7 +85,7 @@ def _add_key(line: Text, key: str, word: str, look: Look) -> None:
 
 
 def tab_line(current: str, look: Look) -> Text:
-    """Return the names of the tabs; the current one is underlined by a thick line, not by colour alone."""
+    """Return the names of the tabs. The current one is marked by a thick line below it, not by colour alone."""
     names, under = Text(), Text()
     for name in TABS:
         names.append(f" {name} ", style=look.style("blue" if name == current else "dim", bold=name == current))
@@ -96,7 +96,7 @@ def tab_line(current: str, look: Look) -> Text:
 
 
 class Bar(Static):
-    """Some lines of text. The screen is laid out again only when their number changes."""
+    """A widget with some lines of text. The screen is laid out again only when their number changes."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's own
         super().__init__(id=id, markup=False)
@@ -104,7 +104,7 @@ class Bar(Static):
         self._height = 0
 
     def draw(self, text: Text) -> None:
-        """Draw this text, if it is another one."""
+        """Show this text, if it differs from the current one."""
         if text == self._drawn:
             return
         self._drawn, width = text, self.content_size.width
@@ -114,6 +114,7 @@ class Bar(Static):
             self.refresh(layout=True)
 
     def _needed_height(self, width: int) -> int:
+        """Return how many lines the text takes at this width."""
         self.clear_cached_dimensions()
         return self.get_content_height(self.container_size, self.container_size, width)
 
@@ -123,24 +124,24 @@ class Bar(Static):
 
 
 class TabBar(Bar):
-    """The line of tabs, of which one can be clicked."""
+    """The bar of tabs, which can be clicked."""
 
     class Clicked(Message):
-        """A tab was clicked."""
+        """A Textual message: a tab was clicked."""
 
         def __init__(self, tab: str) -> None:
             super().__init__()
             self.tab = tab
 
     def on_click(self, event: events.Click) -> None:
-        """Say which tab was clicked."""
+        """Post which tab was clicked."""
         found = tab_at(event.x - self.styles.padding.left)
         if found:
             self.post_message(self.Clicked(found))
 
 
 def tab_at(column: int) -> str | None:
-    """Return the tab at a column of the line of tabs; None beside them."""
+    """Return the tab at a column of the tab bar; None beside the tabs."""
     for name in TABS:
         column -= len(name) + 2
         if column < 0:

@@ -1,4 +1,4 @@
-"""DrawnView: a view that draws its own lines, and spares Textual what it would do for each of them."""
+"""DrawnView: a scrolling view that draws its own lines, which is faster than Textual's own way."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ if TYPE_CHECKING:
 
 
 class DrawnView(ScrollView, can_focus=False):
-    """What the list of rows and the view of lines have in common."""
+    """The base of the row list and the line view: a scrolling view that draws its own lines."""
 
     _ground: Style | None = None
 
     @property
     def ground(self) -> Style:
-        """The style of the background. Textual would compute it anew for each line."""
+        """The style of the background, kept: Textual would compute it for each line."""
         if self._ground is None:
             self._ground = self.rich_style
         return self._ground
 
     def extend(self, size: Size) -> None:
-        """Set the size of what can be scrolled. The screen is laid out again only when a scroll bar comes or goes."""
+        """Set the size of the content to scroll.
+
+        The screen is laid out again only when a scroll bar appears or disappears.
+        """
         if size != self.virtual_size:
             self.set_reactive(DrawnView.virtual_size, size)
             self._scroll_update(size)
 
     def notify_style_update(self) -> None:
-        """Forget the style of the ground when a style has changed."""
+        """Forget the kept background style when a style has changed."""
         self._ground = None
         super().notify_style_update()

@@ -1,4 +1,4 @@
-"""LineView: a view of any number of lines, of which only the visible ones are drawn."""
+"""LineView: a scrolling view of any number of lines, of which only the visible ones are drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_WRAPPED = 5_000
 
 
 class LineView(DrawnView):
-    """Shows lines of text. It wraps them on request, and keeps to the end when it was at the end."""
+    """A scrolling view of lines of text. It can wrap them, and can show a cursor."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own
         super().__init__(id=id)
@@ -34,7 +34,7 @@ class LineView(DrawnView):
         self.cursor_style: Style | None = None
 
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
-        """Show these lines. With `keep` the view stays where it is; with `at_end` it goes to the end."""
+        """Show these lines from the top. With `keep`, stay at the same place; with `at_end`, scroll to the end."""
         if (self._given, self._is_wrapped) != (lines, wrap):
             self._given, self._is_wrapped = list(lines), wrap
             self._wrap()
@@ -50,6 +50,7 @@ class LineView(DrawnView):
         return self.scroll_offset.y >= self.max_scroll_y
 
     def _wrap(self) -> None:
+        """Wrap the lines to the width if they are to be wrapped, and set the size of the content."""
         self._width = max(self.scrollable_content_region.width, 10)
         self._lines = self._given
         if self._is_wrapped and len(self._given) < _MOST_WRAPPED:
@@ -65,7 +66,7 @@ class LineView(DrawnView):
             self.refresh()
 
     def select(self, number: int) -> None:
-        """Put the cursor on a line, and scroll so that it is visible."""
+        """Put the cursor on a line, and scroll so that the line is visible."""
         before, self.cursor = self.cursor, max(0, min(number, len(self._lines) - 1))
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if self.cursor < top + 2:
@@ -76,7 +77,7 @@ class LineView(DrawnView):
             self.refresh_line(line)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the window."""
+        """Return line `y` of the window as Textual draws it."""
         left, top = self.scroll_offset
         number, width = y + top, self.scrollable_content_region.width
         if not 0 <= number < len(self._lines):
@@ -93,6 +94,7 @@ class LineView(DrawnView):
 
 
 def _wrapped(line: Text, width: int, console: Console) -> list[Text]:
+    """Return a line wrapped to this width."""
     if line.cell_len <= width:
         return [line]
     return list(line.wrap(console, width)) or [Text("")]

@@ -1,4 +1,4 @@
-"""RowList: the rows of the snapshot, grouped and foldable, of which only the visible ones are drawn."""
+"""RowList: the list of rows at the left of the board, grouped and foldable. Only the visible rows are drawn."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 _FOLDED_FROM = 12
 _WIDE, _WIDER = 44, 60
 _SHORTEST = 6
-# How much room behind a name is enough for some words of it.
+# Least columns behind a name to show the row's text there.
 _ENOUGH = 10
-# How much of the state and of its source is shown.
+# Columns for the state, and for the source of the state.
 _STATE, _SOURCE = 9, 8
 
 
 class Heading:
-    """A line above the rows of one group."""
+    """The line above the rows of one group."""
 
     __slots__ = ("count", "folded", "key", "project", "text")
 
@@ -46,13 +46,13 @@ class Heading:
 
 
 class RowList(DrawnView):
-    """The tree at the left: projects, below them coordinator, tasks and agents."""
+    """The list at the left of the board: each project, below it its coordinator, tasks and agents in groups."""
 
     class Selected(Message):
-        """Another row was selected."""
+        """A Textual message: another row was selected."""
 
     class Chosen(Message):
-        """A row was clicked twice."""
+        """A Textual message: a row was clicked twice."""
 
     def __init__(self, look: Look, *, id: str | None = None) -> None:  # noqa: A002 - Textual's own
         super().__init__(id=id)
@@ -66,23 +66,24 @@ class RowList(DrawnView):
         self._key = ""
         self._cursor = 0
         self.now = 0
-        # What is known of the changes on branches: "+12 −3" by the key of the row.
+        # How many lines each row's branch changes, such as "+12 −3", by the key of the row.
         self.changes: dict[str, str] = {}
 
     # what is shown ----------------------------------------------------------------------------------------------------
     def show(self, rows: list[RowView], now: int) -> None:
-        """Show these rows; the selected row stays selected, wherever it goes."""
+        """Show these rows. The selected row stays selected, wherever it moves."""
         self._rows, self.now = rows, now
         wanted = [row for row in rows if row.group in WANTED and row.kind != "project"]
         self._wanted = sorted(wanted, key=lambda row: row.rank)
         self._arrange()
 
     def filter(self, words: str) -> None:
-        """Show only the rows that contain these words."""
+        """Show only the rows that contain all these words."""
         self._words = tuple(words.casefold().split())
         self._arrange()
 
     def _arrange(self) -> None:
+        """Lay the rows out again, and keep the cursor on the selected row if it is still there."""
         before = self._key
         self._shown = list(self._laid_out())
         self.extend(Size(0, len(self._shown)))
@@ -94,7 +95,7 @@ class RowList(DrawnView):
         self.refresh()
 
     def _laid_out(self) -> list[RowView | Heading]:
-        """Return projects, headings and rows in order, without what is folded or filtered out."""
+        """Return projects, headings and rows in order, without those that are folded or filtered out."""
         shown: list[RowView | Heading] = []
         groups: dict[tuple[str, str], list[RowView]] = {}
         for row in self._rows:
@@ -109,6 +110,7 @@ class RowList(DrawnView):
         return shown
 
     def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
+        """Return the headings and rows of these groups of one project, without those that are folded."""
         shown: list[RowView | Heading] = []
         for (project, title), rows in groups.items():
             if not self._unfolded.get(project, True) and not self._words:
@@ -123,6 +125,7 @@ class RowList(DrawnView):
         return shown
 
     def _fits(self, row: RowView) -> bool:
+        """Whether a row contains all words of the filter."""
         if not self._words:
             return True
         text = f"{row.project}/{row.slug or ''} {row.title} {row.text} {row.state} {row.agent or ''} {row.group}".casefold()
@@ -144,21 +147,21 @@ class RowList(DrawnView):
 
     @property
     def project(self) -> str | None:
-        """The project of what is selected."""
+        """The project of the selected line; None when there is no line."""
         return self._shown[self._cursor].project if self._cursor < len(self._shown) else None
 
     @property
     def is_foldable(self) -> bool:
-        """Whether a heading or a project is selected."""
+        """Whether a heading or a project is selected, which can be folded."""
         here = self._shown[self._cursor] if self._cursor < len(self._shown) else None
         return isinstance(here, Heading) or (here is not None and here.kind == "project")
 
     def move(self, by: int) -> None:
-        """Move the cursor by some rows."""
+        """Move the cursor by this many lines."""
         self.go(self._cursor + by, 1 if by > 0 else -1)
 
     def go(self, number: int, direction: int = 1) -> None:
-        """Put the cursor on a line; a heading that cannot be folded is passed over in this direction."""
+        """Put the cursor on a line, and post `Selected`. Skip a heading that cannot be folded, in this direction."""
         if not self._shown:
             return
         before, self._cursor = self._cursor, max(0, min(number, len(self._shown) - 1))
@@ -174,7 +177,7 @@ class RowList(DrawnView):
         self.go(len(self._shown) - 1, -1)
 
     def go_to(self, key: str) -> bool:
-        """Put the cursor on the row with this key; False when it is not shown."""
+        """Put the cursor on the row with this key. Returns False when it is not shown."""
         for number, each in enumerate(self._shown):
             if each.key == key:
                 self.go(number)
@@ -182,7 +185,10 @@ class RowList(DrawnView):
         return False
 
     def next_wanted(self) -> bool:
-        """Go to the next row that waits for a person, also one that is folded; False when there is none."""
+        """Put the cursor on the next row that waits for a person; unfold it if needed.
+
+        Returns False when there is none.
+        """
         if not self._wanted:
             return False
         keys = [row.key for row in self._wanted]
@@ -196,7 +202,7 @@ class RowList(DrawnView):
         return True
 
     def _step_to_row(self, direction: int) -> None:
-        """Leave a heading that is no handle for folding."""
+        """Move the cursor in this direction off a heading that cannot be folded."""
         while 0 <= self._cursor < len(self._shown):
             here = self._shown[self._cursor]
             if not isinstance(here, Heading) or here.text in QUIET:
@@ -207,9 +213,11 @@ class RowList(DrawnView):
                 self._cursor += 2 * direction
 
     def _remember(self) -> None:
+        """Remember the key of the selected line, to find it again after the next snapshot."""
         self._key = self._shown[self._cursor].key if self._cursor < len(self._shown) else ""
 
     def _reveal(self) -> None:
+        """Scroll so that the selected line, and a heading right above it, are visible."""
         top, height = self.scroll_offset.y, max(self.size.height, 1)
         above = 1 if self._cursor and isinstance(self._shown[self._cursor - 1], Heading) else 0
         if self._cursor - above < top:
@@ -218,7 +226,7 @@ class RowList(DrawnView):
             self.scroll_to(y=self._cursor - height + 1, animate=False, force=True)
 
     def fold(self) -> None:
-        """Fold or unfold the project or the group of what is selected."""
+        """Fold or unfold the project or the group of the selected line."""
         if not self._shown:
             return
         here = self._shown[self._cursor]
@@ -236,7 +244,7 @@ class RowList(DrawnView):
 
     # the mouse --------------------------------------------------------------------------------------------------------
     def on_click(self, event: events.Click) -> None:
-        """Select the clicked row; a second click chooses it."""
+        """Select the clicked row; fold a heading or project; a second click chooses the row."""
         number = event.y + self.scroll_offset.y
         if not 0 <= number < len(self._shown):
             return
@@ -251,7 +259,7 @@ class RowList(DrawnView):
 
     # drawing ----------------------------------------------------------------------------------------------------------
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the window."""
+        """Return line `y` of the window as Textual draws it."""
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if not 0 <= number < len(self._shown):
             return Strip.blank(width, self.ground)
@@ -272,11 +280,13 @@ class RowList(DrawnView):
         return self._look.style(tone, bold=bold, selected=selected)
 
     def _heading(self, here: Heading, width: int, *, selected: bool) -> list[tuple[str, Style]]:
+        """Return the coloured pieces of a heading's line: fold mark, group and count."""
         fold = ("▸ " if here.folded else "▾ ") if here.text in QUIET else "  "
         text = f" {fold}{here.text} {here.count}"
         return [(set_cell_size(text, width), self._style("dim", selected=selected))]
 
     def _row(self, row: RowView, width: int, *, selected: bool) -> list[tuple[str, Style]]:
+        """Return the coloured pieces of a row's line: glyph, name, text and columns, fitted to the width."""
         if row.kind == "project":
             fold = "▾" if self._unfolded.get(row.key, True) else "▸"
             return [
@@ -298,9 +308,9 @@ class RowList(DrawnView):
         return parts
 
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
-        """Return the columns behind a row's name: changes, context, state, where it was learnt, since when.
+        """Return the columns behind a row's name, as (text, tone): changes, context, state, its source and its age.
 
-        A narrow list has changes and context only where they fit behind the name.
+        In a narrow list, changes and context are left out where they do not fit.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
@@ -318,6 +328,7 @@ class RowList(DrawnView):
         return [*more, *cells]
 
     def _changes_and_context(self, row: RowView) -> list[tuple[str, str]]:
+        """Return the columns for a row's changed lines and its agent's context, as (text, tone)."""
         cells = [(changes, "dim")] if (changes := self.changes.get(row.key)) else []
         if row.context is not None:
             cells.append((f"{row.context}%", "yellow" if row.context >= 40 else "dim"))  # noqa: PLR2004 - handoff.ask_percent
@@ -329,12 +340,12 @@ def _width_of(cells: list[tuple[str, str]]) -> int:
 
 
 def _is_sentence(row: RowView) -> bool:
-    """Whether a row has no name, but says what stands in the way of its project."""
+    """Whether a row has no name of its own, only a text about what is in the way of its project."""
     return not row.slug and not row.title
 
 
 def _beside(row: RowView) -> str:
-    """Return the words behind a row's name: what it asks, why it failed, or its title."""
+    """Return the text behind a row's name: what its agent asks, why it failed, or the task's title."""
     if _is_sentence(row):
         return ""
     words = row.text if row.group not in QUIET or row.kind == "coordinator" else row.title

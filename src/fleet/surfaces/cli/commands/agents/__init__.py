@@ -1,1 +1,1 @@
-"""fleet ps, attach, message, questions, hooks, engine."""
+"""The commands about agents: ps, attach, peek, logs, message, questions, hooks, limits, engine."""

@@ -1,4 +1,4 @@
-"""fleet agents, attach, peek, logs, diff."""
+"""The commands `fleet agents`, `attach`, `peek`, `logs` and `diff`."""
 
 from __future__ import annotations
 
@@ -91,9 +91,10 @@ def logs(agent: str | None, *, follow: bool, json: bool) -> None:
 
 
 def _print_screen(text: str, *, whole: bool = False) -> None:
-    """Print the text of an agent's terminal: no trailing blanks, and horizontal rules cut to this terminal's width.
+    """Print the text of an agent's terminal, without trailing blanks.
 
-    With `whole`, empty lines at the beginning and the end are printed too.
+    Horizontal rules are cut to this terminal's width. With `whole`, empty lines at the beginning and the end are
+    printed too.
     """
     lines = "\n".join(line.rstrip() for line in text.split("\n"))
     kept = lines if whole else lines.strip("\n")
@@ -105,7 +106,7 @@ def _print_screen(text: str, *, whole: bool = False) -> None:
 
 
 def _has_log(fleet: Fleet, agent: str) -> bool:
-    """Whether the home keeps a log file of this id."""
+    """Whether the home keeps a log file for the agent with this id."""
     return not {f"{agent}.log", f"{agent}.verify.log", f"{agent}.setup.log"}.isdisjoint(fleet.files.names(paths.LOGS))
 
 

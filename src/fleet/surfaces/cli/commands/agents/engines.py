@@ -1,4 +1,4 @@
-"""fleet engine."""
+"""The commands `fleet engine list`, `show` and `check`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _WIDTH = 140
 _ALWAYS_INSTALLED = frozenset({"", "{python}", "{fleet}"})
-# A killed check's gate is still held for a moment by the program that the check was starting.
+# Seconds to wait for the gate: after a check was killed, the program that it was starting holds the gate for a moment.
 _GATE_WAIT = 2.0
-# The exit code of each verdict; the highest one counts.
+# The exit code for each verdict of a trial. The highest of all trials is the command's exit code.
 _CODES: dict[TrialVerdict, int] = {
     "proven": 0,
     "asks": 0,
@@ -137,7 +137,7 @@ def check(name: str, autonomy: str | None, *, json: bool) -> int:
 
 
 class _Report:
-    """The findings of `fleet engine check`, printed as they come unless `quiet`."""
+    """The results of `fleet engine check`, printed as they come unless `quiet`."""
 
     def __init__(self, engine: Engine, *, quiet: bool) -> None:
         self._engine = engine
@@ -146,7 +146,7 @@ class _Report:
         self.readiness = Readiness(engine=engine.name, ok=True, trials=[])
 
     def try_engine(self, fleet: Fleet, autonomies: tuple[str | None, ...]) -> None:
-        """Check the engine in this directory, then try the real program with each autonomy level."""
+        """Check the engine for dialogs in this directory, then run a trial of the real program at each autonomy level."""
         self.readiness.program = readiness.program_of(self._engine, ("sh",))
         self._say(f"{self._engine.name}: {self.readiness.program}")
         self._check_here(autonomies)
@@ -161,7 +161,10 @@ class _Report:
             gate.give()
 
     def _check_here(self, autonomies: tuple[str | None, ...]) -> None:
-        """Check whether a dialog would stop the engine in this directory. The trial reports a refused autonomy itself."""
+        """Record and print that a dialog would stop the engine in this directory, if one would.
+
+        A refused autonomy is ignored, because the trial reports it.
+        """
         for autonomy in autonomies:
             try:
                 readiness.check(self._engine, autonomy=autonomy, repository=os.path.realpath(os.getcwd()))

@@ -1,4 +1,4 @@
-"""fleet hooks, fleet limits, and fleet hook, which engines call."""
+"""The commands `fleet hooks`, `fleet limits`, and `fleet hook`, which engines call."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def uninstall(engine: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _show_installed(hooks: HooksInstalled, how: str, *, as_json: bool) -> None:
-    """Print whether the hooks are in the engine's settings file."""
+    """Print in which settings file an engine's hooks are (`how` is "installed in" or "not in"), or the result as JSON."""
     if as_json:
         terminal.say_json(hooks)
         return

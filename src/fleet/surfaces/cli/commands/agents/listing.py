@@ -1,4 +1,4 @@
-"""fleet ps, agents list."""
+"""The commands `fleet ps` and `fleet agents list`."""
 
 from __future__ import annotations
 
@@ -53,24 +53,25 @@ def _select(cells: tuple[str, ...], shown: Iterable[int]) -> tuple[str, ...]:
 
 
 def _engine(agent: AgentView) -> str:
-    """Return the engine of an agent, with its model, and the engine whose place it takes."""
+    """Return an agent's engine for the table: its name, its model, and the engine that it stands in for."""
     model = f" {agent.model}" if agent.model else ""
     return f"{agent.engine or ''}{model}{f' (instead of {agent.instead_of})' if agent.instead_of else ''}"
 
 
 def _freedom(agent: AgentView) -> str:
-    """Return what an agent may do without asking, and the sandbox that it is in."""
+    """Return an agent's autonomy for the table, and its sandbox if it has one."""
     return f"{agent.autonomy or ''}{f' in {agent.sandbox}' if agent.sandbox else ''}".strip()
 
 
 def _cost(agent: AgentView) -> str:
-    """Return what an agent has cost: by list prices, or as its engine reports it; `?` for a price that is not known."""
+    """Return an agent's cost for the table: by list prices, or as its engine reports it; `?` for an unknown price."""
     if agent.used is not None:
         return "?" if agent.used.unpriced == agent.used.tokens else f"${agent.used.dollars:.2f}"
     return "" if agent.cost is None else f"${agent.cost:.2f}"
 
 
 def _agent_row(agent: AgentView, now: int) -> tuple[str, ...]:
+    """Return an agent as a row of the table of `fleet ps`."""
     from fleet.model.text.moments import moment
 
     on = f"{agent.project}/{agent.task or ''}".rstrip("/")

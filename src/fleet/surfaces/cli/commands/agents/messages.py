@@ -1,4 +1,4 @@
-"""fleet message, inbox, questions, answer, approve, deny."""
+"""The commands `fleet message`, `inbox`, `questions`, `answer`, `approve` and `deny`."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def deny(question: str, *, reason: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _print_answer(answered: Answered, *, as_json: bool) -> None:
-    """Print the question that was answered, and the answer."""
+    """Print the question that was answered, the answer, and whether the agent has taken it."""
     if as_json:
         terminal.say_json(answered)
         return
@@ -205,7 +205,7 @@ def _print_answer(answered: Answered, *, as_json: bool) -> None:
 
 
 def _print_question(question: Question, *, whole: bool) -> None:
-    """Print a question with what would be run or written, its choices, and how to answer it."""
+    """Print a question with the command or file change it asks about, its choices, and how to answer it."""
     on = f"{question.project}/{question.task or ''}".rstrip("/")
     terminal.say_message(f"{question.id or '        '}  {question.agent} on {on}: ", question.text)
     if question.change is not None:
@@ -221,7 +221,10 @@ def _print_question(question: Question, *, whole: bool) -> None:
 
 
 def _print_change(change: str, ident: str, *, whole: bool) -> None:
-    """Print the diff of what would be written; unless `whole`, fold a long one and say how much is left out."""
+    """Print the diff of the file change that a question asks about.
+
+    Without `whole`, fold a long diff and say how much is left out.
+    """
     lines = change.splitlines()
     shown = lines if whole or len(lines) <= _MOST_LINES else lines[:_MOST_LINES]
     terminal.say_text("\n".join(shown), indent=_INDENT)
@@ -230,7 +233,7 @@ def _print_change(change: str, ident: str, *, whole: bool) -> None:
 
 
 def _print_choice(choice: Choice, asked: str) -> None:
-    """Print the options of one question on one line; with their descriptions, each on a line of its own."""
+    """Print the options of a question on one line; when they have descriptions, each on its own line."""
     if not choice.descriptions:
         options = ", ".join(f"{number} {option}" for number, option in enumerate(choice.options, 1))
         terminal.say(f"{_INDENT}{asked}{options}".rstrip())

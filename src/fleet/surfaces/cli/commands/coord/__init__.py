@@ -1,1 +1,1 @@
-"""fleet coord, handoff, drain, rc."""
+"""The commands about coordinators: coord, handoff, handoffs, drain, rc."""

@@ -1,4 +1,4 @@
-"""fleet coord: the coordinator of a project."""
+"""The commands `fleet coord start`, `replace`, `status`, `attach` and `stop`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _START_OPTIONS = (
 
 
 def _start_options(command: F) -> F:
-    """Add the options that say how a coordinator is started."""
+    """Add the click options that say how a coordinator is started: engine, autonomy, model."""
     for option in reversed(_START_OPTIONS):
         command = option(command)
     return command
@@ -101,7 +101,7 @@ def replace(
 
 
 def _say_started(seated: Seated, *, as_json: bool) -> None:
-    """Print the new coordinator, its warnings, and the next commands."""
+    """Print the started coordinator, its warnings, and the next commands; or all as JSON."""
     if as_json:
         terminal.say_json(seated)
         return
@@ -146,7 +146,7 @@ def status(project: str | None, *, json: bool) -> None:
 
 
 def _in_daemon(where: str | None) -> str:
-    """Return where a coordinator runs if that is the daemon; empty for one in a session, which its id names."""
+    """Return where a coordinator runs when that is the daemon; "" for one in a tmux session."""
     return f", in the {where}" if where is not None and where.startswith("daemon") else ""
 
 

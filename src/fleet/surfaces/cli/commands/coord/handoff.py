@@ -1,4 +1,4 @@
-"""fleet handoff, handoffs, drain."""
+"""The commands `fleet handoff`, `handoffs` and `drain`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def handoff(agent: str | None, reason: str, doc: TextIO | None, **given: Unpack[
 
 
 def _joined_warnings(first: HandoffView, then: HandoffView) -> list[str]:
-    """Return the warnings of two looks at one handoff, each once."""
+    """Return the warnings of two states of one handoff, without repetitions."""
     return list(dict.fromkeys([*(first.warnings or ()), *(then.warnings or ())]))
 
 
@@ -119,7 +119,7 @@ def drain(project: str | None, *, wait: bool, json: bool) -> None:
 
 
 def _finish_handoff(fleet: Fleet, entry: HandoffView) -> HandoffView:
-    """Carry on a handoff until it is finished, and return it with the warnings that came before."""
+    """Carry on a handoff until it is finished, for at most 60 seconds. Returns it with its earlier warnings too."""
     finished = fleet.coord.finish_handoff(entry.id, limit=_PATIENCE)
     return finished.replaced(warnings=_joined_warnings(entry, finished) or None)
 

@@ -1,4 +1,4 @@
-"""fleet rc up, down, status."""
+"""The commands `fleet rc up`, `down` and `status`: remote control of coordinators."""
 
 from __future__ import annotations
 

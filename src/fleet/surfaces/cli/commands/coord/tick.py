@@ -1,4 +1,4 @@
-"""fleet coord tick and run, which a coordinator calls in its own session."""
+"""The commands `fleet coord tick`, `run` and `watch`, which coordinators and fleet itself call."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def watch(project: str | None) -> None:
 
 
 def _line_printer() -> Callable[[str], None]:
-    """Return a function that prints a line with the time, at once."""
+    """Return a function that prints a line with the current time and flushes it."""
     clock = Clock()
 
     def say(line: str) -> None:

@@ -1,1 +1,1 @@
-"""fleet run, dispatch, stop, kill, resume, dispatches, claims."""
+"""The commands about dispatches: run, dispatch, stop, kill, resume, dispatches, claims."""

@@ -1,4 +1,4 @@
-"""fleet claims: list and disown claims; four hidden commands for programs.
+"""The commands `fleet claims list` and `disown`, and four hidden commands for programs.
 
 The hidden commands print one JSON object on standard output, also when they fail; the exit code tells the outcome.
 """
@@ -91,12 +91,15 @@ def disown(ident: str, kind: str, reason: str, **given: Any) -> None:
 
 
 class ForPrograms(click.Command):
-    """A hidden command for programs: a usage error too is one JSON object on standard output, with exit code 2."""
+    """A hidden click command for programs.
+
+    It prints a usage error as one JSON object on standard output, with exit code 2.
+    """
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        """Parse the words of the command. For a usage error, print it as JSON and end the command."""
+        """Parse the words of the command. On a usage error, print it as JSON and end with exit code 2."""
         words = list(args)
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -111,7 +114,7 @@ class ForPrograms(click.Command):
 
 
 def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOutcome]) -> int:
-    """Print the outcome of an act as JSON, also when it fails; return the exit code."""
+    """Call `act` and print its outcome as JSON, also when it fails. Returns the exit code."""
     try:
         with Fleet.open() as fleet:
             terminal.say_json(act(fleet))
@@ -126,12 +129,13 @@ def _print_outcome(ident: str, kind: str | None, act: Callable[[Fleet], PromptOu
 
 
 def _print_failure(ident: str | None, kind: str | None, error: errors.FleetError) -> None:
+    """Print an error of a hidden command as its JSON outcome."""
     document = {"outcome": error.kind, "dispatch_id": ident, "kind": kind, "path": None}
     terminal.say_json(document | {"message": str(error), "hint": error.next_step})
 
 
 def _read_prompt() -> str:
-    """Return the prompt on standard input."""
+    """Return the prompt text on standard input. Raise BadText when it is not UTF-8."""
     try:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""fleet dispatches."""
+"""The commands `fleet dispatches list`, `show`, `settle` and `disown`."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def show(agent: str | None, **given: Any) -> None:
 
 
 def _print_journal(journal: Journal) -> None:
-    """Print a journal with its adoptions and claims."""
+    """Print the journal of a dispatch with its adoptions and claims."""
     for name, value in journal.as_json().items():
         if name not in {"claims", "adoptions", "age"} and value is not None:
             terminal.say(f"  {name:<15} {value}")
@@ -162,7 +162,7 @@ def disown(ident: str, reason: str, **given: Any) -> None:
 
 
 def _is_archived(fleet: Fleet, agent: str) -> bool:
-    """Whether the archive has a journal of this id."""
+    """Whether the archive has a journal of the dispatch with this id."""
     return any(name.startswith(f"{agent}-") for name in fleet.files.names(paths.JOURNALS))
 
 

@@ -1,4 +1,4 @@
-"""fleet resume."""
+"""The command `fleet resume`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def resume(agent: str | None, **given: Any) -> int:
 
 
 def _print_resumed(resumed: Resumed, *, as_json: bool) -> None:
-    """Print the dispatch that was resumed, and the next commands."""
+    """Print the new dispatch that continues an agent's work, and the next commands."""
     if as_json:
         terminal.say_json(resumed)
         return
@@ -74,14 +74,14 @@ def _print_resumed(resumed: Resumed, *, as_json: bool) -> None:
 
 
 def _print_sentence(resumed: Resumed) -> None:
-    """Print which agent continues which work, and its warnings."""
+    """Print which agent continues which work, and the warnings of its start."""
     terminal.say(_resumed_sentence(resumed))
     for warning in resumed.warnings or ():
         terminal.say(f"  warning: {warning}")
 
 
 def _resumed_sentence(resumed: Resumed) -> str:
-    """Return which agent continues which work, in words."""
+    """Return a sentence that says which agent continues which work, and whether in the old conversation."""
     how = "in its conversation" if resumed.conversation else "in a new conversation"
     return (
         f"agent {resumed.id} continues {_name_of_work(resumed)} after {resumed.predecessor}, {how} ({resumed.engine})"
@@ -89,14 +89,14 @@ def _resumed_sentence(resumed: Resumed) -> str:
 
 
 def _name_of_work(row: Resumed | Resumable) -> str:
-    """Return the name of the work: the task, the job or the coordinator."""
+    """Return the name of a dispatch's work: its task, its job or its coordinator."""
     if row.kind == "job":
         return f"a job of {row.project}"
     return f"{row.project}/{row.task}" if row.task else f"the coordinator of {row.project}"
 
 
 def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
-    """Print what was resumed and what has to wait."""
+    """Print which dispatches and jobs were resumed, and which have to wait."""
     if as_json:
         terminal.say_json(many)
         return
@@ -111,7 +111,7 @@ def _print_all_resumed(many: ResumedMany, *, as_json: bool) -> None:
 
 
 def _print_resumable(rows: list[Resumable], *, as_json: bool) -> None:
-    """Print what could be resumed."""
+    """Print the dispatches that can be resumed, as a table or as JSON."""
     if as_json:
         terminal.say_json_list(rows)
         return

@@ -1,4 +1,4 @@
-"""fleet run, dispatch, launch, settle, stop, kill."""
+"""The commands `fleet run`, `dispatch`, `stop`, `kill`, and the hidden `launch` and `settle`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 
 
 def _say_started(made: Dispatched, *, as_json: bool) -> None:
-    """Print the new agent, its work, and the next commands."""
+    """Print the started agent, its task or project, and the next commands; or all as JSON."""
     if as_json:
         terminal.say_json(made)
         return
@@ -80,7 +80,7 @@ def run(prompt: str, command: tuple[str, ...], **given: Any) -> None:
 
 
 def _wanted(given: dict[str, Any], command: tuple[str, ...], *, project: str, slug: str | None) -> Wanted:
-    """Return the dispatch that the options of a command ask for."""
+    """Return the dispatch to start, from the options of a command."""
     engine, autonomy, model = given["engine"], given["autonomy"], given["model"]
     return Wanted(project=project, slug=slug, engine=engine, autonomy=autonomy, model=model, command=command)
 
@@ -193,7 +193,7 @@ def kill(agent: str | None, reason: str, **given: Any) -> None:
 
 
 def _say_ended(ended: Ended, journal: Journal, *, as_json: bool) -> None:
-    """Print whether an agent has ended, and what is left of it."""
+    """Print whether an agent has ended, and which of its sessions and files are not released."""
     if as_json:
         terminal.say_json(ended)
         return

@@ -1,1 +1,1 @@
-"""fleet home, clean, maintenance, completion, demo."""
+"""The commands about the home: home, daemon, clean, maintenance, notify, completion, demo."""

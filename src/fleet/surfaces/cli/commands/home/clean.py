@@ -1,4 +1,4 @@
-"""fleet clean, fleet maintenance."""
+"""The commands `fleet clean` and `fleet maintenance`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.cli.options import Unkeyed
 
 
-_NAMED = 20  # of a group
+_NAMED = 20  # how many findings of a group are listed
 
 
 @click.group("maintenance")
@@ -116,7 +116,7 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _print_findings(findings: list[Swept]) -> None:
-    """Print the findings of a sweep: first those it can act on, then the standing ones."""
+    """Print the findings of a sweep: first those that it acts on, then the standing ones."""
     _print_groups([finding for finding in findings if not finding.standing], indent="")
     standing = [finding for finding in findings if finding.standing]
     if standing:
@@ -127,7 +127,10 @@ def _print_findings(findings: list[Swept]) -> None:
 
 
 def _print_groups(findings: list[Swept], *, indent: str) -> None:
-    """Print each finding on a line. Findings with one reason, proof and action are a group: said once, then named."""
+    """Print findings.
+
+    Those with the same reason, proof and action are a group: the reason once, then the name of each.
+    """
     groups: dict[tuple[str, str, str], list[Swept]] = {}
     for finding in findings:
         groups.setdefault((finding.why, finding.proof, finding.action), []).append(finding)
@@ -176,7 +179,7 @@ def clean(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
 
 
 def _is_confirmed(findings: list[Swept], count: int) -> bool:
-    """Print the findings and ask whether to clean up. Raise BadInput when nobody can be asked."""
+    """Print the findings and ask the person whether to clean up. Raise BadInput without a terminal."""
     _print_findings(findings)
     if not sys.stdin.isatty():
         raise errors.BadInput(what="there is no terminal to ask for confirmation: use --yes")
@@ -184,7 +187,7 @@ def _is_confirmed(findings: list[Swept], count: int) -> bool:
 
 
 def _offer_kept_worktrees(fleet: Fleet) -> None:
-    """For each worktree kept only for its content, ask whether to commit the content, keep the worktree, or print its path."""
+    """For each worktree that is kept for its content, ask whether to commit the content, keep it, or print its path."""
     for tree in fleet.sweep.kept_trees():
         terminal.say(f"{tree.why} ({tree.project}/{tree.task}, which is archived)")
         choices = ["commit", "keep", "open"] if tree.committable else ["keep", "open"]

@@ -1,4 +1,4 @@
-"""fleet completion."""
+"""The command `fleet completion`."""
 
 from __future__ import annotations
 

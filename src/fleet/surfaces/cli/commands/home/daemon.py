@@ -1,4 +1,4 @@
-"""fleet daemon: run, start, stop, restart and show the daemon of the fleet home."""
+"""The commands `fleet daemon run`, `start`, `stop`, `restart` and `status`."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def run(*, detached: bool) -> None:
     Examples:
       fleet daemon run
     """
-    # The other surface is loaded by its name: surfaces do not know each other.
+    # Loaded by its name, because surfaces do not import each other.
     import_module("fleet.surfaces.daemon.run").run(Answering, _log(prints=not detached))
 
 
 def _log(*, prints: bool) -> Callable[..., None]:
-    """Return a function that writes one event of the daemon into its log, and prints it on request."""
+    """Return a function that writes one event into the daemon's log, and with `prints` to standard output too."""
     clock, out, kept = Clock(), sys.stdout, Log(home_path(), Funnel())
 
     def log(event: str, /, **facts: object) -> None:
@@ -152,7 +152,7 @@ def status(*, json: bool) -> None:
 
 
 def _print_unheld(found: DaemonStatus) -> None:
-    """Print which projects have no coordinator because no daemon holds their seats, and what helps."""
+    """Print which projects have no coordinator because no daemon holds their seats, and what to do."""
     if found.unheld:
         helps = (
             "the table of `fleet daemon status` says why"

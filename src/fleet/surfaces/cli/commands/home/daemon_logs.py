@@ -1,4 +1,4 @@
-"""fleet daemon logs. No database is opened: the log is wanted most when something is wrong with the database."""
+"""The command `fleet daemon logs`. It opens no database: the log is needed most when the database has a problem."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def logs(limit: int, *, follow: bool, json: bool) -> None:
 
 
 def _follow_entries(most: int) -> Iterator[dict[str, object]]:
-    """Yield the newest entries of the log, then each one as it is written, as long as somebody reads them."""
+    """Yield the newest `most` entries of the daemon's log, then each new one, until standard output has no reader."""
     for entry in daemon_log.follow(home_path(), Clock(), most=most):
         if entry is not None:
             yield entry
@@ -51,14 +51,14 @@ def _follow_entries(most: int) -> Iterator[dict[str, object]]:
 
 
 def _print_entries(entries: Iterable[dict[str, object]], *, as_json: bool) -> None:
-    """Print entries one by one, as soon as each arrives."""
+    """Print entries of the daemon's log one by one, as soon as each arrives."""
     for entry in entries:
         terminal.say(jsontext.dumps(entry) if as_json else entry_line(entry))
         sys.stdout.flush()
 
 
 def entry_line(entry: dict[str, object]) -> str:
-    """Return an entry in one line: its time, its event and its facts."""
+    """Return an entry of the daemon's log on one line: its time, its event and its facts."""
     facts = {name: value for name, value in entry.items() if name not in {"at", "event"}}
     words = " ".join(f"{name}={value if _is_plain(value) else jsontext.dumps(value)}" for name, value in facts.items())
     at = terminal.paint(utc(str(entry.get("at", ""))), "dim")
@@ -66,7 +66,7 @@ def entry_line(entry: dict[str, object]) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a value needs no quotes."""
+    """Whether a value can be printed without quotes: a printable text without blanks."""
     return isinstance(value, str) and value.isprintable() and " " not in value and bool(value)
 
 

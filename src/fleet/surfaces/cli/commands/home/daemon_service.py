@@ -1,4 +1,4 @@
-"""fleet daemon install, uninstall."""
+"""The commands `fleet daemon install` and `uninstall`."""
 
 from __future__ import annotations
 

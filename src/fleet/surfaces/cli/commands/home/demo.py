@@ -1,4 +1,4 @@
-"""fleet demo."""
+"""The command `fleet demo`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def demo(processes: int, tasks: int, **how: bool) -> int:
 
 
 def _run_crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
-    """Run `fleet demo --crowd`; return the exit code."""
+    """Run `fleet demo --crowd` in the folder `scene`. Returns exit code 0 if nothing was lost."""
     repository = Path(scene, "repository")
     subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
     view = _CrowdBar(tasks, quiet=as_json)
@@ -83,7 +83,10 @@ def _run_crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
 
 
 def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
-    """Run the demonstration with scripted agents; return the exit code."""
+    """Run `fleet demo` with scripted agents in the folder `scene`.
+
+    Returns exit code 0 if all is merged and nothing leaked.
+    """
     make_repository(f"{scene}/repository")
     os.mkdir(f"{scene}/home", mode=0o700)
     Path(scene, "home", "config.toml").write_text('exit_grace = "1s"\nreport_grace = "5s"\n', encoding="utf-8")
@@ -99,7 +102,7 @@ def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
 
 
 def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
-    """Run `fleet demo --night`; return the exit code."""
+    """Run `fleet demo --night` in the folder `scene`. Returns exit code 0 if all is merged and nothing leaked."""
     stage = _LiveView(quiet=as_json, slugs=list(night.graph()))
     result = night.Night(scene, stage).run()
     flawless = result.merged == night.TASKS and not result.leaked and not result.faults
@@ -113,7 +116,7 @@ def _run_night(scene: str, *, as_json: bool, keep: bool) -> int:
 
 
 def _print_night(result: night.NightResult) -> None:
-    """Print the result of the night."""
+    """Print the result of `fleet demo --night`."""
     rows = [("tasks merged", str(result.merged), "each once, by git's word")]
     for name, each in (
         ("coordinator replaced", result.replaced),
@@ -132,7 +135,7 @@ def _print_night(result: night.NightResult) -> None:
 
 
 def _print_show(result: Show, scene: str, *, keep: bool) -> None:
-    """Print the result of the demonstration."""
+    """Print the result of `fleet demo`."""
     rows = [("tasks done", str(result.done), ""), ("tasks merged", str(result.merged), "each once, by git's word")]
     rows += [("recovered", "", line) for line in result.recovered]
     rows += [("refused", "", line) for line in result.refused]
@@ -146,6 +149,7 @@ def _print_show(result: Show, scene: str, *, keep: bool) -> None:
 
 
 def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
+    """Print how to look at the demonstration's home and repository, which --keep leaves in place."""
     if keep:
         terminal.say(
             f"look around: export FLEET_HOME={scene}/home; cd {scene}/repository; fleet status; fleet ops; git log --graph {INTEGRATION}"
@@ -155,7 +159,10 @@ def _say_how_to_look_around(scene: str, *, keep: bool) -> None:
 
 
 class _LiveView:
-    """The live view: the tasks with their states, and the last events below. In a pipe only the events, one per line."""
+    """Shows the tasks with their states and the last events, redrawn in place.
+
+    In a pipe it prints only events, one per line.
+    """
 
     def __init__(self, *, quiet: bool, slugs: list[str] | None = None) -> None:
         self._quiet = quiet
@@ -165,6 +172,7 @@ class _LiveView:
         self._printed = 0
 
     def __call__(self, tasks: list[TaskView], events: list[str]) -> None:
+        """Redraw the view with these tasks and events; in a pipe, print the events that are new."""
         if self._live:
             self._draw(tasks, events)
             return
@@ -174,9 +182,11 @@ class _LiveView:
         sys.stdout.flush()
 
     def close(self) -> None:
+        """Leave the last drawing as it is: output that follows appears below it."""
         self._height = 0
 
     def _draw(self, tasks: list[TaskView], events: list[str]) -> None:
+        """Draw the tasks and the last six events over the previous drawing."""
         shown = {task.slug: task.state for task in tasks}
         lines = [f"  {terminal.state(shown.get(slug, 'done')):<28} {slug}" for slug in self._slugs]
         lines += ["", *(f"  {terminal.paint(terminal.shortened(event, 110), 'dim')}" for event in events[-6:])]
@@ -187,13 +197,14 @@ class _LiveView:
 
 
 class _CrowdBar:
-    """A progress bar for the crowd: how many tasks are done, in progress and ready."""
+    """The progress bar of `fleet demo --crowd`: how many tasks are done, in progress and ready."""
 
     def __init__(self, tasks: int, *, quiet: bool) -> None:
         self._tasks = tasks
         self._live = sys.stdout.isatty() and not quiet
 
     def __call__(self, project: ProjectView) -> None:
+        """Redraw the bar with the project's counts; do nothing in a pipe."""
         if not self._live:
             return
         count = project.tasks
@@ -206,12 +217,12 @@ class _CrowdBar:
 
 
 def _is_flawless(outcome: Demonstration) -> bool:
-    """Whether all tasks are done, no process failed and no message was lost."""
+    """Whether `fleet demo --crowd` finished all tasks, with no failed process and no lost message."""
     return outcome.failed_processes == 0 and outcome.done == outcome.tasks and outcome.acknowledged == outcome.kept
 
 
 def _print_crowd(outcome: Demonstration) -> None:
-    """Print the result of the crowd."""
+    """Print the result of `fleet demo --crowd`."""
     if sys.stdout.isatty():
         terminal.say()
     rows = (

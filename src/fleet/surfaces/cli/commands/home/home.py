@@ -1,4 +1,4 @@
-"""fleet home."""
+"""The commands `fleet home show`, `repair` and `new-database`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def repair_(*, yes: bool, **given: Unpack[Unkeyed]) -> None:
 
 
 def _is_confirmed(repair: Repair) -> bool:
-    """Print what the repair would do and ask for confirmation; False without a terminal."""
+    """Print what the repair of a moved home would do, and ask the person. Returns False without a terminal."""
     terminal.say(f"The home was moved from {repair.was} to {repair.path}. A repair would")
     for path in repair.worktrees:
         terminal.say(f"  tell git that a worktree is at {path} (git worktree repair)")

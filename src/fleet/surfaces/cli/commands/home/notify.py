@@ -1,4 +1,4 @@
-"""fleet notify."""
+"""The commands `fleet notify test` and `list`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test(channel: NoticeChannel | None, **given: Unpack[Unkeyed]) -> int:
 
 
 def _channel_line(tried: ChannelTried) -> str:
-    """Return what became of a message on one channel, in one line."""
+    """Return one line about a test message on one channel: told, absent or failed."""
     match tried.outcome:
         case "told":
             return f"{terminal.paint('✓', 'green')} {tried.channel}: {tried.text}"
@@ -93,7 +93,7 @@ def list_notices(limit: int, *, json: bool) -> None:
 
 
 def _channels_in_words(notice: NoticeView) -> str:
-    """Return the channels that took a notice, and what went wrong with others."""
+    """Return the channels that delivered a notice, and what went wrong with the others."""
     return "; ".join(filter(None, (", ".join(notice.channels), notice.trouble))) or "—"
 
 

@@ -1,1 +1,1 @@
-"""fleet job."""
+"""The commands about jobs: fleet job."""

@@ -1,4 +1,4 @@
-"""fleet job dlq."""
+"""The commands `fleet job dlq list`, `show`, `retry` and `drop`: the dead-letter queue."""
 
 from __future__ import annotations
 

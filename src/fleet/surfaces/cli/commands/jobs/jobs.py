@@ -1,4 +1,4 @@
-"""fleet job."""
+"""The commands `fleet job run`, `cancel`, `validate`, `schema` and the hidden `step`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run(
 
 
 def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> int:
-    """Run the unfinished items of a job in this process; return the exit code."""
+    """Run the unfinished items of a job in this process, for `fleet resume`. Returns the exit code."""
     with Fleet.open(actor=actor) as fleet, progress.KeepRunning() as keep_running:
         ended = fleet.jobs.resume(ident, progress.choose_view(as_json=as_json), keep_running, force=force)
         if ended.stopped and not as_json:
@@ -85,7 +85,7 @@ def resume_job(ident: str, *, force: bool, actor: str | None, as_json: bool) -> 
 
 
 def _parse_pair(given: str) -> tuple[str, str]:
-    """Return name and value of NAME=VALUE."""
+    """Return the name and the value of NAME=VALUE. Raise BadInput for another form."""
     name, sign, value = given.partition("=")
     if not sign or not name:
         raise errors.BadInput(what=f"--set {given!r}: write NAME=VALUE")
@@ -106,7 +106,7 @@ def _print_plan(plan: JobPlan, *, as_json: bool) -> int:
 
 
 def _print_end(fleet: Fleet, job: JobEnded, *, as_json: bool) -> int:
-    """Print how a job ended and what to do next; return 0 when the job is done and every item is done or skipped, else 1."""
+    """Print how a job ended and what to do next. Returns 0 when the job and every item are done or skipped, else 1."""
     well = job.state == "done" and job.items.done + job.items.skipped == job.items.total
     if as_json:
         sys.stdout.flush()

@@ -25,13 +25,13 @@ _KEPT_STATES = ("dead", "parked", "skipped")
 
 
 class KeepRunning:
-    """Whether to keep the job running: the first Ctrl-C asks the job to stop, the second interrupts it."""
+    """Tells a job's runner whether to go on: after the first Ctrl-C it returns False, the second one interrupts."""
 
     def __init__(self) -> None:
         self._wanted = True
 
     def __enter__(self) -> Self:
-        """Install the signal handlers."""
+        """Install handlers for SIGINT and SIGTERM."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
         return self
@@ -46,14 +46,14 @@ class KeepRunning:
         return self._wanted
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Handle a signal: ask the job to stop; at the second signal raise KeyboardInterrupt."""
+        """Handle a signal: let the job stop; at the second signal raise KeyboardInterrupt."""
         if not self._wanted:
             raise KeyboardInterrupt
         self._wanted = False
 
 
 def choose_view(*, as_json: bool) -> Tell:
-    """Return the function that shows a job's events: as JSON, live, or as lines."""
+    """Return the function that shows a job's events: as JSON lines, live on a terminal, or as plain lines."""
     if as_json:
         return _print_json
     return Live() if terminal.is_terminal() else Lines()
@@ -65,13 +65,13 @@ def _print_json(event: Event) -> None:
 
 
 class Lines:
-    """One line for each change; what the job waits for is said once, and again when it changes."""
+    """Prints a line for each change of a job. What the job waits for is printed when it changes."""
 
     def __init__(self) -> None:
         self._waits: str | None = None
 
     def __call__(self, event: Event) -> None:
-        """Print an event."""
+        """Print an event of the job as a line, if people need to see it."""
         line = event_line(event)
         if isinstance(event, JobProgress):
             line = waits_line(event) if event.waits != self._waits else ""
@@ -82,12 +82,12 @@ class Lines:
 
 
 def waits_line(event: JobProgress) -> str:
-    """Return what a job waits for as one line; empty when it waits for nothing."""
+    """Return a line about what a job waits for; "" when it waits for nothing."""
     return f"job {event.job} waits: {event.waits}" if event.waits else ""
 
 
 def event_line(event: Event) -> str:
-    """Return an event as one line; empty for an event that people need not see."""
+    """Return an event of a job as one line; "" for an event that people need not see."""
     if isinstance(event, JobProgress):
         return ""
     reason = f": {event.reason}" if event.reason else ""
@@ -110,7 +110,7 @@ def progress_line(event: JobProgress) -> str:
 
 
 class Live:
-    """A few lines that are redrawn: the progress, and the items that are running."""
+    """Shows a job's progress and its running items in a few lines that are redrawn in place."""
 
     def __init__(self) -> None:
         self._running: dict[str, str] = {}
@@ -118,7 +118,7 @@ class Live:
         self._drawn = 0
 
     def __call__(self, event: Event) -> None:
-        """Take in an event and redraw; lines that should stay are printed above."""
+        """Take in an event of the job and redraw. A line about a failed or skipped item is printed above and stays."""
         kept = ""
         if isinstance(event, JobProgress):
             self._last = event
@@ -129,7 +129,7 @@ class Live:
         self._draw(kept)
 
     def _update_item(self, event: ItemChanged) -> str:
-        """Update the running items; return the line that should stay when the item failed or was skipped, else an empty text."""
+        """Update the running items. Returns the line that stays when the item failed or was skipped, else ""."""
         if event.state in {"running", "merging"}:
             self._running[event.item] = f"{event.item}  {event.label}  {event.state}"
             return ""
@@ -137,7 +137,7 @@ class Live:
         return event_line(event) if event.state in _KEPT_STATES else ""
 
     def _draw(self, kept: str) -> None:
-        """Redraw the lines, with `kept` printed above them."""
+        """Redraw the lines in place, and print `kept` above them."""
         over = f"{ESCAPE}[{self._drawn}F{ESCAPE}[J" if self._drawn else ""
         lines = [line for line in (progress_line(self._last), waits_line(self._last)) if line] if self._last else []
         lines += [f"  {line}" for line in list(self._running.values())[:10]]

@@ -1,4 +1,4 @@
-"""fleet job list, show, logs."""
+"""The commands `fleet job list`, `show` and `logs`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def show(ident: str, item: str | None, *, items: bool, state: str | None, json: 
 
 
 def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
-    """Print the items of a job."""
+    """Print the items of a job, as a table or as JSON."""
     if as_json:
         terminal.say_json_list(items)
         return
@@ -99,7 +99,7 @@ def _print_items(items: Iterator[ItemView], *, as_json: bool) -> None:
 
 
 def _print_job(job: JobDetails, *, as_json: bool) -> None:
-    """Print a job for people: its state in a sentence, then its facts, then the command that continues it."""
+    """Print a job: its state as a sentence, then its facts, then the command that continues it; or all as JSON."""
     if as_json:
         terminal.say_json(job)
         return
@@ -124,7 +124,7 @@ def _print_job(job: JobDetails, *, as_json: bool) -> None:
 
 
 def _print_item(item: ItemDetails, *, as_json: bool) -> None:
-    """Print one item for people: its state in a sentence, its facts, its failures and steps."""
+    """Print one item of a job: its state as a sentence, its facts, its steps and its failures; or all as JSON."""
     if as_json:
         terminal.say_json(item)
         return
@@ -147,7 +147,7 @@ def _print_item(item: ItemDetails, *, as_json: bool) -> None:
 
 
 def _print_facts(facts: dict[str, str]) -> None:
-    """Print the facts that are known, one a line."""
+    """Print the facts that have a value, one on each line."""
     for name, fact in facts.items():
         if fact:
             terminal.say(f"  {name:<11} {fact}")

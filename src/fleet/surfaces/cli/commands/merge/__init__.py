@@ -1,1 +1,1 @@
-"""fleet merge, land, merges, pr."""
+"""The commands about merging: merge, merges, land, pr."""

@@ -1,4 +1,4 @@
-"""fleet land."""
+"""The command `fleet land`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def land(**given: Unpack[LandGiven]) -> int:
 
 
 def _print_landing(landing: Landing) -> None:
-    """Print what landed, would land, or the command that the person has to run."""
+    """Print which commits landed or would land, or the git command that the person has to run."""
     target, integration = landing.target, landing.integration
     if not landing.commits:
         terminal.say(f"nothing to land: {target} has all of {integration}")

@@ -1,4 +1,4 @@
-"""fleet merge."""
+"""The command `fleet merge`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _print_merged(merged: Merged) -> None:
 
 
 def _print_together(together: MergedTogether) -> None:
-    """Print what became of each task; the ones that were not merged on stderr."""
+    """Print for each of several tasks whether it was merged; the refused ones on stderr."""
     for merged in together.merged:
         _print_merged(merged)
     for each in together.refused:

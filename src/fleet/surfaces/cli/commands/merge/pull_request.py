@@ -1,4 +1,4 @@
-"""fleet pr."""
+"""The command `fleet pr`."""
 
 from __future__ import annotations
 

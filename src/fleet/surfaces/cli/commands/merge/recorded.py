@@ -1,4 +1,4 @@
-"""fleet merges list, restore, acknowledge: the recorded merges."""
+"""The commands `fleet merges list`, `restore` and `acknowledge`: the recorded merges."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def list_(**given: Any) -> None:
 
 
 def _merge_state(merge: MergeView) -> str:
-    """Return a merge's state with its reason, coloured."""
+    """Return the state of a recorded merge with its reason, coloured."""
     text = f"{merge.state}: {merge.reason}" if merge.reason else merge.state
     return terminal.paint(text, _COLOURS.get(merge.state, ""))
 

@@ -1,1 +1,1 @@
-"""fleet up, init, project, config, trust."""
+"""The commands about projects: up, down, init, project, config, trust."""

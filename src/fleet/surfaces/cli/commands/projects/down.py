@@ -1,4 +1,4 @@
-"""fleet down."""
+"""The command `fleet down`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def down(**given: Unpack[Acting]) -> int:
 
 
 def print_down(ended: Down) -> None:
-    """Print who was stopped, what is left, and how to go on."""
+    """Print which agents were stopped, what still runs, and how to go on."""
     if ended.coordinator:
         terminal.say(f"coordinator {ended.coordinator} is ended")
     if ended.stopped:

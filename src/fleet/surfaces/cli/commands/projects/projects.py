@@ -1,4 +1,4 @@
-"""fleet init, fleet project add, list, show, remove."""
+"""The commands `fleet init` and `fleet project add`, `list`, `show`, `remove`."""
 
 from __future__ import annotations
 
@@ -150,7 +150,10 @@ def remove(name: str, *, with_tasks: bool, yes: bool, **given: Unpack[Anywhere])
 
 
 def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
-    """Show what is in the way of a removal, ask, and release it. Return whether the tasks may go too."""
+    """Print what keeps the project from being removed, ask the person, and release it.
+
+    Returns whether the tasks may be removed too. Raises click.Abort when the person says no.
+    """
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _obstacles_in_words(found)
     total = shown.archived + sum(getattr(shown.tasks, status) for status in STATUSES)
@@ -167,7 +170,7 @@ def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
 
 
 def _obstacles_in_words(found: InTheWay) -> list[str]:
-    """Return what is in the way, a line each."""
+    """Return a line for each thing that keeps a project from being removed."""
     lines = [f"coordinator {found.coordinator}"] if found.coordinator else []
     lines += [f"agents at work: {', '.join(found.agents)}"] if found.agents else []
     lines += [f"tasks in progress or with a worktree: {', '.join(found.tasks)}"] if found.tasks else []

@@ -1,4 +1,4 @@
-"""fleet config show."""
+"""The command `fleet config show`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def show(project: str | None, *, share: bool, json: bool) -> None:
 
 
 def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
-    """Return the commands that a person has approved for always, as rows beside the settings; none when there are none."""
+    """Return the commands that a person has approved for always, as rows beside those of the settings."""
     approved, source = fleet.settings.approved(project), f"{fleet.home}/{paths.allowed(project)}"
     rows = (
         ("allow (approved)", approved.prefixes, "what you let agents run, with whatever stands behind it"),
@@ -80,7 +80,10 @@ def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
 
 
 def _print_shared(allowed: Allowed) -> None:
-    """Print the allowed commands as TOML. A setting allows what begins with its words, so exact ones are a comment."""
+    """Print the allowed commands as TOML for fleet.toml.
+
+    Commands that are allowed only exactly are printed as comments.
+    """
     terminal.say(f"allow = {dumps(list(allowed.prefixes))}")
     for command in allowed.exact:
         terminal.say(f"# allowed only exactly so, by you: {command}")
@@ -99,7 +102,7 @@ def _source_text(each: Setting) -> str:
 
 
 def _setting_view(given: SettingValue) -> Setting:
-    """Return a setting as it is shown: a database URL without its password, secret addresses without all but their scheme."""
+    """Return a setting for display: a database URL without its password, secret addresses with only their scheme."""
     value, written, trusted = given.value, given.written, not given.untrusted
     if given.name in SECRETS:
         value = written = [secrets.masked(each) for each in value]

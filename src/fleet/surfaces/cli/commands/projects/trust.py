@@ -1,4 +1,4 @@
-"""fleet trust: what a repository's fleet.toml runs or permits takes effect only after a person has trusted it."""
+"""The command `fleet trust`: a repository's fleet.toml runs or permits only what a person has trusted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def trust(*, yes: bool, **given: Unpack[Acting]) -> None:
 
 
 def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
-    """On a terminal, show the untrusted settings and ask the person to trust them. A no changes nothing."""
+    """On a terminal, print the untrusted settings and ask the person to trust them. Without a yes, change nothing."""
     if as_json or not terminal.is_interactive():
         return
     waiting = fleet.settings.untrusted(project)
@@ -63,12 +63,12 @@ def offer_trust(fleet: Fleet, project: str, *, as_json: bool = False) -> None:
 
 
 def _is_confirmed(*, as_json: bool) -> bool:
-    """Ask the person to trust the settings; False without a terminal."""
+    """Ask the person to trust the settings. Returns False without a terminal."""
     return not as_json and terminal.is_interactive() and click.confirm("Trust this?", default=False)
 
 
 def _print_untrusted(waiting: Untrusted) -> None:
-    """Print the untrusted settings as a diff."""
+    """Print the settings that nobody has trusted yet, as a diff."""
     terminal.say(f"{waiting.file} has settings that nobody has trusted yet:")
     for change in waiting.changes:
         for line, colour in _diff_lines(change):
@@ -76,7 +76,10 @@ def _print_untrusted(waiting: Untrusted) -> None:
 
 
 def _diff_lines(change: TrustChange) -> Iterator[tuple[str, str]]:
-    """Yield the diff lines of one setting, each with its colour. Values are escaped, so what is shown is what would run."""
+    """Yield the diff lines of one setting, each with its colour.
+
+    Values are escaped, so that the line shows what would run.
+    """
     note = "  # a command that fleet runs" if change.runs else ""
     if change.was is not None:
         yield f"- {change.name} = {json.dumps(change.was)}", "red"

@@ -1,4 +1,4 @@
-"""fleet up."""
+"""The command `fleet up`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _REVIEW = {
     "none": "nobody: work that passes verify is merged",
 }
 _CHOICES = ("engine", "autonomy", "review")
-# Not for agents that do tasks: fleet's own loops, and the engine of the tests.
+# Engines that are not offered for tasks: fleet's own loops, the engine of the tests, and a plain shell.
 _NOT_OFFERED = frozenset({"fleet", "job", "scripted", "shell"})
 
 
@@ -103,7 +103,10 @@ def up(
 
 
 def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None], *, is_interactive: bool) -> Chosen:
-    """Return engine, autonomy and review: from the options, from fleet.toml, or as the person answers. There are no defaults."""
+    """Return engine, autonomy and review: from the options, from fleet.toml, or by asking the person.
+
+    Raise BadInput for what is missing when nobody can be asked: there are no defaults.
+    """
     known = fleet.settings.read(project)
     chosen = Chosen(**{name: options[name] or known[name].value for name in _CHOICES})
     chosen.engine = ",".join(engine_choices(chosen.engine))
@@ -125,7 +128,10 @@ def _choose_settings(fleet: Fleet, project: str, options: dict[str, str | None],
 
 
 def _ask_target(fleet: Fleet, project: str) -> str | None:
-    """Ask once which branch finished work lands on; None when that is known, or there is nothing to choose from."""
+    """Ask which branch finished work lands on.
+
+    Returns None when that is known already, or there is nothing to choose from.
+    """
     choice = fleet.projects.targets(project)
     if choice.kept or not choice.branches or choice.branches == [choice.current]:
         return None
@@ -143,7 +149,7 @@ def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
 
 
 def _ask_choice(question: str, choices: dict[str, str]) -> str:
-    """Ask the person to choose one of the names."""
+    """Ask the person to choose one of the names; each is printed with its description."""
     terminal.say(terminal.paint(question, "bold"))
     for name, text in choices.items():
         terminal.say(f"  {name:<10} {text}")
@@ -151,7 +157,10 @@ def _ask_choice(question: str, choices: dict[str, str]) -> str:
 
 
 def _resume_interrupted(fleet: Fleet, project: str, *, yes: bool, is_interactive: bool) -> tuple[list[str], list[str]]:
-    """Resume interrupted dispatches if the person wants it. Return the ids that continue, and the ids that do not."""
+    """Resume the interrupted dispatches of a project if the person agrees.
+
+    Returns the ids that go on, and those that do not.
+    """
     left = [each for each in fleet.dispatches.resumable(project) if each.interrupted]
     asked = left and not yes and is_interactive
     for each in left if asked else ():

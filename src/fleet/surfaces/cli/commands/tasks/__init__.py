@@ -1,1 +1,1 @@
-"""fleet task, add, review."""
+"""The commands about tasks: task, add, review, and the agents' log, artifact, done, fail, block."""

@@ -1,4 +1,4 @@
-"""fleet add."""
+"""The command `fleet add`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ def add(what: str, **given: Any) -> None:
 
 
 def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
-    """Return the tasks to add, and the name of their source for messages."""
+    """Return the tasks in a title, a file or standard input (`-`), and the name of that source for messages.
+
+    Raise BadInput for a missing file and for a list without items.
+    """
     from_file = what.endswith(_LISTS) and os.path.isfile(what)
     if what.endswith(_LISTS) and not from_file and " " not in what:
         raise errors.BadInput(
@@ -79,7 +82,7 @@ def _read_tasks(what: str, description: str | None) -> tuple[Reading, str]:
 
 
 def _read_file(path: str) -> str:
-    """Return the text of a file. Raise BadText when it is not UTF-8."""
+    """Return the text of a file. Raise BadText when it is not UTF-8, BadInput when it cannot be read."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             return file.read()
@@ -103,7 +106,7 @@ def _print_added(added: AddedMany) -> None:
 
 
 def _graph(project: str, tasks: list[Added]) -> Graph:
-    """Return the new tasks as a graph; dependencies on existing tasks are left out."""
+    """Return the added tasks as a graph. Dependencies on tasks that existed before are left out."""
     new = {task.slug for task in tasks}
     edges = [EdgeView(slug=task.slug, needs=needs) for task in tasks for needs in task.after if needs in new]
     return Graph(project=project, nodes=[_node(task) for task in tasks], edges=edges)

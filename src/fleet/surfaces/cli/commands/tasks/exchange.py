@@ -1,4 +1,4 @@
-"""fleet task import, export."""
+"""The commands `fleet task import` and `export`."""
 
 from __future__ import annotations
 

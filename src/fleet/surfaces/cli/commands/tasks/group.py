@@ -1,4 +1,4 @@
-"""fleet task: the group. Its commands are in this folder."""
+"""The group `fleet task`. Its commands are in this folder."""
 
 from __future__ import annotations
 

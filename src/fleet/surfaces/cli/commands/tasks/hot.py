@@ -1,4 +1,4 @@
-"""The hot commands as click needs them for help, completion, usage errors and standard input, built from the hot table."""
+"""The click commands of the hot table, for help, completion, usage errors and text from standard input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _command(hot: Hot, *, short: bool) -> click.Command:
-    """Return the click command of a hot command, in its long or short form."""
+    """Return the click command for an entry of the hot table, in its long or short form."""
 
     def perform(**values: Any) -> int:
         given = {name: value for name, value in values.items() if value not in (None, False)}

@@ -1,4 +1,4 @@
-"""fleet task unclaim, retry, abandon, pause, unpause, archive."""
+"""The commands `fleet task unclaim`, `retry`, `abandon`, `pause`, `unpause` and `archive`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _print_result(result: Value, text: str, *, changed: bool = True, as_json: bool) -> None:
-    """Print a result as JSON or as the given sentence."""
+    """Print a result as JSON, or as the sentence `text`; without `changed`, add that it was so before."""
     if as_json:
         terminal.say_json(result)
     else:
@@ -82,7 +82,7 @@ def abandon(slug: str, *, reason: str | None, override: bool, **given: Unpack[Wr
 
 
 def _pause_command(name: str, summary: str, *, paused: bool) -> click.Command:
-    """Return the command `pause` or `unpause`."""
+    """Return the click command `fleet task pause` or `fleet task unpause`."""
 
     def perform(slug: str, **given: Unpack[Writing]) -> None:
         with Fleet.open(actor=given["as"]) as fleet:

@@ -1,4 +1,4 @@
-"""fleet task show, list, ready, graph."""
+"""The commands `fleet task show`, `list`, `ready` and `graph`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def show_task(slug: str, *, project: str | None, json: bool) -> None:
 
 
 def _print_task(task: TaskDetails) -> None:
+    """Print a task for people: its fields, description, artifacts and log."""
     terminal.say(f"{terminal.paint(task.title, 'bold')}  {terminal.state(task.state)}")
     flags = ("  [paused]" if task.paused else "") + ("  [archived]" if task.archived else "")
     terminal.say(f"{task.project}/{task.slug}{flags}")
@@ -38,7 +39,7 @@ def _print_task(task: TaskDetails) -> None:
 
 
 def _handoffs_in_words(task: TaskDetails) -> str:
-    """Return how many agents were handed off, and what they have used; empty when there was no handoff."""
+    """Return how often a task was handed off, and what the earlier agents have used; "" without a handoff."""
     if not task.handoffs:
         return ""
     used = _cost(task.used_before_handoffs)
@@ -46,7 +47,7 @@ def _handoffs_in_words(task: TaskDetails) -> str:
 
 
 def _cost(used: Cost) -> str:
-    """Return what agents have used; empty when nothing is known of it."""
+    """Return the dollars and tokens that agents have used as text; "" when none are known."""
     return terminal.spending(used.tokens, used.dollars, used.unpriced) if used.tokens else ""
 
 
@@ -80,14 +81,14 @@ def _task_time(at: str | None) -> str:
 
 
 def _next_step_line(step: NextStep | None) -> str:
-    """Return the next step of a task on one line: what to run, and why; empty when there is nothing to run."""
+    """Return the next step of a task on one line: the command, and why; "" when there is no command."""
     if step is None or step.command is None:
         return ""
     return f"{step.command}  ({step.says})"
 
 
 def _print_entries(title: str, entries: list[tuple[str, str, str]]) -> None:
-    """Print the entries of a log or a list of artifacts, if there are any."""
+    """Print the entries of a task's log or its artifacts under a title, if there are any."""
     if entries:
         terminal.say()
         terminal.say(terminal.paint(title, "bold"))
@@ -103,7 +104,7 @@ def list_tasks(*, project: str | None, json: bool, **filters: Any) -> None:
 
 
 def _print_tasks(tasks: Iterator[TaskView]) -> None:
-    """Print tasks page by page, so that memory and waiting stay small with a hundred thousand tasks."""
+    """Print tasks page by page, so that the first appear at once and memory stays small with a hundred thousand tasks."""
     page: list[TaskView] = []
     count = 0
     for task in tasks:
@@ -118,6 +119,7 @@ def _print_tasks(tasks: Iterator[TaskView]) -> None:
 
 
 def _print_task_page(page: list[TaskView], *, heads: bool) -> None:
+    """Print one page of tasks as a table; with `heads`, also the headings."""
     rows = [(t.slug, t.state, str(t.priority or ""), _assignee(t), t.title) for t in page]
     lines = terminal.table(("SLUG", "STATE", "PRIO", "WHO", "TITLE"), rows)
     for number, line in enumerate(lines):
@@ -126,7 +128,7 @@ def _print_task_page(page: list[TaskView], *, heads: bool) -> None:
 
 
 def _assignee(task: TaskView) -> str:
-    """Return the assignee of a task in progress; empty for other tasks."""
+    """Return the assignee of a task in progress; "" for other tasks."""
     return task.assignee or "" if task.status == "in_progress" else ""
 
 

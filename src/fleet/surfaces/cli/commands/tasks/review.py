@@ -1,4 +1,4 @@
-"""fleet review."""
+"""The command `fleet review`."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
 
 
 def _own_task(fleet: Fleet) -> str:
-    """Return the task of the agent that calls. Raise BadInput when a person calls without a task."""
+    """Return the task of the agent that calls. Raise BadInput when a person named no task."""
     if fleet.speaker is None:
         raise errors.BadInput(what="name the task; `fleet review --list` lists the work that waits")
     return fleet.task_here("review SLUG")
 
 
 def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
-    """Refuse to accept work that does not merge or does not pass verify."""
+    """Rehearse the merge of a task. Raise Refused when its work does not merge or does not pass verify."""
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     ahead = fleet.merge.ahead(project=project)
@@ -104,7 +104,7 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
 
 
 def _print_verdict(judged: VerdictView) -> None:
-    """Print the verdict on a task and what happens next."""
+    """Print the verdict on a task's work and what happens next."""
     place, task = f"{judged.project}/{judged.task}", judged.task
     again = "" if judged.changed else " (it was already)"
     match judged.verdict:
@@ -139,7 +139,7 @@ def _print_work(work: Work, *, as_json: bool) -> None:
 
 
 def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify: bool) -> None:
-    """Review one task, or one after the other all that wait; stop when the person quits."""
+    """Review one task, or all that wait one after the other, with the person. Stop when the person quits."""
     queue = [(project or "", slug)] if slug else [(each.project, each.slug) for each in fleet.reviews.waiting(project)]
     if not queue:
         terminal.say("nothing waits for your review")
@@ -154,7 +154,7 @@ def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify
 
 
 def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
-    """Show one task until the person gives a verdict or skips it. False when the person quits."""
+    """Show one task's work until the person gives a verdict or skips it. Returns False when the person quits."""
     work = fleet.reviews.work(project=project, slug=slug, verify=verify)
     _print_head(work)
     while True:
@@ -179,13 +179,16 @@ def _page_diff(diff: str) -> None:
 
 
 def _ask_key() -> str:
-    """Ask the person what to do next; return the key."""
+    """Ask the person what to do next in the review. Returns the chosen key."""
     shown = ", ".join(f"{word} ({key})" for key, word in _KEYS.items())
     return str(click.prompt(shown, type=click.Choice(list(_KEYS)), show_choices=False, prompt_suffix="? "))
 
 
 def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
-    """Give the verdict on the commit that was shown. False when the person wrote no comments."""
+    """Accept the shown commit, or ask for comments and send it back.
+
+    Returns False when the person wrote no comments.
+    """
     project, slug = work.project, work.slug
     if choice == "a":
         _print_verdict(fleet.reviews.judge(project=project, slug=slug, verdict=ACCEPT, commit=work.commit))
@@ -199,7 +202,7 @@ def _give_verdict(fleet: Fleet, work: Work, choice: str) -> bool:
 
 
 def _ask_comments(place: str) -> str:
-    """Return the person's comments, written in an editor; without an editor, as one line here."""
+    """Return the person's comments on the work, written in an editor; without an editor, typed as one line."""
     try:
         return (click.edit(_TEMPLATE.format(place=place)) or "").partition(_MARKER)[0].strip()
     except click.ClickException as error:
@@ -208,7 +211,7 @@ def _ask_comments(place: str) -> str:
 
 
 def _print_head(work: Work) -> None:
-    """Print what was asked for, what the agent reported, and a summary of the changes."""
+    """Print the task, what its agent reported, its commits, and a summary of the changes."""
     by = f", by {work.assignee}" if work.assignee else ""
     terminal.say(f"{terminal.paint(work.title, 'bold')}  {work.project}/{work.slug}{by}")
     if work.description.strip():
@@ -233,7 +236,7 @@ def _print_head(work: Work) -> None:
 
 
 def _print_log_and_comments(work: Work) -> None:
-    """Print the newest messages of the log, and the comments of verdicts that did not count."""
+    """Print the newest messages of the task's log, and the comments of verdicts that did not count."""
     if len(work.log) > _MESSAGES_SHOWN:
         earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
         terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
@@ -246,7 +249,7 @@ def _print_log_and_comments(work: Work) -> None:
 
 
 def _print_trial(tried: Tried) -> None:
-    """Print the result of the trial merge."""
+    """Print the result of a rehearsed merge, green or red."""
     terminal.say_text(terminal.paint(tried.says.rstrip(), "green" if tried.ok else "red"))
 
 

@@ -1,4 +1,4 @@
-"""fleet task why. It also looks at processes, so it imports more than the other read commands."""
+"""The command `fleet task why`. It looks at processes too, so it imports more than the other read commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fleet task add, edit."""
+"""The commands `fleet task add` and `fleet task edit`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""fleet status, recap, doctor, ops."""
+"""The commands that show everything: status, recap, doctor, ops, tui."""

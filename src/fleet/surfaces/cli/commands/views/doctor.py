@@ -1,4 +1,4 @@
-"""fleet doctor."""
+"""The command `fleet doctor`."""
 
 from __future__ import annotations
 

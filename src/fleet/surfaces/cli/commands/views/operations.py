@@ -1,4 +1,4 @@
-"""fleet ops, fleet task watch."""
+"""The commands `fleet ops` and `fleet task watch`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ops(**given: Any) -> None:
 
 
 def _operation_filter(fleet: Fleet, given: dict[str, Any], *, until: int = FOREVER) -> Which:
-    """Return the filter that the options of `fleet ops` describe."""
+    """Return the filter for operations that the options of `fleet ops` describe."""
     named = given["project"] is not None or given["task"] is not None
     return Which(
         project=fleet.project_here(given["project"]) if named else None,
@@ -104,7 +104,7 @@ def _print_operations(operations: Iterable[OperationView], *, as_json: bool) -> 
 
 
 def _operation_line(operation: OperationView) -> str:
-    """Return an operation in one line."""
+    """Return an operation on one line: number, time, actor, why, and its reason or message."""
     reason = operation.what.get("reason") or operation.what.get("message") or ""
     more = terminal.paint(f"  {' '.join(str(reason).split())}", "dim") if reason else ""
     at = terminal.paint(utc(operation.at), "dim")

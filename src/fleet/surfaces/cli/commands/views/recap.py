@@ -1,4 +1,4 @@
-"""fleet recap."""
+"""The command `fleet recap`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def recap(since: str, project: str | None, **given: Any) -> None:
 
 
 def _print_recap(page: Recap) -> None:
-    """Print the recap."""
+    """Print the sections of a recap and what agents have cost."""
     terminal.say(terminal.paint(f"Since {utc(page.since)}", "bold"))
     _print_section("merged", "green", [f"{_place(task)}  {task.title}" for task in page.merged])
     _print_section("waits for your review", "yellow", [f"{_place(task)}  {task.title}" for task in page.review])
@@ -58,7 +58,7 @@ def _print_recap(page: Recap) -> None:
 
 
 def _print_section(title: str, colour: str, lines: list[str]) -> None:
-    """Print a section with its count and its first lines; nothing for an empty section, except "merged"."""
+    """Print a section of the recap: its count and its first lines. Skip an empty section, except "merged"."""
     if not lines and title != "merged":
         return
     terminal.say(f"  {title}: {terminal.paint(str(len(lines)), colour if lines else '')}")
@@ -69,12 +69,12 @@ def _print_section(title: str, colour: str, lines: list[str]) -> None:
 
 
 def _place(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
-    """Return project and task, or project and "coordinator"."""
+    """Return an entry of the recap as project/task, or project/coordinator."""
     return f"{each.project}/{each.slug or 'coordinator'}"
 
 
 def _with_reason(settled: SettledView, merged: set[str]) -> str:
-    """Return a dispatch with its reason, and whether the task was merged since."""
+    """Return an ended dispatch with its reason, and whether its task was merged since."""
     since = "merged since; " if _place(settled) in merged else ""
     return f"{_place(settled)}  {since}{_one_line(settled.reason or '')}".rstrip(" ;")
 

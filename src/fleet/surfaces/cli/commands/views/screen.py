@@ -1,4 +1,4 @@
-"""fleet tui."""
+"""The command `fleet tui`, which opens the TUI."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from fleet.surfaces.cli.options import as_option
 
 
 def is_screen_possible() -> bool:
-    """Whether a person is at a terminal that can show the screen: no pipe, no dumb terminal, no agent."""
+    """Whether the TUI can be opened: a person is at a terminal, not a pipe, a dumb terminal or an agent."""
     is_terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))  # Textual draws on stderr
     return is_terminal and os.environ.get("TERM") != "dumb" and not os.environ.get("FLEET_DISPATCH_ID")
 
 
 def open_screen(*, actor: str | None = None) -> int:
-    """Open the screen; return when the person leaves it. Surfaces do not import each other: this loads one by its name."""
+    """Open the TUI and return its exit code when the person leaves it.
+
+    Loaded by name: surfaces do not import each other.
+    """
     code: int = importlib.import_module("fleet.surfaces.tui.start").run(actor=actor)
     return code
 

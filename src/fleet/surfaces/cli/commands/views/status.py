@@ -1,4 +1,4 @@
-"""fleet status."""
+"""The command `fleet status`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import Overview, Section
 
-# How many tasks of a kind are printed, and how many JSON has.
+# The most entries of a section that are printed, and the most in JSON.
 _SHOWN, _LISTED = 20, 200
 _LINES = 4
 _NARROWEST = 20
@@ -47,7 +47,7 @@ _HEADS = ("PROJECT", "READY", "WAITING", "IN PROGRESS", "BLOCKED", "DONE")
 
 
 def show_status(*, project: str | None, metrics: bool, json: bool) -> None:
-    """Print what is going on, on one page: questions, reviews, problems, running agents, and a row for each project."""
+    """Print the status page: questions, reviews, problems, running agents, and a row for each project."""
     if metrics:
         _print_metrics(project)
         return
@@ -62,7 +62,10 @@ def show_status(*, project: str | None, metrics: bool, json: bool) -> None:
 
 
 def _print_metrics(project: str | None) -> None:
-    """Print the figures of all projects. Their labels tell projects apart, so that one cannot be chosen."""
+    """Print the figures of the home as OpenMetrics.
+
+    Raise BadInput with a project: the figures carry projects as labels.
+    """
     if project is not None:
         raise errors.BadInput(what="--metrics prints all projects, each with its label; leave -p out")
     with Fleet.open() as fleet:
@@ -70,14 +73,14 @@ def _print_metrics(project: str | None) -> None:
 
 
 def _metrics(fleet: Fleet) -> str:
-    """Return the figures of the home, with those of its daemon if one runs."""
+    """Return the figures of the home as OpenMetrics text, with those of its daemon if one runs."""
     from fleet.api.remote import lifecycle
 
     return fleet.views.metrics(lifecycle.figures(lifecycle.status(fleet), fleet.clock.now()))
 
 
 def _print_page(page: Overview, now: int) -> None:
-    """Print the sections of the page, then the projects."""
+    """Print the status page: its sections, the projects, the cost, and what is not released."""
     for section in sections(page):
         _print_section(section, [_entry_line(each, now) for each in section.entries])
     _print_projects(page.projects)
@@ -93,7 +96,7 @@ def _print_page(page: Overview, now: int) -> None:
 
 
 def _entry_line(each: Entry, now: int) -> str:
-    """Return an entry of a section of the status page as text of one or more lines."""
+    """Return an entry of the status page as text of one or more lines."""
     for kind, words in _LINES_OF.items():
         if isinstance(each, kind):
             return words(each, now)
@@ -101,7 +104,7 @@ def _entry_line(each: Entry, now: int) -> str:
 
 
 def _print_section(section: Section, lines: list[str]) -> None:
-    """Print a section with its count and its first entries."""
+    """Print a section of the status page with its count and its first entries."""
     after = terminal.paint(f"  {section.hint}", "dim") if section.hint else ""
     terminal.say(f"{terminal.paint(section.title, section.tone)} {len(lines) + section.more}{after}")
     for entry in lines[:_SHOWN]:
@@ -113,12 +116,13 @@ def _print_section(section: Section, lines: list[str]) -> None:
 
 
 def _obstacle_entry(each: Obstacle, _now: int) -> str:
+    """Return an obstacle of the status page, wrapped to a few lines."""
     place = f"{each.project}/{each.slug}" if each.slug else each.project
     return _wrap(f"{place}: {each.text}")
 
 
 def _need_entry(need: NeedView, now: int) -> str:
-    """Return the command that answers, and the question, on a second line where both do not fit on one."""
+    """Return what an agent needs: the command that answers it, then the question, on a second line if one is too short."""
     if need.kind == "over budget":
         return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
@@ -128,22 +132,25 @@ def _need_entry(need: NeedView, now: int) -> str:
 
 
 def _review_entry(task: Waiting, now: int) -> str:
+    """Return the line of a task that waits for a review, for the status page."""
     return f"{place_of(task)}  {task.title}  ({_age_since(task.changed_at, now)} ago)"
 
 
 def _failure_entry(task: Failure, _now: int) -> str:
+    """Return the lines of a failed task, with the command that continues it, for the status page."""
     return f"{place_of(task)}  {one_line(task.reason or task.title)}{_next_line(task)}"
 
 
 def _parked_entry(task: Parked, _now: int) -> str:
+    """Return the lines of a parked task, with the command that continues it, for the status page."""
     return f"{place_of(task)}  {parked_in_words(task)}{_next_line(task)}"
 
 
 def _next_line(task: Failure | Parked) -> str:
-    """Return the command that takes a task on, below its entry; empty when there is nothing to run.
+    """Return the command that continues a task, as lines below its entry; "" when there is none.
 
-    A command that does not fit on a line is continued on the next one, so that the shell can read what is copied. With a
-    word that is longer than a line, `fleet task why` shows the command.
+    A command that is too long for a line is continued with a backslash, so that it can be copied into a shell. When a
+    single word is longer than a line, return `fleet task why`, which shows the command.
     """
     if task.next_step is None or not task.next_step.command:
         return ""
@@ -166,14 +173,17 @@ def _job_entry(job: JobView, _now: int) -> str:
 
 
 def _merge_entry(task: Merging, _now: int) -> str:
+    """Return the line of a task that waits to be merged, for the status page."""
     return f"{place_of(task)}  {task.pull_request or task.title}"
 
 
 def _landing_entry(waiting: ToLand, _now: int) -> str:
+    """Return the line of a project whose merged commits wait to land, for the status page."""
     return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
 
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
+    """Return a running agent: its id, its state and since when, its task, and what it does."""
     state = terminal.paint(attempt.state, agent_tone(attempt.state))
     handed = f", {attempt.handoffs} handoff{'' if attempt.handoffs == 1 else 's'}" if attempt.handoffs else ""
     known = f"{state} ({attempt.source}, {_age_since(attempt.since, now)}{handed})"
@@ -182,7 +192,7 @@ def _agent_entry(attempt: Attempt, now: int) -> str:
 
 
 def _print_projects(projects: list[ProjectView]) -> None:
-    """Print a row for each project; in a narrow terminal its dispatch counts stand on a second line."""
+    """Print a row for each project. In a narrow terminal the dispatch counts are on a second line."""
     rows, counts = [_project_row(project) for project in projects], [_dispatch_counts(project) for project in projects]
     whole = list(terminal.table((*_HEADS, ""), [(*row, text) for row, text in zip(rows, counts, strict=True)]))
     if not any("…" in line for line in whole):
@@ -197,7 +207,7 @@ def _print_projects(projects: list[ProjectView]) -> None:
 
 
 def _print_cost(page: Overview) -> None:
-    """Print what agents have cost today, and in each project in all; nothing before anything is known of it."""
+    """Print what agents have cost today, and in each project in all. Print nothing while no cost is known."""
     known = [project for project in page.projects if project.used.tokens]
     if known:
         today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
@@ -206,11 +216,12 @@ def _print_cost(page: Overview) -> None:
 
 
 def _dollars(used: Cost) -> str:
-    """Return what something has cost; a question mark when none of its prices is known."""
+    """Return a cost in dollars; "?" when no price of its tokens is known."""
     return "?" if used.unpriced == used.tokens else f"${used.dollars:.2f}"
 
 
 def _project_row(project: ProjectView) -> tuple[str, ...]:
+    """Return the counts of a project's tasks as a row of the status page."""
     count = project.tasks
     waiting, stuck = count.open - project.ready, count.failed + count.blocked
     numbers = (project.ready, waiting, count.in_progress, stuck, project.finished)
@@ -218,12 +229,13 @@ def _project_row(project: ProjectView) -> tuple[str, ...]:
 
 
 def _dispatch_counts(project: ProjectView) -> str:
+    """Return how many dispatches of a project are active, and how many cannot be reclaimed."""
     count = project.dispatches
     return f"dispatches: {count.active} active, {count.blocked_reclaim} blocked-reclaim"
 
 
 def _wrap(text: str, *, more: str = "fleet status --json") -> str:
-    """Return the text wrapped to a few lines, all but the first indented, with the number of characters left out."""
+    """Return a text wrapped to at most four lines. A cut text ends with the command `more`, which shows the rest."""
     room = max(terminal.room() - len(_INDENT) - 2, _NARROWEST)
     lines = wrapped(one_line(text), room)
     if len(lines) > _LINES:
@@ -233,7 +245,10 @@ def _wrap(text: str, *, more: str = "fleet status --json") -> str:
 
 
 def wrapped(text: str, room: int, *, break_words: bool = True) -> list[str]:
-    """Return what textwrap makes of a text. It is imported for a text that does not fit on a line: it costs half a start."""
+    """Wrap a text into lines of at most `room` characters.
+
+    textwrap is slow to import, so it is used only for a text that does not fit on one line.
+    """
     if 0 < len(text) <= room and text.isprintable() and text == text.strip():
         return [text]
     import textwrap
