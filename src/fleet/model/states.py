@@ -1,4 +1,4 @@
-"""The closed sets of words that columns hold or results show, one Literal each. `make sql` compares them with the CHECKs of the schema."""
+"""The closed sets of words in columns and results, one Literal each. `make sql` compares them with the CHECKs of the schema."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 
 def assert_never(word: Never) -> NoReturn:
-    """End a `match` over a Literal: mypy reports a word without a case. `typing` has one too, but takes long to import.
+    """End a `match` over a Literal, so that mypy reports a word without a case. `typing` has one too, but is slow to
+    import.
 
     Where the cases return something, write `return assert_never(…)`.
     """

@@ -12,7 +12,7 @@ DOOR = "FLEET_DOOR"
 
 
 class Caller(Value):
-    """One request: its actor, its time, its idempotency key, and the dispatch that makes it, if an agent does."""
+    """Who makes a request: the actor, the time, the idempotency key, and the dispatch when an agent makes it."""
 
     actor: str
     at: int
@@ -25,7 +25,10 @@ class Caller(Value):
 
 
 def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
-    """Return the actor's name and its dispatch, None for a person; refuse an agent that names an actor."""
+    """Return the actor's name and its dispatch id, which is None for a person.
+
+    ActorIsGiven when an agent (`dispatch`) also names an actor (`named`).
+    """
     if dispatch:
         if named is not None:
             raise errors.ActorIsGiven(given=named, dispatch=dispatch)

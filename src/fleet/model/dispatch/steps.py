@@ -69,7 +69,7 @@ RECL_STEPS: dict[tuple[str, str], ReclState] = {
 
 
 def owner(*, project: str, slug: str | None) -> str:
-    """Return the owner of a dispatch (its task or its project's coordinator) as journals write it."""
+    """Return the owner of a dispatch, its task or its project's coordinator, in the form that journals use."""
     return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"
 
 
@@ -89,8 +89,8 @@ def is_in_flight(row: HasExecState) -> bool:
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:
-    """Whether a coordinator is a duty of the daemon: it has no session, and its process is the daemon's own.
+    """Whether a coordinator is a duty of the daemon: it has no tmux session, and its process is the daemon itself.
 
-    Such a coordinator is ended in the store alone. A signal would end the daemon, and with it every other duty.
+    Such a coordinator is ended in the store only. A signal would end the daemon, and with it every other duty.
     """
     return row.kind == "coord" and row.server is None

@@ -1,4 +1,4 @@
-"""Write a text of any alphabet with the letters a to z and digits, as slugs need it."""
+"""Write a text of any alphabet with the letters a to z and digits, for slugs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BY_INITIAL = ("ARABIC", "HEBREW")
 
 
 def latin(text: str) -> str:
-    """Return the text in small letters a to z and digits where it can be written so; other characters are blanks."""
+    """Return a text in lower-case Latin letters and digits; a character that cannot be written so becomes a blank."""
     small = unicodedata.normalize("NFC", text).lower().translate(_TABLE)
     return "".join(map(_written, small))
 
 
 def _written(character: str) -> str:
-    """Return one character in Latin letters; a blank for one that has no letter."""
+    """Return one character in Latin letters; a blank when it has none."""
     if character.isascii():
         return character
     plain = unicodedata.normalize("NFKD", character).translate(_TABLE)
@@ -44,7 +44,7 @@ def _written(character: str) -> str:
 
 
 def _sound(character: str) -> str:
-    """Return a letter by what Unicode calls it: か is HIRAGANA LETTER KA. Empty for a mark, a blank for anything else."""
+    """Return a character's sound from its Unicode name: `ka` for か, HIRAGANA LETTER KA; empty for a mark, else a blank."""
     if unicodedata.category(character).startswith("M"):
         return ""
     name = unicodedata.name(character, "")

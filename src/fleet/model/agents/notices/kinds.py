@@ -1,4 +1,4 @@
-"""The kinds of notices and the channels that carry them, as the settings name them. Imported with the settings: cheap."""
+"""The kinds of notices and the channels that send them, as the settings name them. This module has to import quickly."""
 
 from __future__ import annotations
 
