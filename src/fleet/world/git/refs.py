@@ -1,6 +1,7 @@
-"""What the hot commands ask of git, with few imports.
+"""What the hot commands ask about a repository, with few imports.
 
-Branches and HEAD are read from the repository's files without starting git. Only the uncommitted work needs one `git status`.
+Branches and HEAD are read from the repository's files without starting git. Only uncommitted work needs one `git
+status`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def git_dir(repository: str) -> str:
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the commits of those named branches that exist, by name; None where only git can tell."""
+    """Return the commits of those of the named branches that exist, by name; None where only git can tell."""
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
         return None  # its refs are kept in another way, or elsewhere
     try:
@@ -57,7 +58,7 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
 
 
 def followed(git_dir: str) -> str:
-    """Return the branch that the integration branch is based on; empty when none is stored."""
+    """Return the branch that the integration branch is based on; empty when none is recorded."""
     try:
         return branch_in((_text_of_file(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
     except (OSError, ValueError):
@@ -65,9 +66,9 @@ def followed(git_dir: str) -> str:
 
 
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
-    """Whether work may wait to land: the integration branch exists, and is not where its target is.
+    """Whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    Without a name, the target is the branch that was kept. True where only git can tell.
+    An empty `target` stands for the recorded one. True where only git can tell.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
@@ -75,7 +76,7 @@ def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
 
 
 def head_of(worktree: str) -> str | None:
-    """Return what a linked worktree's HEAD says: `ref: ` and a ref, or a commit; None when it cannot be read."""
+    """Return the content of a linked worktree's HEAD: `ref: ` and a ref, or a commit; None when it cannot be read."""
     try:
         own = _worktree_entry(worktree)
         return None if own is None else (_text_of_file(f"{own}/HEAD") or "").strip() or None
@@ -84,7 +85,7 @@ def head_of(worktree: str) -> str | None:
 
 
 def rebased_branch(worktree: str) -> str:
-    """Return the branch that a linked worktree returns to after the rebase in progress there; empty when there is none."""
+    """Return the branch that is being rebased in a linked worktree; empty when no rebase is in progress."""
     try:
         own = _worktree_entry(worktree)
         told = [_text_of_file(f"{own}/{name}/head-name") for name in _REBASES] if own else []
@@ -111,7 +112,7 @@ def head_commit(worktree: str) -> str | None:
 
 
 def head_moved_at(worktree: str) -> int | None:
-    """Return when HEAD of a linked worktree last moved, as by a commit, in milliseconds; None when that is unknown."""
+    """Return when HEAD of a linked worktree last moved, for example by a commit, in milliseconds; None when unknown."""
     try:
         entry = _text_of_file(f"{worktree}/.git") or ""
         own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
@@ -123,7 +124,7 @@ def head_moved_at(worktree: str) -> int | None:
 
 
 def _worktree_entry(worktree: str) -> str | None:
-    """Return git's entry of a linked worktree, as its `.git` file says; None when there is no such file."""
+    """Return git's entry of a linked worktree, according to its `.git` file; None when there is no such file."""
     told = _text_of_file(f"{worktree}/.git") or ""
     return os.path.join(worktree, told.removeprefix("gitdir:").strip()) if told.startswith("gitdir:") else None
 
@@ -133,6 +134,7 @@ def _is_commit(text: str) -> bool:
 
 
 def _packed(git_dir: str) -> dict[str, str]:
+    """Return the commits of all packed refs, by ref."""
     lines = (_text_of_file(f"{git_dir}/packed-refs") or "").splitlines()
     pairs = (line.split(" ", 1) for line in lines if line[:1] not in {"#", "^"})
     return {name: commit for commit, name in pairs}
@@ -149,10 +151,10 @@ def _text_of_file(path: str) -> str | None:
 
 # uncommitted work -----------------------------------------------------------------------------------------------------
 def uncommitted(worktree: str, repository: str, funnel: Funnel) -> list[tuple[str, str]] | None:
-    """Return the uncommitted files of a repository's worktree, each with git's two letters; None when git does not say.
+    """Return the uncommitted files of a worktree, each with git's two status letters; None when git fails.
 
-    What git ignores is not among them. A worktree whose `.git` was made anew is not asked: its configuration may run
-    commands.
+    Ignored files are not among them. git is not run in a worktree whose `.git` was replaced, because its configuration
+    may run commands.
     """
     try:
         own = os.path.realpath(git_dir(repository))
@@ -167,7 +169,10 @@ def uncommitted(worktree: str, repository: str, funnel: Funnel) -> list[tuple[st
 
 
 def _git_output(words: list[str], common: str) -> str | None:
-    """Run git on the repository of this git directory; return what it prints. None when git is not installed, fails, or takes too long."""
+    """Run git and return its output; None when git is not installed, fails, or takes too long.
+
+    `common` is the git directory of the repository.
+    """
     reader, writer = os.pipe()
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
@@ -192,7 +197,7 @@ def _git_output(words: list[str], common: str) -> str | None:
 
 
 def _read_all(reader: int, until: float) -> bytes | None:
-    """Read a pipe to its end; None when that takes too long."""
+    """Read a pipe to its end; None when the time `until` passes before that."""
     import select  # noqa: PLC0415 - where git has to be asked after all
 
     waiting = select.poll()
@@ -207,7 +212,7 @@ def _read_all(reader: int, until: float) -> bytes | None:
 
 
 def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what a git hook leaves in it (it names another repository or index) and secrets."""
+    """Return the environment without secrets and without variables of a git hook, which name another repository or index."""
     return {
         name: text
         for name, text in given.items()

@@ -1,4 +1,4 @@
-"""The uncommitted work of a task's worktree, but for the files that git called changed before anybody worked in it."""
+"""The uncommitted work in a task's worktree, without files that git reported as changed before anybody worked in it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SHOWN = 5
 
 
 def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
-    """Return the files of a task's worktree that its agent changed and did not commit; None when git does not say.
+    """Return the files that an agent changed in its task's worktree and did not commit; None when git fails.
 
-    What git ignores does not count, nor what was changed before anybody worked there. Costs one `git status`.
+    Ignored files do not count, nor files that were changed before anybody worked there. Runs `git status` once.
     """
     files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     if files is None:
@@ -38,26 +38,26 @@ def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> 
 
 
 def changed_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
-    """Return what to note of a new worktree: the files that git calls changed, as JSON; None when git does not say."""
+    """Return the files that git reports as changed in a new worktree, as JSON to be recorded; None when git fails."""
     files = refs.uncommitted(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()
 
 
 def first_files(files: list[str]) -> str:
-    """Return the names of the first files on one line, and how many more there are."""
+    """Return the names of the first files in one line, then how many more there are."""
     names = [name.encode("utf-8", "replace").decode() for name in files[:_SHOWN]]
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     return ", ".join(" ".join(name.split()) for name in names) + more
 
 
 def describe_forgotten(slug: str, files: list[str]) -> str:
-    """Say that the work of a task was not committed, for people and for the agent that mends it."""
+    """Return a text that says that the work of a task was not committed, for people and for the agent that mends it."""
     work = f"its worktree has uncommitted work: {first_files(files)}"
     return f"nothing new is committed on {task_branch(slug)}, but {work}"
 
 
 def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
-    """Return git's letters and the name of each file that was noted; none when the note is missing or damaged."""
+    """Return status letters and name of each file that was recorded as changed; empty when the record is missing."""
     try:
         with open(f"{home}/{paths.changed_before(project, slug)}", encoding="utf-8") as file:
             names = jsontext.loads(file.read().strip())

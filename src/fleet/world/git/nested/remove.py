@@ -1,8 +1,8 @@
-"""Take the submodules out of a worktree that is removed: git refuses to remove one that has any.
+"""Remove the submodules of a worktree that is being removed: git refuses to remove a worktree that has any.
 
-The caller has proven that they have no work of their own, and records before that the worktree is being released. The
-files of a submodule go first, then its `.git` file, and last the repositories of all. Killed in between, `restore`
-brings the files back, so that the proof can be made again.
+The caller has proven that they contain no work of their own, and has recorded that the worktree is being released. The
+files of a submodule are deleted first, then its `.git` file, and at last the repositories of all. If the process is
+killed in between, `restore` brings the files back, so that the proof can be repeated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def take_out(git: Git, tree: str) -> None:
 
 
 def restore(git: Git, tree: str) -> None:
-    """Check out the files of submodules that an interrupted `take_out` has deleted. Existing files are not touched."""
+    """Check out the files of submodules that an interrupted `take_out` deleted. Existing files stay unchanged."""
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):
@@ -54,7 +54,7 @@ def _submodules_of(tree: str) -> list[str]:
 
 
 def _empty_submodule(path: str) -> None:
-    """Delete what is in a submodule's folder, its `.git` file last."""
+    """Delete the content of a submodule's folder, its `.git` file last."""
     for name in sorted(os.listdir(path), key=lambda each: each == ".git"):
         place = f"{path}/{name}"
         if os.path.isdir(place) and not os.path.islink(place):
