@@ -54,7 +54,7 @@ DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A pattern that recognises one state on a screen."""
+    """A pattern that recognises one state of an agent on its screen."""
 
     state: str
     match: re.Pattern[str]
@@ -64,7 +64,7 @@ class Rule:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A value that a file must have before the engine is started; otherwise the engine would stop at a dialog."""
+    """A value that a file must have before the engine is started; without it the engine would stop at a dialog."""
 
     file: str
     path: tuple[str, ...]
@@ -210,7 +210,7 @@ TABLE = Table(
 
 
 def __getattr__(name: str) -> Path:
-    """Return the folder of fleet's own engines as a path. To import pathlib takes longer than to read one of them."""
+    """Return BUILT_IN, the folder of the built-in engines, as a Path. Importing pathlib takes longer than reading an engine."""
     if name != "BUILT_IN":
         raise AttributeError(name)
     from pathlib import Path  # noqa: PLC0415
@@ -219,7 +219,7 @@ def __getattr__(name: str) -> Path:
 
 
 def all_engines(home: str) -> dict[str, Engine]:
-    """Return every engine by its name. The user's own file replaces a built-in one of the same name."""
+    """Return every engine by its name; the user's own file replaces a built-in one. BadSetting when a file is broken."""
     engines: dict[str, Engine] = {}
     for folder in (_BUILT_IN, f"{home}/{paths.ENGINES}"):
         for name in _names_in(folder):
@@ -242,7 +242,7 @@ def is_built_in(engine: Engine) -> bool:
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return one engine by its name. Only its own file is read, so a broken file of another engine does not matter."""
+    """Return the engine of this name; Absent when there is none. Only its own file is read, so other broken files do not matter."""
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
@@ -357,19 +357,19 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
-    """Return the state that a screen shows and the question on it; `unknown` when no rule matches."""
+    """Return the state of an agent that its screen shows, and the question on it; `unknown` when no rule matches."""
     rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 
 
 def has_box(engine: Engine, screen: str) -> bool:
-    """Whether the screen shows an empty input box: typing there approves no dialog and mixes with no other text."""
+    """Whether the screen shows an empty input box, so that typed text cannot approve a dialog or mix with other text."""
     rule, _question = _matching_rule(engine, screen)
     return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
 
 
 def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    """Return the first rule that matches the screen, with the question that it found; None when no rule matches."""
+    """Return the first rule that matches the end of a screen, and the question that it found; None when no rule matches."""
     tail = _last_lines(screen)
     for rule in engine.screen:
         matches = list(rule.match.finditer(tail))
@@ -379,7 +379,7 @@ def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
 
 
 def _last_lines(screen: str) -> str:
-    """Return a screen's last 40 lines; blank lines in a row count once, as some engines leave half the pane empty."""
+    """Return the last 40 lines of a screen, with runs of blank lines reduced to one: some engines leave half the pane empty."""
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])

@@ -44,7 +44,8 @@ def check(
     env: Mapping[str, str] = os.environ,
     sandboxed: bool = False,
 ) -> None:
-    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog.
+    """Raise AutonomyRefused for an autonomy that was not chosen or cannot be given, EngineNotReady if a dialog would
+    stop the engine.
 
     With `sandboxed`, fleet starts the agent in a sandbox.
     """
@@ -84,7 +85,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Whether the file has the wanted value for the repository or a directory above it, whose trust it inherits."""
+    """Whether a file has the required value for the repository, or for a directory above it, whose trust it inherits."""
     document = _read_document(expand_path(before.file, env))
     here = repository
     while True:

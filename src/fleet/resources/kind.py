@@ -1,4 +1,4 @@
-"""The interface of a kind of resource. How recovery treats a resource depends only on the class of its kind."""
+"""The interface of a kind of resource. What recovery does with a resource depends only on the class of its kind."""
 
 from __future__ import annotations
 

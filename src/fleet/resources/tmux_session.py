@@ -38,11 +38,11 @@ class TmuxSession:
         return {"server": order.server, "socket": world.tmux.socket}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a new listing of all panes."""
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, after listing all panes."""
         return self.look_in_listing(claim, world.tmux.listing(), world)
 
     def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
-        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a given listing."""
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a listing of all panes."""
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
             return "foreign" if _is_respawned(claim, pane, world) else "ours"
@@ -93,7 +93,10 @@ class TmuxSession:
             return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill the dispatch's pane, whose processes were proven dead before. tmux ends a session with its last pane."""
+        """Kill the dispatch's pane; TmuxRefused when it is foreign or unknown.
+
+        Its processes were proven dead before. tmux ends a session with its last pane.
+        """
         listing = world.tmux.listing()
         pane = listing.pane_of(claim.dispatch or "")
         look = self.look_in_listing(claim, listing, world)

@@ -1,8 +1,9 @@
 """Read how many tokens an agent has used from the files in which its engine keeps conversations.
 
-An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the keys that lead
-to the `model`, to the `record` (lines with the same one describe the same answer, the last one counts; without it the numbers are
-totals that grow), and to the numbers of tokens. An engine without the table: what it used is unknown.
+An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the
+keys that lead to the `model`, to the `record` and to the numbers of tokens. Lines with the same `record` describe the
+same answer, and the last one counts; without a `record` the numbers are growing totals. For an engine without the table
+the usage is unknown.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ TABLE = Table(
 
 
 def files_of(usage: Usage, conversation: str) -> list[str]:
-    """Return the files of a conversation, those of its sub-agents too; each once, however many links lead to it."""
+    """Return the files of a conversation and of its sub-agents, with symlinks resolved."""
     filled = (_fill_pattern(expand_path(pattern), conversation) for pattern in usage.files)
     return sorted({os.path.realpath(path) for pattern in filled for path in glob.glob(pattern)})
 
@@ -60,9 +61,9 @@ def _fill_pattern(pattern: str, conversation: str) -> str:
 
 
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
-    """Return what the whole lines after a position say was used, and the position behind them.
+    """Return the tokens in the complete lines after a position, and the position after these lines.
 
-    A file that is shorter than the position was replaced: nothing of it is counted, and it is read from its end on.
+    A file that is shorter than the position was replaced: nothing in it is counted, and reading continues at its end.
     """
     size = os.path.getsize(path)
     if size < position.offset:
@@ -80,7 +81,7 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
 
 
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
-    """Add what one line says was used; return the position with the line's model and record."""
+    """Add the tokens in one line to `spent`; return the position with the line's model and record."""
     try:
         given = json.loads(line)
     except ValueError:
@@ -102,7 +103,7 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]
 
 
 def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
-    """Return the tokens that a line names; None when it names none."""
+    """Return the numbers of tokens in a line; None when it has none."""
     fresh, output = _token_number(given, usage.input), _token_number(given, usage.output)
     if fresh is None or output is None:
         return None

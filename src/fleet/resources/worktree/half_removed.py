@@ -1,4 +1,4 @@
-"""Worktrees whose removal was interrupted. git had found them clean, so all deleted files are in the repository."""
+"""Repair worktrees whose removal was interrupted. git had found them clean, so all deleted files are in the repository."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
 
 
 def restore(claim: Claim, world: World) -> None:
-    """Restore the files that an interrupted removal deleted from a worktree. Files that exist are not touched."""
+    """Restore the files that an interrupted removal deleted from a worktree. Existing files stay unchanged."""
     if claim.state not in LEAVING:
         return
     repoint(claim, world)
