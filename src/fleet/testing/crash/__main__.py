@@ -34,7 +34,7 @@ def _option(option: str, default: int) -> int:
 
 
 def _chosen() -> Iterator[Case] | Iterator[FaultCase] | None:
-    """Return the cases that the command line asks for; None when it is wrong."""
+    """Return the cases to play according to the command line; None when it is wrong."""
     words = [word for word in sys.argv[1:3] if not word.startswith("--")]
     every, offset = _option("--every", 1), _option("--offset", 0)
     if words[:1] == ["faults"]:
@@ -50,7 +50,7 @@ def _chosen() -> Iterator[Case] | Iterator[FaultCase] | None:
 
 
 def main() -> int:
-    """Play the cases that the command line asks for, and print them."""
+    """Play the cases that the command line names, print each, and return the exit code."""
     played = _chosen()
     if played is None:
         sys.stdout.write(f"{__doc__}\nscenarios: {', '.join(SCENARIOS)}\nacts: {', '.join(ACTS)}\n")
