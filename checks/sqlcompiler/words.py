@@ -1,4 +1,4 @@
-"""Split a statement into words; what stands between parentheses becomes a nested list."""
+"""Split an SQL statement into words; the content of parentheses becomes a nested list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDS_OPERAND = frozenset({*_KEYWORDS, ",", "=", "<>", "<", ">", "<=", ">="})
 
 
 class Unclear(Exception):
-    """The compiler cannot determine something about a query; the message says what to write."""
+    """The compiler cannot determine something about a query. The message says what to write."""
 
 
 def nested(statement: str) -> list[Node]:
