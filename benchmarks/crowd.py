@@ -119,6 +119,7 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _table(outcomes: dict[str, Outcome]) -> Table:
+    """Return the table of both writers: rates, times, errors and lost writes."""
     table = Table(
         f"crowd: {PROCESSES} processes at once, {WRITES} durable logs each",
         ("", "writes/s", "± spread", "median ms", "slowest ms", "slowest / median", "errors", "lost"),

@@ -119,6 +119,7 @@ def _timed(act: object) -> float:
 
 
 def _fill(scene: Scene, files: int) -> None:
+    """Add this many files to the scene's repository and commit them."""
     for number in range(files):
         path = Path(scene.repository, "many", str(number // 200), f"{number}.txt")
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
 
 EVERYTHING = "*"
-# What every agent gets from whoever asked for it: who the person is, how text is written, programs, proxies, certificates.
+# Variables that every agent inherits: the person, locale, PATH, proxies, certificates.
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*", "MANPATH"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     *("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "EDITOR", "VISUAL", "PAGER", "LS_COLORS", "COLORTERM"),
 )
-# What describes the pane: taken from there, never from whoever asked.
+# Variables that describe the pane: taken from the pane, never from the person who asked.
 _OF_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "FLEET_*")
-# What holds only for the terminal, shell or git command of whoever asked. Passed on only when it is named in full.
+# Variables of the terminal, shell or git command of the person who asked. Passed on only when named in full.
 _NOT_PASSED = (*_OF_PANE, "GIT_*", "STY", "WINDOW", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_")
 
 
@@ -35,7 +35,7 @@ def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return those of the named variables that are not set; patterns are skipped."""
+    """Return the names of variables that are not set; patterns are skipped."""
     return [name for name in dict.fromkeys(names) if not _is_pattern(name) and not given.get(name)]
 
 

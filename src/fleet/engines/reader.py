@@ -105,14 +105,14 @@ class Engine:
     long_prompt: str = LONG_PROMPT
     # Matches printed text that says that a usage limit is reached.
     limit: re.Pattern[str] | None = None
-    # Matches printed text that says that it has refused a tool of its own for want of a person to ask.
+    # Matches printed text that says that the engine refused a tool because there was no person to ask.
     refused: re.Pattern[str] | None = None
     interactive: bool = False
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
     unset: tuple[str, ...] = ()
-    # The variables, names or patterns, that an agent gets from whoever asked for it; None: all of them. And those that it
-    # cannot do without.
+    # The names or patterns of the variables that an agent inherits, None for all; and the names of those that it
+    # cannot work without.
     passes: tuple[str, ...] | None = None
     require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Engine:
     # Where it writes how many tokens its agents use; None: that is not known.
     usage: Usage | None = None
     check: Check | None = None
-    # What of the person's home directory an agent has in the sandbox that fleet makes for it.
+    # The files of the person's home directory that an agent has in fleet's sandbox.
     sandboxed: Sandboxed = field(default_factory=Sandboxed)
     # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
@@ -231,7 +231,7 @@ def readable_engines(home: str) -> list[Engine]:
     """Return every engine whose file is not broken."""
     found = []
     for name in _known_names(home):
-        with contextlib.suppress(errors.FleetError):  # whoever starts an agent on it is told what is wrong
+        with contextlib.suppress(errors.FleetError):  # starting an agent on this engine shows what is wrong
             found.append(engine(home, name))
     return found
 

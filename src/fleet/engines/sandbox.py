@@ -27,13 +27,13 @@ _SYSTEM = (
     *("/var/lib/ca-certificates", "/run/current-system"),
 )
 _RESOLVER = "/etc/resolv.conf"
-# Empty folders of its own.
+# Folders that are empty in each sandbox.
 _OWN_FOLDERS = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - names inside the sandbox
 # Variables that name sockets and folders that are not there.
 LEFT_OUT = frozenset(
     ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "TMPDIR", "TMUX", "TMUX_PANE")
 )
-# bubblewrap itself must not die by what is meant for the agent: it is started with these ignored, and the agent with them as usual.
+# Signals for the agent must not end bubblewrap: it ignores these, and the agent is started with their default handling.
 SIGNALS = ("HUP", "INT", "QUIT", "TERM")
 _ENV = "/usr/bin/env"
 _PACKAGES = "/node_modules/"

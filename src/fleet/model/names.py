@@ -64,10 +64,10 @@ def project(given: str) -> str:
 
 
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
-    """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG with the project beside it or
-    unknown.
+    """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG alone.
 
-    BadInput when both name a project and the two differ.
+    `project` is the project given apart from the task, None for none. BadInput when both name a project and the two
+    differ.
     """
     named, slash, rest = given.partition("/")
     if not (named and slash and rest) or "/" in rest:

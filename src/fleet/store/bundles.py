@@ -86,7 +86,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state == "live" and seen.look == "ours":
         return None
     if existing.state == "live":
-        # somebody removed it: make it anew
+        # somebody removed the resource: create it again
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert_claim(tx, wanted)
     if not seen.free:
@@ -103,7 +103,8 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 
 
 def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
-    """Give a task's worktree a block of ports that no other worktree on this host has; do nothing when it has one.
+    """Give a task's worktree a block of ports that no other worktree on this host has; do nothing if it has a block
+    already.
 
     Blocks of released worktrees are free again. NoPortsLeft when no block is left.
     """

@@ -145,7 +145,7 @@ class PostgresStore(Store):
     def _begin(self, by: Caller) -> Tx:
         """Begin a transaction and wait for the writers' lock; StoreBusy when that takes too long."""
         self._in_doubt = False
-        limit = max(1, int(self._wait * 1000))  # 0 would be no limit
+        limit = max(1, int(self._wait * 1000))  # 0 would mean no limit
         try:
             said = self._start(
                 f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = {limit}; "

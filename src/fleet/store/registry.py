@@ -82,7 +82,7 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     except ModuleNotFoundError:
         raise errors.DriverMissing(url="postgresql") from None
 
-    # Whoever moves from SQLite to a server has written its address; the file stays in the home.
+    # A home may move from SQLite to a server by setting the address; the SQLite file stays in the home.
     gone = errors.StoreGone(home=home, database=had, store="") if had == "postgresql" else None
     return open_postgres(url, funnel, wait=wait, had=gone)
 

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_LOG = "-wal"  # behind the name of the database: its recent changes
+_LOG = "-wal"  # the suffix of the write-ahead log
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 16
 _SLICE = 0.1
 _NO_FILE = (-1, -1)
-# Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
+# Another process uses the database. SQLITE_PROTOCOL: too many processes used the index of the write-ahead log at once.
 BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
 
 _SETTINGS = ("synchronous = FULL", "foreign_keys = ON", *(["fullfsync = ON"] if sys.platform == "darwin" else []))
-# What SQLite says when it cannot make the files that readers share beside the database.
+# SQLite's errors when it cannot create the shared-memory file beside the database.
 _NO_ROOM = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")
 
 _UNWRITABLE = {
@@ -104,14 +104,14 @@ class SqliteStore(Store):
 
     def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
         super().__init__(funnel)
-        # Seconds to wait for the turn to write. None: without limit, in the kernel's queue, also in a thread.
+        # Seconds to wait for the writers' lock. None: without limit, in the kernel's queue, also in a thread.
         self.patience: float | None = wait
         self.path = f"{home}/{paths.DATABASE}"
         self._home = home
         self._wait = wait
         self._lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
         self._file = (0, 0)
-        # The disk is full: the database is held alone for each look, and not at all in between.
+        # The disk is full: each read opens the database exclusively, and closes it afterwards.
         self._is_full = False
         self._db = self._open()
 
@@ -200,7 +200,7 @@ class SqliteStore(Store):
             retry_while_busy(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
             self._refuse_replaced()
-            # Before anything is in the log: whoever opens the store at any moment later finds a note that is true.
+            # Written before the log gets anything, so that a process that opens the store later always finds a true note.
             self._lock.note(*self._file, *_file_at(self._log()))
         except BaseException as error:
             self._undo()
@@ -331,7 +331,7 @@ def _connect_and_inspect(path: str, *, alone: bool = False) -> tuple[sqlite.Conn
         db.close()
         raise
     if not alone and found == (SCHEMA, MARK) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        db.execute("PRAGMA journal_mode = WAL")  # a backup that was put in its place
+        db.execute("PRAGMA journal_mode = WAL")  # somebody restored a backup, which is not in WAL mode
     return db, found
 
 
@@ -347,6 +347,6 @@ def connect(path: str, *, alone: bool = False) -> sqlite.Connection:
         for setting in _SETTINGS if not alone else ("locking_mode = EXCLUSIVE", *_SETTINGS):
             db.execute(f"PRAGMA {setting}")
     except BaseException:
-        db.close()  # else it would stand in the way of whoever tries in another way
+        db.close()  # an open connection would block the next attempt
         raise
     return db

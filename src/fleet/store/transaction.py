@@ -249,6 +249,7 @@ class Store:
         return True, result
 
     def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
+        """Write the row of this transaction's operation, with the fingerprint of the request and the result."""
         q.write_operation(
             tx,
             seq=tx.seq,

@@ -73,6 +73,8 @@ class StubModel:
 
 
 class _Server(http.server.ThreadingHTTPServer):
+    """The HTTP server of the stub, which hands each request to `answer`."""
+
     daemon_threads = True
     answer: Callable[[Body], list[Body]]
 
@@ -81,6 +83,8 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    """Answer requests: a request to the model with the stub's answer, any other one with an empty result."""
+
     protocol_version = "HTTP/1.1"
     server: _Server
 
@@ -94,6 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(b"{}")
 
     def do_POST(self) -> None:
+        """Answer a request to the model, as a stream of events if it asks for one."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         if "count" in self.path or not body.keys() & {"messages", "input", "contents"}:
             self._send(b'{"input_tokens": 10, "totalTokens": 10}')

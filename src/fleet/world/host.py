@@ -62,6 +62,7 @@ def _first_line_of_file(path: str) -> str:
 
 
 def _boot_of_macos() -> str:
+    """Return the id of this boot on macOS; empty when unknown."""
     import subprocess
 
     asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]

@@ -45,9 +45,9 @@ _COLUMNS = (
     "#{window_activity}",
     "#{pane_title}",
 )
-# What a sign has to become that the shell, the quotes around a hook or tmux itself would take for their own.
+# How to write characters that mean something to the shell, to the quotes around a hook, or to tmux itself.
 _SIGNS = {"'": r"\\'\\''", '"': r"\\\"", "$": r"\\\$", "\\": r"\\\\", "#": r"\\##"}
-# What the server, and so every agent, does not get from whoever happened to start it.
+# Variables that the server, and so every agent, does not inherit from the process that starts it.
 _SCRUBBED = ("TMUX", "TMUX_PANE", "CLAUDECODE", "STY", "WINDOW", "COLUMNS", "LINES", "OLDPWD")
 _SCRUBBED_PREFIXES = ("FLEET_", "CLAUDE_CODE_", "GIT_")
 CONFIGURATION = """\
@@ -166,7 +166,7 @@ class Tmux:
         return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
-        """Return the identity of the server; start one if there is none. TmuxRefused when it does not answer."""
+        """Return the identity of the home's tmux server; start one if none answers. TmuxRefused when that fails."""
         found = self.listing()
         if found.server is None:
             self._start()
@@ -326,6 +326,7 @@ def _is_scrubbed(name: str) -> bool:
 
 
 def _parse_pane(line: str) -> Pane:
+    """Return a pane from a line of tmux's list."""
     name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, active, title = line.split(
         "\t", len(_COLUMNS) - 1
     )

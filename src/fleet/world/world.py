@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Marks a fleet command that fleet itself has started: no person's shell is behind it.
 UNATTENDED = "FLEET_UNATTENDED"
-# What says who an agent is.
+# The variables that identify an agent.
 _SPEAKING = frozenset(
     f"FLEET_{name}"
     for name in (
@@ -68,7 +68,7 @@ class World:
         self.namespaces = PidNamespaces(home, self.host.boot, self.socket)
         self.namespaces.enter()
         self.fleet_program = fleet_program()
-        # The repositories of all projects; None: any will do.
+        # The repositories of all projects; None: any is trusted.
         self.repositories: frozenset[str] | None = None
         # Set when this process is the daemon of the home.
         self.daemon: DaemonProcess | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.engines.kept.tokens import Tokens
 
 BUILT_IN = Path(__file__).parent / "prices.toml"
-# What may follow a model's name without making it another model: a date, a version of a cloud, a context size.
+# Suffixes that do not make a model another one: a date, a cloud's version, a context size.
 _SUFFIX = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|@\d{8}|\[1m\]|-latest|-preview)*", re.ASCII)
 _DOLLARS = Kind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
 _RATES = {name: Key(_DOLLARS, required=True) for name in ("input", "output", "cache_read", "cache_write")}
@@ -95,6 +95,7 @@ def _read(path: Path, raw: bytes) -> dict[str, Price]:
 
 
 def _parse_price(given: dict[str, object]) -> Price:
+    """Return the price of a model from its checked table."""
     long = given.get("long")
     over = given.get("over")
     return Price(

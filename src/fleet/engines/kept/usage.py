@@ -30,7 +30,7 @@ class Usage:
     model: tuple[str, ...]
     input: tuple[str, ...]
     output: tuple[str, ...]
-    # Parts of the output that are counted beside it.
+    # Output tokens that the engine counts apart from `output`.
     thoughts: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     cache_write: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ from fleet import errors
 from fleet.model import names
 from fleet.model.results.value import Value
 
-# The variables of an agent: the secret of its launch, and the socket at which it reaches the daemon when it has no home.
+# Environment variables of an agent: its token, and the socket through which it reaches the daemon when it cannot see the home.
 TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
 DOOR = "FLEET_DOOR"
 

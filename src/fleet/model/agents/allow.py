@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:=@%+")
-# With one of these alone as its beginning a rule would allow everything.
+# A rule that begins with one of these programs would allow every command.
 _RUN_ANYTHING = frozenset(
     (
         *(
@@ -37,11 +37,11 @@ _RUN_ANYTHING = frozenset(
 )
 _LONGEST = 500
 _QUOTES = "'\""
-# What may stand between words and commands.
+# What may separate words and commands.
 _JOINTS = (" ", "&&", "||", ";", "|")
-# The variable with the rules of an agent whose engine asks its hook, and its keys.
+# The variable that holds the rules of an agent whose engine asks `fleet hook`, as JSON with the keys exact and prefixes.
 ALLOWED_VARIABLE = "FLEET_ALLOWED"
-# What agents that work on a task need for a commit in their own worktree, at every autonomy.
+# The commands that agents on a task need at every autonomy, to commit in their worktree.
 COMMITS = ("git add", "git commit")
 
 

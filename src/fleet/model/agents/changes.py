@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PATHS = ("file_path", "notebook_path", "path")
 _TEXTS = ("content", "new_source")
-# The input of tools that write files. A call with anything else may do more than that, and is shown as it is.
+# The input fields of tools that only write files. A call with any other field may do more, and is shown as it is.
 _FIELDS = frozenset(
     (
         *_PATHS,

@@ -22,7 +22,7 @@ _DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "descriptio
 # Long enough for what an agent writes in one go: it is shown as a diff.
 _LONGEST = 200_000
 _LONGEST_DESCRIPTION = 1_000
-# What a shell command may come with and still be judged by its text alone.
+# The fields that a call of the shell tool may have for its command to be judged by the command's text alone.
 _BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_background"})
 
 
@@ -86,6 +86,7 @@ def _shown(call: dict[str, object], command: str) -> str:
 
 
 def _choice_of(part: dict[str, Any]) -> Choice:
+    """Return the choice that one part of the agent's question offers."""
     options = [option for option in part.get("options") or [] if isinstance(option, dict)]
     told = [clean(str(option.get("description") or ""), _LONGEST_DESCRIPTION) for option in options]
     return Choice(

@@ -18,7 +18,7 @@ Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"
 # What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
 # is unknown. silent: its tmux server is alive and does not answer.
 Remains = Literal["none", "ours", "strangers", "silent"]
-# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn is.
+# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn has ended.
 Report = Literal["none", "fresh", "over"]
 AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.

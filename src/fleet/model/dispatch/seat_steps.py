@@ -74,7 +74,7 @@ def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most:
 
     `ran` is how many milliseconds it ran. No when it died within its first minute: it would die again, and a person has
     to see why. No when the last restart was within this minute and may be under way, and no after `most` restarts. A
-    negative time means that the clock was set back; it counts against neither.
+    negative time, because the clock was set back, does not prevent a restart.
     """
     under_way = last is not None and 0 <= now - last.at < MINUTE
     return (ran >= MINUTE or ran < 0) and not under_way and restarts_so_far(last, holder, ran) < most

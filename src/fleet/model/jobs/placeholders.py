@@ -76,7 +76,7 @@ def _check_value(name: str, value: str) -> str:
 
 
 def value_of(name: str, values: Values) -> object:
-    """Return the value of a placeholder such as `item.path`; Missing when it has none."""
+    """Return the value of a placeholder such as `item.path`; Missing when there is no such value."""
     root, *path = name.split(".")
     if root not in values:
         raise Missing(name, f"there is no {root} here")

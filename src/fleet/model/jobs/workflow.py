@@ -95,7 +95,7 @@ class Workflow:
     env: dict[str, str] = field(default_factory=dict)
 
     def steps_of(self, part: str) -> tuple[Step, ...]:
-        """Return the steps of a part: setup, reduce, or (any other) those of each item."""
+        """Return the steps of `setup` or `reduce`; for any other part, the steps of each item."""
         return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
 
     def agent_steps(self) -> list[Step]:
@@ -111,7 +111,7 @@ class Workflow:
 
 
 def read(text: str, file: str) -> Workflow:
-    """Return the workflow that a job's document describes; BadWorkflow with its first fault when it has faults."""
+    """Return the workflow that a job's document describes; BadWorkflow, with the first fault, when the document is not valid."""
     all_faults = faults(text)
     if all_faults:
         first = all_faults[0]

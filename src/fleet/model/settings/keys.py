@@ -28,7 +28,7 @@ NAMED = frozenset(
     }
 )
 _MODIFIERS = ("ctrl+", "shift+", "alt+")
-# Always the numbers of answers.
+# These keys always choose an answer.
 DIGITS = tuple("123456789")
 
 ACTS = (
@@ -97,7 +97,7 @@ def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def why_wrong(given: object) -> str:
-    """Return what is wrong with the setting `keys`, a table of keys by act; empty when nothing is."""
+    """Return what is wrong with the setting `keys`, a table of keys by act; empty when the table is valid."""
     if not isinstance(given, dict):
         return "it is not a table"
     return next(_key_faults(given), "")

@@ -34,7 +34,7 @@ _LONGEST_WAIT = 3_600
 MOST_DOLLARS = 1_000_000
 
 
-# What the setup commands of usual projects read.
+# The files that setup commands of common projects read.
 SETUP_FILES = (
     *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
     *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
@@ -81,7 +81,7 @@ class Setting(Key):
         super().__init__(kind, help, default=default)
         self.name = name
         self.file = file
-        # Whether its value is shown to nobody.
+        # Whether its value is never shown.
         self.secret = secret
         # Why a person has to trust the value first: it "runs" a command or "frees" agents; empty: no need.
         self.guard = guard

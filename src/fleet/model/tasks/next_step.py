@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Tree = Literal["there", "other branch", "no branch", "gone", "unknown"]
     Branch = Literal["there", "gone", "unknown"]
 
-# At these stages the work exists already: without its branch there is nothing to go on with.
+# At these stages the work exists already; without its branch nobody can continue it.
 _WITH_WORK = frozenset({"review", "finisher", "fix", "rebase"})
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
 
@@ -46,12 +46,14 @@ class TaskFacts(Value):
     is_pulled: bool  # it has a pull request
     has_bundle: bool  # an agent has worked on it
     holder: str | None  # who has it
-    is_agents: bool  # who has it is a dispatch
+    is_agents: bool  # the holder is a dispatch
     is_handed: bool  # a handoff waits for its successor
     is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
     repository: str = ""
     worktree: str = ""
-    integration: str = ""  # looked up for a branch that is gone; empty when the settings cannot be read
+    integration: str = (
+        ""  # the integration branch; set only when the task's branch is gone; empty when the settings cannot be read
+    )
     branch: Branch = "unknown"
     tree: Tree = "unknown"
     rescue: str = ""  # a name that no branch has, for commits that are on no branch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-# Letters, each with how it is written, that Unicode does not decompose as people write them. A dash: not written at all.
+# Pairs of a letter and its spelling, for letters that Unicode does not decompose as people spell them. A dash: no letter.
 _SPELLINGS = (
     "ä ae ö oe ü ue ß ss æ ae œ oe ø o ł l đ d ð d þ th ı i ħ h ŋ ng",
     "а a б b в v г g д d е e ё yo ж zh з z и i й y к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh",
@@ -13,7 +13,7 @@ _SPELLINGS = (
 )
 _WORDS = " ".join(_SPELLINGS).split()
 _TABLE = {ord(letter): written.strip("-") for letter, written in zip(_WORDS[::2], _WORDS[1::2], strict=True)}
-# Scripts whose letters Unicode names by their sound; and those where it gives a word, of which the first letter is taken.
+# Scripts whose letters Unicode names by their sound; and scripts whose letters have a word as name, whose first letter is used.
 _BY_SOUND = (
     "HIRAGANA",
     "KATAKANA",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# How many lines of the earlier text are looked for in a later one whose beginning is lost.
+# How many of the last known lines are searched for in a text whose beginning is lost.
 _ANCHOR = 3
 
 

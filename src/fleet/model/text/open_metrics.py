@@ -47,6 +47,7 @@ def _family_lines(family: Family) -> Iterator[str]:
 
 
 def _name_suffix(kind: FamilyKind) -> str:
+    """Return the suffix that OpenMetrics puts after the name of a sample of this kind."""
     match kind:
         case "gauge":
             return ""

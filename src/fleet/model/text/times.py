@@ -16,7 +16,7 @@ _FEBRUARY = 2
 _DAYS_TO_1970 = 719_468
 _FORMS = "30s, 45m, 2h, 3d or 1w"
 
-# What four digits of a year can tell: 1970 to 9999.
+# The last millisecond of the year 9999, so that a year has four digits.
 LAST = 253_402_300_799_999
 
 
@@ -34,7 +34,7 @@ def since_epoch(told: str) -> int:
     """Return the milliseconds of a time that `iso` wrote. (The module `datetime` is slow to import.)"""
     year, month, day = int(told[:4]), int(told[5:7]), int(told[8:10])
     hour, minute, second, rest = int(told[11:13]), int(told[14:16]), int(told[17:19]), int(told[20:23])
-    # The year begins in March here, so that the day of February that is not always there is the last one.
+    # Count the year from March, so that a leap day is its last day.
     year, month = (year, month - 3) if month > _FEBRUARY else (year - 1, month + 9)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day - 1 - _DAYS_TO_1970
     return days * DAY + hour * HOUR + minute * MINUTE + second * SECOND + rest

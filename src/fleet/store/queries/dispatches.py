@@ -686,7 +686,7 @@ ASSIGN_STAGE = Query(
 
 
 def assign_stage(tx: Tx, /, *, after: TaskStatus, id: str | None, mends: int, at: int, project: str, slug: str, stage: str, predecessor: str) -> int:
-    """Compare and set: assign a task to a dispatch of a later stage. The task waits to be mended, or its predecessor has left it."""
+    """Compare and set: assign a task to a dispatch of a later stage: a blocked task that waits to be mended, or a task in progress that its predecessor has left."""
     return tx.write(ASSIGN_STAGE, {'after': after, 'id': id, 'mends': mends, 'at': at, 'project': project, 'slug': slug, 'stage': stage, 'predecessor': predecessor})
 
 

@@ -154,8 +154,8 @@ WHERE project = :project AND slug = :slug AND status = 'open' AND paused = 0 AND
   AND (not_before IS NULL OR not_before <= :at);
 
 -- name: assign_stage
--- Compare and set: assign a task to a dispatch of a later stage. The task waits to be mended, or its predecessor has left
--- it.
+-- Compare and set: assign a task to a dispatch of a later stage: a blocked task that waits to be mended, or a task in
+-- progress that its predecessor has left.
 UPDATE tasks SET status = :after, assignee = :id, attempts = attempts + 1, reason = NULL,
                  fixes = fixes + CASE WHEN status = 'blocked' THEN :mends ELSE 0 END,
                  started_at = COALESCE(started_at, :at), ended_at = NULL, changed_at = :at

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from fleet.testing.crash.scenarios import Scenario
 
-# What differs from play to play in the name of an effect: ids, numbers of processes, folders of the scene, times.
+# The parts of an effect's name that differ between plays: ids, pids, folders of the scene, times.
 _OF_THE_PLAY = re.compile(r"fleet-scene-\w+|[0-9a-f]{6,}|\d+")
-# The effects that a second death leaves to do, and the way in which it comes.
+# The effects that a second death leaves to do, and the way of that death.
 _Left = tuple[tuple[str, ...], str]
 
 

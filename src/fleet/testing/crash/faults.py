@@ -38,7 +38,7 @@ _MANY = 1_000
 _ATTACHED = "attached"
 _ANY_TRACER = ctypes.c_ulong(-1)
 _PR_SET_PTRACER = 0x59616D61
-# The child writes to no file when its act is over: this call is not one of the act's.
+# The child marks the end of its act by a write to no file, which shows in the trace.
 _END = re.compile(r"^write\(-1,", re.MULTILINE)
 _CALL = re.compile(r"^(\w+)\(", re.MULTILINE)
 
@@ -191,7 +191,7 @@ def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes:
     """In the child: wait for strace, perform the act, report how it ended, and exit."""
     go, answer = pipes
     try:
-        # Where only a parent may trace, the child lets anybody.
+        # Where only a parent may trace a process, let any process trace this one.
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY_TRACER)
         if os.read(go, 1):
             _say_how_it_ended(scene, act, process, answer)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 PATIENCE = 10.0
 _FAILED = 3
 _STOPPED = "T"
-# What a session that runs records of itself, while the stopped client of tmux still waits for the answer.
+# A running session may mark its own claim as live while the stopped tmux client still waits for its answer.
 _LAUNCHED = {"tmux_session allocating": "tmux_session live"}
 
 

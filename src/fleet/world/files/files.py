@@ -123,6 +123,7 @@ def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
 
 
 def _publish_file(path: str, content: bytes, root: str) -> None:
+    """Write a file atomically, with its folders; NotAFolder or WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         _replace_file(path, content)
@@ -133,6 +134,7 @@ def _publish_file(path: str, content: bytes, root: str) -> None:
 
 
 def _append_to_file(path: str, content: bytes, root: str) -> None:
+    """Append to a file, with its folders created; WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

@@ -24,7 +24,7 @@ def make_private_folder(path: str, *, below: str) -> None:
 
 
 def blocking_file(path: str) -> str:
-    """Return the path of what is not a folder but in the place of this folder or one above it; empty when nothing is."""
+    """Return the path of a file that is where this folder, or one above it, should be; empty when there is none."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return "" if os.path.isdir(path) else path

@@ -82,7 +82,7 @@ class Gate:
         """Unlock the gate, if it is locked."""
         if self._lock.fd >= 0:
             _held_gates.discard(self)
-            with contextlib.suppress(OSError):  # the disk fails: the file names a holder that is none any more
+            with contextlib.suppress(OSError):  # if the disk fails, the file goes on naming the former holder
                 os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 

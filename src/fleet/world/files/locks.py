@@ -85,6 +85,7 @@ class FileLock:
         return True
 
     def _open(self) -> int:
+        """Open the lock file, create it and its folders if allowed, and return its descriptor."""
         try:
             return os.open(self.path, self._flags, _MODE)
         except FileNotFoundError:

@@ -25,6 +25,7 @@ def write(funnel: Funnel, device: str, content: bytes) -> str:
 
 
 def _write_terminal(device: str, content: bytes) -> str:
+    """Open a terminal and write to it; return why that failed, empty when it worked."""
     try:
         handle = os.open(device, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:

@@ -13,7 +13,7 @@ from fleet.world.git.refs import git_dir
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
 
-# What git leaves in a worktree's own directory while an operation waits there for its person.
+# Files that git keeps in a worktree's git directory while an operation is in progress there.
 _OPERATIONS = {
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",

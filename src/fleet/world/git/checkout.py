@@ -60,7 +60,7 @@ def committer(git: Git, path: str) -> dict[str, str]:
 
 def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) -> str:
     """Return the top of the main checkout, given git's own and common directories of the checkout at the path."""
-    # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
+    # In a linked worktree, ask the repository: that of a submodule knows its checkout; any other one lies inside its checkout.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
     found = _ask_git(programs, place, "--show-toplevel")
     return found[0] if found else os.path.dirname(common)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     Meanwhile = Callable[[], None] | None
 
-# By its whole path: PATH may be anything.
 _LIMIT = 60.0
-# For what takes the longer the larger a tree is; killed half-way it would leave half of it.
+# The limit for commands whose time grows with the tree: killed half-way, they would leave half of it.
 _LONG = 3_600.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
@@ -40,7 +39,7 @@ _QUIET = (
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")
-# A tree and its entry point to each other by whole paths, wherever whoever reads them is.
+# A worktree and git's entry of it point to each other by absolute paths, so that any process can follow them.
 _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
@@ -63,10 +62,10 @@ class Git:
         self._programs = programs
         self.funnel = programs.funnel
         self._home = home
-        # The repositories of all projects: a worktree that points to another one is not believed. None: any will do.
+        # The repositories of all projects: a worktree that points to another repository is not trusted. None: any is.
         self.repositories: frozenset[str] | None = None
         self._known: frozenset[str] = frozenset()
-        # Whether whoever may hold one of git's locks can be seen from here.
+        # Returns whether every process that may hold a lock of git is visible here.
         self._sees_everyone = sees_everyone
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
@@ -82,7 +81,7 @@ class Git:
         return _git_answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
-        """Return the commits of those of the named branches that exist, by name."""
+        """Return the commit of each named branch that exists, by name."""
         known = refs.branches(git_dir(repository), names)
         if known is not None:
             return known
@@ -135,7 +134,7 @@ class Git:
 
         An empty or all-zero `old` means that the branch must not exist.
         """
-        # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
+        # The number of zeros depends on the hash; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words), repository).ok
 

@@ -12,9 +12,9 @@ from fleet.world.process import ps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # Whether the text of a lock is that of whoever asks.
+    # Whether the reason of a worktree's lock is the caller's own.
     Ours = Callable[[str], bool]
-    # Whether every git that may be at work can be seen from here.
+    # Whether every git process that may be at work is visible here.
     Sees = Callable[[], bool]
 
 

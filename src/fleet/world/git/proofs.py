@@ -85,7 +85,7 @@ class GitProofs:
         return done.out.split()[1:] if done.ok else []
 
     def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
-        """Return those of the commits that none of the refs contains, also those whose objects are gone."""
+        """Return which of the commits none of the refs contains; commits whose objects are gone count as missing."""
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
         known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")

@@ -44,12 +44,14 @@ def git_dir(repository: str) -> str:
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the commits of those of the named branches that exist, by name; None where only git can tell."""
+    """Return the commit of each named branch that exists, by name; None where only git can tell."""
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
-        return None  # its refs are kept in another way, or elsewhere
+        return None  # its refs have another format, or are elsewhere
     try:
         loose = {name: _text_of_file(f"{git_dir}/{head_ref(name)}") for name in names}
-        packed = _packed(git_dir) if None in loose.values() else {}  # after the loose ones: packing removes those last
+        packed = (
+            _packed(git_dir) if None in loose.values() else {}
+        )  # read after the loose refs, because packing removes these last
     except (OSError, ValueError):
         return None
     known = {name: packed.get(head_ref(name)) if text is None else text for name, text in loose.items()}

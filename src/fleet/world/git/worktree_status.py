@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
     from fleet.world.process.programs import Done
 
-# Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
+# Report at which commit a nested repository is, but do not read its files with its configuration, which may run commands.
 NOT_INTO = "--ignore-submodules=dirty"
 _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
 
@@ -69,7 +69,7 @@ def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
 
 
 def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
-    """Return those of the named files that were edited; None when git fails.
+    """Return which of the named files were edited; None when git fails.
 
     They are compared with a copy of the index in which assume-unchanged and skip-worktree are cleared.
     """
@@ -95,7 +95,7 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
 def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
     """Remove the index flags that hide edits of these files; return whether that worked."""
     given = "".join(f"{name}\0" for name in names)
-    flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys one a call
+    flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys only one of them in a call
     return all(ask("update-index", path, flag, "-z", "--stdin", given=given, index=index).ok for flag in flags)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ID_BYTES = 6
 _WAIT = 10.0
-# What only a home that was used has, whatever its store is.
+# Files and folders that only a used home has, whatever its store is.
 _TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.LOCKS)
 
 

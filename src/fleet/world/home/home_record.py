@@ -78,4 +78,4 @@ def _parse_record(text: str) -> HomeRecord:
     if not isinstance(found, dict):
         raise TypeError
     named = {name: value for name, value in found.items() if name in _NAMES and isinstance(value, str)}
-    return HomeRecord(**named)  # one that is missing is a TypeError
+    return HomeRecord(**named)  # a missing field raises TypeError

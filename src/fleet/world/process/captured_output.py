@@ -78,7 +78,7 @@ def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     while True:
-        ended = child.poll() is not None  # then all that it said is there to be read
+        ended = child.poll() is not None  # if so, all its output can be read now
         more = bool(waiting.poll(1000 * (0 if ended else max(min(_A_WHILE, until - monotonic()), 0))))
         chunk = os.read(pipe, _CHUNK) if more else b""
         recording.take(chunk)

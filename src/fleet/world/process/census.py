@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _MARK = b"FLEET_DISPATCH_ID="
 _HINT = " settle --hint fleet-"
 _FIRST = 1
-# Programs that let a person in. What they start is a person's, also without a terminal.
+# Programs by which a person logs in. What they start belongs to a person, also without a terminal.
 _LOGINS = frozenset({"sshd", "sshd-session", "login", "mosh-server"})
 _USER_MANAGER = "systemd"
-# Programs in which people have their shells; the kernel cuts a name off after fifteen characters. `script` is none of them:
-# it gives a terminal to whatever an agent leaves behind.
+# Terminal programs in which people have their shells; the kernel cuts names after fifteen characters. `script` is not one of them:
+# an agent can use it to give a terminal to its own processes.
 _WINDOWS = (
     "gnome-terminal- kgx ptyxis ptyxis-agent konsole yakuake xfce4-terminal mate-terminal lxterminal terminator tilix "
     "xterm urxvt rxvt st alacritty kitty wezterm-gui foot ghostty code codium emacs"

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 _SCOPE = ".scope"
 _OURS = re.compile(r"(?P<parent>.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(?P<scope>\.scope)?(/.*)?")
-# Goes out of an agent's group before it becomes the program: what it starts is not the agent's. $1: "must" when it is not to run inside.
+# A shell script that leaves the agent's group and then execs the program. $0: the file of the group to join; $1: "must" if
+# the program must not run inside the agent's group.
 _LEAVE = """
 must=$1; shift
 if ! { echo 0 >"$0"; } 2>/dev/null && [ "$must" = must ]; then echo "cannot join the control group of $0" >&2; exit 1; fi
@@ -113,7 +114,7 @@ class Cgroups:
         for folder, _folders, _files in os.walk(path):
             with contextlib.suppress(OSError), open(f"{folder}/cgroup.procs", encoding="ascii") as file:
                 found += [int(line) for line in file]
-        return [pid for pid in found if pid > 0]  # 0: somebody whom we cannot see from here
+        return [pid for pid in found if pid > 0]  # 0: a process that is not visible here
 
     def remove(self, path: str) -> None:
         """Remove an empty group and its subgroups; OSError while a process is in one of them."""
@@ -145,7 +146,7 @@ class Cgroups:
         parent = self._group_of(pid)
         if parent is None:
             return None
-        # An agent may have started the server: the groups of agents are beside each other, not within.
+        # If an agent started the server, use the group around the agent's: agents' groups are siblings, never nested.
         found = _OURS.fullmatch(parent)
         parent = found["parent"] if found else parent
         return parent if self._is_usable(parent) else None

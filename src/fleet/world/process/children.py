@@ -95,7 +95,7 @@ class Child:
     def _reaped(self) -> Ended:
         """Kill what the child left in its session, reap the child, and return how it ended."""
         if self._process.returncode is None:
-            self._signal_all(signal.SIGKILL)  # what it left behind
+            self._signal_all(signal.SIGKILL)  # kill what it left in its session
         status = self._process.wait()
         if self._asked is not None:
             return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")

@@ -94,6 +94,8 @@ class PidNamespaces:
 
 
 def _remove_namespace_record(funnel: Funnel, path: str) -> None:
+    """Remove the record of a namespace, if it exists."""
+
     def act() -> None:
         try:
             os.unlink(path)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.01
 _MARK = "FLEET_DISPATCH_ID="
 _RUNNER = "FLEET_RUNNER_OF="
-# How many processes below bubblewrap's own the program in its sandbox is.
+# How many levels below bubblewrap's process the sandboxed program is.
 _DEPTH = 2
 
 
@@ -309,7 +309,7 @@ class Processes:
             return "unknown"
         if found is None or found.zombie:
             return "dead"
-        if not found.start or "_" in start:  # a date: so macOS had it before start times were the kernel's numbers
+        if not found.start or "_" in start:  # a date, as older versions recorded it on macOS
             return "unknown"
         return "alive" if found.start == start else "dead"
 

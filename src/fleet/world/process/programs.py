@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _A_WHILE = 0.5
-# What a parent agent or a git hook leaves in the environment does not hold for our children.
+# Variables of a parent agent or a git hook, which are wrong for the programs that fleet starts.
 _FOREIGN = frozenset(
     [
         "GIT_DIR",
@@ -39,9 +39,9 @@ _FOREIGN = frozenset(
         "TMUX_PANE",
     ]
 )
-# Before the words of a program: variables that `clean_environment` would take away.
+# Put before a program's words to set variables that `clean_environment` would remove.
 ENV = "/usr/bin/env"
-# What lets a program speak for the agent that this process is: for an agent's own programs only.
+# Secrets with which a program can speak for this agent; only the agent's own programs get them.
 _SECRETS = frozenset([VARIABLE, TOKEN])
 
 
@@ -268,7 +268,7 @@ def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: s
     until = monotonic() + limit
     given = None if text is None else text.encode("utf-8", errors)
     while True:
-        ended = child.poll() is not None  # then all that it said is there to be read
+        ended = child.poll() is not None  # if so, all its output can be read now
         patience = _A_WHILE if ended else max(min(_A_WHILE, until - monotonic()), 0)
         try:
             out, err = child.communicate(given, timeout=patience if given is None else limit)
@@ -294,7 +294,7 @@ def _has_more(child: Child) -> bool:
 
 def _kill_after_limit(child: Child, limit: float) -> Done:
     """Kill a program and its process group, and return the result of a program that took too long."""
-    os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
+    os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     _close_pipes(child)
     return Done(status=None, out="", err=f"no answer within {limit:g} s")

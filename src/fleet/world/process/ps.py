@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-# What is asked instead of /proc; psutil is installed on macOS alone.
+# The module to ask instead of /proc; psutil is installed only on macOS.
 _library: ModuleType | None = None
 if sys.platform == "darwin":
     from fleet.world.process import ps_library
@@ -28,7 +28,7 @@ _BETWEEN_LOOKS = 0.001
 _ENDED = frozenset({"Z", "X", "x"})
 _STOPPED = "T"
 _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
-# The kernel gives the whole of it at once to whoever has room.
+# Large enough to read /proc/PID/stat in one call.
 _LONGEST_STAT = 1 << 14
 
 
@@ -376,7 +376,7 @@ def _stat_fields(pid: int) -> list[str] | None:
 
 
 def _is_missing(pid: int) -> bool:
-    """Whether it is proven that no process has the pid: /proc may hide other users' processes, or be missing."""
+    """Whether it is proven that no process has the pid; False when /proc may only hide it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -394,6 +394,7 @@ def _status_of_linux(pid: int) -> Status | None:
 
 
 def _parents_of_linux() -> dict[int, int]:
+    """Return the parent's pid of every pid, from /proc."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -407,6 +408,7 @@ def _parents_of_linux() -> dict[int, int]:
 
 
 def _everyone_of_linux() -> list[Entry]:
+    """Return every living process except the kernel's own threads, from /proc."""
     found = []
     for name in os.listdir("/proc"):
         with contextlib.suppress(Unreadable):

@@ -20,7 +20,7 @@ _MANAGER = "org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.s
 _CALL = ("busctl", "--user", "call", *_MANAGER.split(), "StartTransientUnit", "ssa(sv)a(sa(sv))")
 _LIMIT = 3.0
 _LOOK_AGAIN = 0.02
-# Waits for at most so many times 0.05 s; shorter than whoever starts a tmux server waits for it.
+# The script waits at most this many times 0.05 s, less than the start of a tmux server may take.
 _LOOKS = 30
 _CALL_LIMIT = 2
 # Moves this shell into a scope of its own, and then runs "$@". $0: the group to leave; then the unit's name without its end,

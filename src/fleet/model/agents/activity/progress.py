@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bool) -> int:
     """Return how many handoffs of a task in a row have brought no progress, the newest one included.
 
-    `mark` identifies the work of the task at the newest handoff, None when it is unknown; `before` is the handoff
-    before that one. An equal mark means no progress. The count starts anew after a handoff for which the task was
-    parked. Without a mark to compare with, the newest handoff counts as progress if the task has any work (`has_work`).
+    `mark` identifies the work of the task at the newest handoff; `before` is the handoff before that one. Equal marks
+    mean no progress; a mark of None is unknown and does not change the count. The count starts again after a handoff
+    for which the task was parked. Without a mark to compare with, the newest handoff counts as progress if the task has
+    any work (`has_work`).
     """
     if before is None or before.parked_at is not None or before.mark is None:
         return 0 if has_work or mark is None else 1

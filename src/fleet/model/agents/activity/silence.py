@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # The states in which an agent is at work. In all others it waits for something, which the state names.
 BUSY = frozenset({"working", "compacting", "running"})
-# How long a busy agent has to be quiet before a stopped child of its is what it waits for.
+# A busy agent that was quiet for this long probably waits for a stopped child process, if it has one.
 WAITS = MINUTE
 
 

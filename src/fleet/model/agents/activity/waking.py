@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_NEWS = 8
 _READY, _ROOM = "ready ", "room "
-# States of an agent that waits at its prompt after a turn that went well; after a failed one it is continued, not woken.
+# States of an agent that waits at its prompt after a good turn. After a failed turn it is told to continue, not woken.
 RESTS = frozenset({"idle", "stopped", "finished"})
 
 
@@ -59,7 +59,7 @@ def things_to_do(found: Situation) -> dict[str, str]:
         **{f"question {key}": f"agent {ident} asks its person something" for key, ident in found.questions.items()},
         **{f"over {engine}": f"{engine} can be tried again" for engine in found.over},
     }
-    if now.ready:  # tasks may start when an agent has ended, although they were told of before
+    if now.ready:  # when an agent has ended, ready tasks may start, although the coordinator was told of them before
         count = len(now.working)
         things[f"{_ROOM}{count}"] = f"{count} agent{'' if count == 1 else 's'} at work, and tasks are ready"
     return things

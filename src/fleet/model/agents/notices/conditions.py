@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.model.states import NoticeKind
     from fleet.store.queries import FailedJob, FailedTaskNews, Notice, ParkedTask, QueuedReview
 
-# What is older than this when it is first seen is no news: it is recorded and not told. Someone who waits is always told.
+# A condition that is older than this when first seen is recorded but not sent, unless someone waits for the person.
 NEWS = DAY
 _LONGEST = 1_000
 _HANDOFFS, _HOOK = "handoffs", "hook"
@@ -38,7 +38,7 @@ class Condition:
     since: int
     # Whether it can begin only once: a question, or one failure of one task.
     is_unique: bool
-    # The home whose agent it is about, which alone tells it and sees whether it still holds; empty when every home may.
+    # The home of the condition's agent: only that home notifies and knows whether the condition holds; empty: any home does.
     home: str = ""
 
 
@@ -87,7 +87,7 @@ def is_news(condition: Condition, now: int) -> bool:
 def need(given: NeedView, *, home: str) -> Condition:
     """Return the condition for an entry of "needs you": a question, an agent that waits, or handoffs without progress."""
     by_state = given.question is None and given.kind != _HANDOFFS
-    # A hook tells since when; a screen only that it is so now. What is seen on a screen may end and begin again.
+    # A hook says since when a state holds; a screen only that it holds now, so that it may end and begin again.
     is_dated = by_state and given.source == _HOOK
     subject = f"agent {given.dispatch} {given.kind}{f' {given.since}' if is_dated else ''}"
     if given.question:

@@ -58,7 +58,11 @@ def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Messag
 
 
 def retaken(message: Message, taken: set[str]) -> Message | None:
-    """Return the message again with only the notices whose ids are in `taken`, which this process may send; None when it has none."""
+    """Return the message with only those of its notices whose ids are in `taken`: the others are sent by another
+    process.
+
+    None when no notice is left.
+    """
     left = [each for each in message.notices if each.id in taken]
     if len(left) == len(message.notices):
         return message

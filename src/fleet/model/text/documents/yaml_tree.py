@@ -107,4 +107,5 @@ def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - 
 
 
 def _refuse_tag(line: int, column: int, kind: str) -> Any:  # noqa: ANN401
+    """Raise Unreadable for a YAML tag that has no type in JSON."""
     raise _unreadable(line, column, f"the tag {kind!r} is not used here")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done
 
 _LONG = 3_600.0
-# For one call each: a path of fleet's choice, or the address that the user's checkout was cloned from.
+# Transports to allow for one call: from a path that fleet chose, or from the address of the user's checkout.
 _FROM_PATH = ("protocol.allow=never", "protocol.file.allow=always")
 _FROM_CHECKOUTS_ADDRESS = tuple(f"protocol.{name}.allow=always" for name in ("file", "git", "http", "https", "ssh"))
 

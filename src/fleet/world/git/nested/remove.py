@@ -26,7 +26,7 @@ def take_out(git: Git, tree: str) -> None:
     modules = modules_of(tree)
     if not os.path.isdir(modules):
         return
-    for name in reversed(_submodules_of(tree)):  # one in another first
+    for name in reversed(_submodules_of(tree)):  # nested submodules first
         git.funnel.through("empty submodule", lambda: _empty_submodule(f"{tree}/{name}"))  # noqa: B023 - called at once
     gone = f"{modules}.fleet-gone"  # git removes it with the worktree's entry
     if os.path.isdir(gone):
@@ -39,7 +39,7 @@ def restore(git: Git, tree: str) -> None:
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):
-            continue  # the judgement keeps it
+            continue  # `may_go` keeps such a worktree
         done = git.ask_foreign("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)

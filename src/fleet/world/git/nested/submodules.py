@@ -78,6 +78,7 @@ def other_repositories_among(found: Status, tree: str) -> list[str]:
 
 
 def _repositories_below(folder: str) -> Iterator[str]:
+    """Yield the repositories of submodules below a folder, nested ones too."""
     if not os.path.isdir(folder):
         return
     with os.scandir(folder) as entries:
