@@ -193,7 +193,7 @@ def _at_once(program: Ours | Program) -> tuple[float, int]:
 
 
 def output_of(words: list[str], env: dict[str, str], directory: Path) -> str:
-    """Return the output of a command; Failed, with its last line, when it fails."""
+    """Return the output of a command; raise Failed, with its last line, when it fails."""
     try:
         done = subprocess.run(
             words, env=env, cwd=directory, capture_output=True, text=True, check=False, timeout=PATIENCE

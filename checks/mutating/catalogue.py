@@ -78,7 +78,7 @@ def read(root: Path) -> tuple[list[Mutant], list[str]]:
 
 
 def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
-    """Return the mutant in an entry; Broken when a key is missing, unknown or wrong."""
+    """Return the mutant in an entry; raise Broken when a key is missing, unknown or wrong."""
     words = {key: str(entry.get(key, "")) for key in _WORDS}
     if missing := [key for key in _WORDS if not words[key] and not (key == "after" and key in entry)]:
         raise Broken(f"no {', '.join(missing)}")

@@ -83,7 +83,7 @@ class Copy:
 
     @contextmanager
     def broken_by(self, mutant: Mutant) -> Iterator[None]:
-        """Apply a mutant to the copy while the block runs; DoesNotApply when that is not possible."""
+        """Apply a mutant to the copy while the block runs; raise DoesNotApply when that is not possible."""
         path = self.place / mutant.file
         is_sql = path.suffix == ".sql"
         touched = [path, *sorted((self.place / QUERIES).glob("*.py"))] if is_sql else [path]
@@ -107,7 +107,7 @@ class Copy:
             _compile(touched)
 
     def _compile_queries(self) -> None:
-        """Compile the copy's SQL; DoesNotApply when it does not compile."""
+        """Compile the copy's SQL; raise DoesNotApply when it does not compile."""
         words = [str(self.python), "checks/sql.py"]
         done = subprocess.run(words, cwd=self.place, capture_output=True, text=True, check=False)
         if done.returncode != 0:

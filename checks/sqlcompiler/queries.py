@@ -56,7 +56,7 @@ class Reader:
         return [self._query(file, block) for block in blocks]
 
     def _query(self, file: Path, block: str) -> Query:
-        """Return the query in a block; Unclear, with the names of file and query, when it cannot be compiled."""
+        """Return the query in a block; raise Unclear, with the names of file and query, when it cannot be compiled."""
         name, *lines = block.splitlines()
         try:
             return self._typed_query(file.stem, name.strip(), lines)

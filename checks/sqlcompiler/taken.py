@@ -29,7 +29,7 @@ class ParameterUses:
                 self.used.setdefault(leaf[0][1:], []).append(Type(known.base, nullable and len(nodes) == 1))
 
     def type_of(self, name: str) -> Type:
-        """Return the type of a parameter; Unclear when its uses do not tell.
+        """Return the type of a parameter; raise Unclear when its uses do not tell.
 
         It may be None if it is cast, or if every use allows None.
         """

@@ -97,5 +97,6 @@ def rules_text(rules: Rules, allowed: Allowed) -> str:
 
 
 def _words_for_each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
+    """Return the words once for each command, with {command} replaced."""
     kept = list(words)
     return [word.replace("{command}", command) for command in commands for word in kept]

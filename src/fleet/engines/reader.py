@@ -219,7 +219,7 @@ def __getattr__(name: str) -> Path:
 
 
 def all_engines(home: str) -> dict[str, Engine]:
-    """Return every engine by its name; the user's own file replaces a built-in one. BadSetting when a file is broken."""
+    """Return every engine by its name; the user's own file replaces a built-in one. Raise BadSetting when a file is broken."""
     engines: dict[str, Engine] = {}
     for folder in (_BUILT_IN, f"{home}/{paths.ENGINES}"):
         for name in _names_in(folder):
@@ -242,7 +242,7 @@ def is_built_in(engine: Engine) -> bool:
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return the engine of this name; Absent when there is none. Only its own file is read, so other broken files do not matter."""
+    """Return the engine of this name; raise Absent when there is none. Only its own file is read, so other broken files do not matter."""
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
@@ -268,7 +268,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def read(path: str | os.PathLike[str]) -> Engine:
-    """Return the engine in a file, parsed once for each text; BadSetting when the file is broken."""
+    """Return the engine in a file, parsed once for each text; raise BadSetting when the file is broken."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -279,7 +279,7 @@ def read(path: str | os.PathLike[str]) -> Engine:
 
 @lru_cache(maxsize=16)
 def _parse(path: str, raw: bytes) -> Engine:
-    """Return the engine in the bytes of a file; BadSetting with the line when they are broken."""
+    """Return the engine in the bytes of a file; raise BadSetting with the line when they are broken."""
     try:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
-    """Return the absolute path of the engine's program; EngineMissing when it is not on the PATH of `env`."""
+    """Return the absolute path of the engine's program; raise EngineMissing when it is not on the PATH of `env`."""
     if engine.program == "{python}":
         return sys.executable
     if engine.program == "{fleet}":
@@ -106,6 +106,7 @@ def _read_document(path: str) -> object:
 
 
 def _fill(text: str, facts: dict[str, str]) -> str:
+    """Return a text with each placeholder replaced by its value."""
     for name, value in facts.items():
         text = text.replace(name, value)
     return text

@@ -37,7 +37,7 @@ class DispatchId(str):
     __slots__ = ()
 
     def __new__(cls, given: str, source: str = "the id") -> Self:
-        """Return the id; BadId, with the `source` of the text, when it is not a dispatch id."""
+        """Return the id; raise BadId, with the `source` of the text, when it is not a dispatch id."""
         if not is_dispatch_id(given):
             raise errors.BadId(given=given, source=source)
         return super().__new__(cls, given)
@@ -54,20 +54,20 @@ def is_commit(given: str) -> bool:
 
 
 def slug(given: str) -> str:
-    """Return the slug of a task; BadName when it is not valid."""
+    """Return the slug of a task; raise BadName when it is not valid."""
     return _checked_name("task slug", given, SLUG_LENGTH, _SLUG)
 
 
 def project(given: str) -> str:
-    """Return the name of a project; BadName when it is not valid."""
+    """Return the name of a project; raise BadName when it is not valid."""
     return _checked_name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
     """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG alone.
 
-    `project` is the project given apart from the task, None for none. BadInput when both name a project and the two
-    differ.
+    `project` is the project given apart from the task, None for none. Raise BadInput when both name a project and the
+    two differ.
     """
     named, slash, rest = given.partition("/")
     if not (named and slash and rest) or "/" in rest:
@@ -78,34 +78,34 @@ def project_and_slug(given: str, project: str | None = None) -> tuple[str | None
 
 
 def tag(given: str) -> str:
-    """Return a tag; BadName when it is not valid."""
+    """Return a tag; raise BadName when it is not valid."""
     return _checked_name("tag", given, TAG_LENGTH, _SLUG | {":"})
 
 
 def engine(given: str) -> str:
-    """Return the name of an engine; BadName when it is not valid."""
+    """Return the name of an engine; raise BadName when it is not valid."""
     return _checked_name("engine", given, TAG_LENGTH, _SLUG)
 
 
 def model(given: str) -> str:
-    """Return the name of a model; BadName when it is not valid, for example when the engine could take it for an option."""
+    """Return the name of a model; raise BadName when it is not valid, for example when the engine could take it for an option."""
     return _checked_name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
 
 
 def key(given: str) -> str:
-    """Return an idempotency key; BadName when it is not valid."""
+    """Return an idempotency key; raise BadName when it is not valid."""
     return _checked_name("key", given, KEY_LENGTH, _KEY, first=_ACTOR)
 
 
 def actor(given: str) -> str:
-    """Return the name of an actor; BadName when it is not valid or looks like a dispatch id."""
+    """Return the name of an actor; raise BadName when it is not valid or looks like a dispatch id."""
     if is_dispatch_id(given):
         raise errors.BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
     return _checked_name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR_FIRST)
 
 
 def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
-    """Return the name; BadName when it is empty, too long, has a character that is not allowed, or begins wrongly."""
+    """Return the name; raise BadName when it is empty, too long, has a character that is not allowed, or begins wrongly."""
     why = _fault_of_name(given, most, allowed, first)
     if why:
         raise errors.BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
-    """Return the state that follows from a state and an event; InvariantBroken when the table has no such step."""
+    """Return the state that follows from a state and an event; raise InvariantBroken when the table has no such step."""
     after = table.get((state, event))
     if after is None:
         raise errors.InvariantBroken(doing=event, why=f"no such step from the state {state}")
@@ -21,7 +21,8 @@ def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
 
 
 def target(table: Mapping[tuple[str, str], S], event: str) -> S:
-    """Return the only state to which an event leads, from whatever state; InvariantBroken when there is more than one.
+    """Return the only state to which an event leads, from whatever state; raise InvariantBroken when there is more than
+    one.
 
     For a query whose WHERE checks the state before.
     """

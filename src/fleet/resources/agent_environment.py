@@ -25,7 +25,7 @@ class AgentEnvironment:
     by_program = False
 
     def name_for(self, order: Order, _world: World) -> str:
-        """Return the path of the file, relative to the home."""
+        """Return the path of the agent's file of variables, relative to the home."""
         return paths.agent_environment(order.dispatch)
 
     def data_for(self, _order: Order, _world: World) -> dict[str, str]:

@@ -47,7 +47,7 @@ class Cgroup:
         world.cgroups.make(claim.name)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove the control group; Refused while a process is in it."""
+        """Remove the control group; raise Refused while a process is in it."""
         try:
             world.cgroups.remove(claim.name)
         except OSError:

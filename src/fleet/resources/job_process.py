@@ -53,7 +53,7 @@ class JobProcess:
         return "absent" if job_lock(claim.job or "", world).is_free() else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
-        """Create the lock file; Contested when a process holds the lock. The runner takes the lock afterwards."""
+        """Create the lock file; raise Contested when a process holds the lock. The runner takes the lock afterwards."""
         lock = job_lock(order.job, world)
         try:
             world.funnel.through(f"make {self.name} lock", lock.take)
@@ -63,7 +63,7 @@ class JobProcess:
             lock.give()
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill all processes that are left. Contested unless the runner is proven dead or is the caller."""
+        """Kill all processes that are left. Raise Contested unless the runner is proven dead or is the caller."""
         if life_of_runner(claim, world) != "dead":
             raise errors.Contested(what=f"the runner of job {claim.job} is not proven dead")
         end_processes(claim, world)
@@ -103,7 +103,7 @@ def left_processes(claim: Claim, world: World) -> list[Identity]:
 
 
 def end_processes(claim: Claim, world: World) -> None:
-    """Kill the job's processes until none is left and the lock is free; Contested, with their pids, if some do not die."""
+    """Kill the job's processes until none is left and the lock is free; raise Contested, with their pids, if some do not die."""
     lock, until = job_lock(claim.job or "", world), world.clock.ticks() + _PATIENCE
     while True:
         left = left_processes(claim, world)

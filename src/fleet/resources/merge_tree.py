@@ -42,7 +42,7 @@ class MergeTree:
         return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the merge worktree at the integration branch; WorktreeRefused when its path is taken."""
+        """Create the merge worktree at the integration branch; raise WorktreeRefused when its path is taken."""
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:

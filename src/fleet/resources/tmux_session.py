@@ -59,7 +59,8 @@ class TmuxSession:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the session on the server that the claim names, or on a new server if that one is dead.
 
-        Records the server in the claim's data. TmuxRefused when the server was replaced while it is not proven dead.
+        Records the server in the claim's data. Raise TmuxRefused when the server was replaced while it is not proven
+        dead.
         """
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)
@@ -93,7 +94,7 @@ class TmuxSession:
             return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill the dispatch's pane; TmuxRefused when it is foreign or unknown.
+        """Kill the dispatch's pane; raise TmuxRefused when it is foreign or unknown.
 
         Its processes were proven dead before. tmux ends a session with its last pane.
         """

@@ -45,7 +45,7 @@ class WorkerDir:
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make_private_folder(claim.name, below=world.home))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove the folder; OSError when that fails.
+        """Remove the folder; raise OSError when that fails.
 
         A folder that existed before the claim stays, without fleet's notes on the worktree.
         """

@@ -34,7 +34,7 @@ def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
 
 
 def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
-    """Make a dispatch the owner of a task's bundle; BundleHeld while the dispatch of the present owner is unfinished."""
+    """Make a dispatch the owner of a task's bundle; raise BundleHeld while the dispatch of the present owner is unfinished."""
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
         q.add_bundle(tx, project=project, slug=slug, host=host, owner=dispatch)
@@ -68,8 +68,8 @@ def _describe_place(tx: Tx, claim: Claim) -> str:
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
     """Give one claim of a bundle to its new owner.
 
-    Return the claim whose resource still has to be created; None when the resource exists. OtherHost when the claim
-    belongs to another home or host, BundleHeld while another process works on it.
+    Return the claim whose resource still has to be created; None when the resource exists. Raise OtherHost when the
+    claim belongs to another home or host, BundleHeld while another process works on it.
     """
     if existing is None:
         return _insert_claim(tx, wanted)
@@ -106,7 +106,7 @@ def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> Non
     """Give a task's worktree a block of ports that no other worktree on this host has; do nothing if it has a block
     already.
 
-    Blocks of released worktrees are free again. NoPortsLeft when no block is left.
+    Blocks of released worktrees are free again. Raise NoPortsLeft when no block is left.
     """
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
@@ -139,7 +139,7 @@ def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]
 
 
 def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close the claim of a bundle's resource that is gone, and record a new claim; BundleHeld when the resource is not absent."""
+    """Close the claim of a bundle's resource that is gone, and record a new claim; raise BundleHeld when the resource is not absent."""
     if seen.look != "absent":
         raise errors.BundleHeld(
             project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"
@@ -156,7 +156,7 @@ def _insert_claim(tx: Tx, wanted: Claim) -> Claim:
 
 
 def add_claim(tx: Tx, claim: Claim) -> None:
-    """Record the claim on a resource that is about to be created; ThingHeld, with the holder, when it is claimed already."""
+    """Record the claim on a resource that is about to be created; raise ThingHeld, with the holder, when it is claimed already."""
     made = q.add_claim(
         tx,
         id=claim.id,

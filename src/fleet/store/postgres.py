@@ -110,7 +110,9 @@ class PostgresStore(Store):
         self._db.close()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Run a transaction. When the connection breaks during the commit, find out whether it was committed: OutcomeUnknown if not."""
+        """Run a transaction. When the connection breaks during the commit, find out whether it was committed: raise
+        OutcomeUnknown if not.
+        """
         try:
             return super().transact(why, work, by, *request)
         except errors.StoreUnreachable:
@@ -122,8 +124,8 @@ class PostgresStore(Store):
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
         """Return the result stored under the request's key; None when the request was not committed.
 
-        The writers' lock is taken first, so that no server process can still be committing it. OutcomeUnknown when the
-        server does not answer.
+        The writers' lock is taken first, so that no server process can still be committing it. Raise OutcomeUnknown
+        when the server does not answer.
         """
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
@@ -143,7 +145,7 @@ class PostgresStore(Store):
             return self._db.execute(words.encode())
 
     def _begin(self, by: Caller) -> Tx:
-        """Begin a transaction and wait for the writers' lock; StoreBusy when that takes too long."""
+        """Begin a transaction and wait for the writers' lock; raise StoreBusy when that takes too long."""
         self._in_doubt = False
         limit = max(1, int(self._wait * 1000))  # 0 would mean no limit
         try:
@@ -179,6 +181,7 @@ class PostgresStore(Store):
             raise errors.StoreNewer(path=without_password(self._url), found=found, known=self._schema, program=VERSION)
 
     def _commit(self) -> None:
+        """Commit the transaction; `_in_doubt` stays True when the connection breaks meanwhile."""
         self._in_doubt = True
         self._db.execute("COMMIT")
         self._in_doubt = False
@@ -194,6 +197,7 @@ class PostgresStore(Store):
         """Do nothing: the writers' lock was released with the transaction."""
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
+        """Return fleet's error for an error of psycopg; any other error unchanged."""
         if not isinstance(error, psycopg.Error):
             return error
         if self._db.closed:
@@ -246,7 +250,7 @@ def _why_no_connection(error: psycopg.Error, url: str) -> str:
 
 
 def connect(url: str) -> Connection:
-    """Return a connection to the schema `fleet`; StoreUnreachable when there is none."""
+    """Return a connection to the schema `fleet`; raise StoreUnreachable when there is none."""
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:

@@ -70,8 +70,8 @@ _QUOTES = (b'"', b"'")
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
     """Open the store of a fleet home; create or migrate it if needed.
 
-    `wait` shortens the waiting time of the settings. `had` is the kind of database that the home had before: StoreGone
-    when it is missing now.
+    `wait` shortens the waiting time of the settings. `had` is the kind of database that the home had before: raise
+    StoreGone when it is missing now.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
@@ -88,7 +88,7 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
 
 
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
-    """Open the home's SQLite database; create or migrate it if needed. StoreGone when the home had one that is missing now."""
+    """Open the home's SQLite database; create or migrate it if needed. Raise StoreGone when the home had one that is missing now."""
     try:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:

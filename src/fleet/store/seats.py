@@ -28,9 +28,9 @@ def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
 def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
     """Record a new coordinator in the seat before its session is created.
 
-    Without `proof` it becomes the holder: Contested unless the seat is empty or its holder has ended. With `proof`, the
-    seconds within which it has to prove itself, it becomes the candidate beside the holder `old`: ReplaceInProgress
-    when there is a candidate, NotSeated when `old` is not the holder.
+    Without `proof` it becomes the holder: raise Contested unless the seat is empty or its holder has ended. With
+    `proof`, the seconds within which it has to prove itself, it becomes the candidate beside the holder `old`: raise
+    ReplaceInProgress when there is a candidate, NotSeated when `old` is not the holder.
     """
     q.add_seat(tx, project=project)
     now = seat(tx, project)
@@ -49,8 +49,8 @@ def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float
 def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     """Make the candidate the holder of the seat, if `given` is the hash of its nonce: the commit of a Replace.
 
-    Return False when the dispatch is the holder already. NotSeated when it is not the candidate, the nonce is wrong or
-    spent, or the dispatch was asked to exit.
+    Return False when the dispatch is the holder already. Raise NotSeated when it is not the candidate, the nonce is
+    wrong or spent, or the dispatch was asked to exit.
     """
     now = seat(tx, project)
     if now.holder == dispatch:

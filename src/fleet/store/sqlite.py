@@ -126,7 +126,7 @@ class SqliteStore(Store):
             self._undo()
 
     def _read_snapshot(self, work: Callable[[Rows], T]) -> T:
-        """Call `work` with one snapshot; StoreReplaced when the file was replaced."""
+        """Call `work` with one snapshot; raise StoreReplaced when the file was replaced."""
         self._undo()
         self._refuse_replaced()
         if self._is_full:
@@ -149,7 +149,7 @@ class SqliteStore(Store):
         self._lock.give()
 
     def _open(self) -> sqlite.Connection:
-        """Open the database and return the connection; MissingDatabase, OldDatabase or a StoreError when it cannot be used."""
+        """Open the database and return the connection; raise MissingDatabase, OldDatabase or a StoreError when it cannot be used."""
         if not os.path.lexists(self.path):
             raise MissingDatabase
         if not os.path.exists(self.path):
@@ -192,7 +192,7 @@ class SqliteStore(Store):
         return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
-        """Wait for the turn to write and begin a transaction; StoreBusy when that takes too long."""
+        """Wait for the turn to write and begin a transaction; raise StoreBusy when that takes too long."""
         wait_for_turn(self._lock, self.patience)
         try:
             if self._is_full:
@@ -300,7 +300,8 @@ def _file_at(path: str) -> tuple[int, int]:
 def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
     """Take the lock of the store's writers.
 
-    StoreBusy, with the holder, when `wait` seconds are over; HomeUnusable when the lock file cannot be created.
+    Raise StoreBusy, with the holder, when `wait` seconds are over; raise HomeUnusable when the lock file cannot be
+    created.
     """
     try:
         lock.take(wait)

@@ -72,7 +72,7 @@ def _set_old_logs_aside(path: str) -> None:
 
 
 def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Back up the database and apply the migrations that it lacks; StoreNewer when a newer fleet has migrated it."""
+    """Back up the database and apply the migrations that it lacks; raise StoreNewer when a newer fleet has migrated it."""
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:

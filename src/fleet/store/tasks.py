@@ -17,7 +17,7 @@ FREED_SHOWN = 50
 
 
 def state(rows: Rows, project: str, slug: str) -> TaskState:
-    """Return the columns of a task that the fence and the table of steps need; NoSuchTask or NoSuchProject when it is missing."""
+    """Return the columns of a task that the fence and the table of steps need; raise NoSuchTask or NoSuchProject when it is missing."""
     found = q.task_state(rows, project=project, slug=slug)
     if found is None:
         raise missing_error(rows, project, slug)
@@ -42,7 +42,7 @@ def end(
 ) -> list[str]:
     """End or block a task, and return the slugs of tasks that became ready.
 
-    `work` is the commit of its work, if it was reported. BeingMerged while a finisher publishes its merge.
+    `work` is the commit of its work, if it was reported. Raise BeingMerged while a finisher publishes its merge.
     """
     _refuse_announced(tx, project, slug)
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
@@ -66,7 +66,7 @@ def end(
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
     """Move a task back to open without an assignee; with `anew` at its first stage.
 
-    BeingMerged while a finisher publishes its merge.
+    Raise BeingMerged while a finisher publishes its merge.
     """
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")

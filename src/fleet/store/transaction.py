@@ -125,7 +125,7 @@ def fingerprint(why: str, request: tuple[object, ...]) -> str:
 
 
 def _fence_speaker(tx: Tx) -> None:
-    """Raise when the calling dispatch may not write: SpeakerEnded when it is archived, NotSeated for a coordinator out of its seat."""
+    """Raise SpeakerEnded when the calling dispatch is archived, and NotSeated when it is a coordinator out of its seat."""
     if tx.caller.dispatch is None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)
@@ -147,8 +147,8 @@ class Store:
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Do the work in one transaction with one operation, and return its result.
 
-        A request that is repeated under the same key returns the first result. KeyReused when the key was used for
-        another request.
+        A request that is repeated under the same key returns the first result. Raise KeyReused when the key was used
+        for another request.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
@@ -182,7 +182,7 @@ class Store:
     def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Do the work of one request in the shared transaction. If it fails, only its own changes are undone.
 
-        SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
+        Raise SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
         """
         self._execute("SAVEPOINT request")
         try:
@@ -216,7 +216,7 @@ class Store:
             self._end()
 
     def _undo_request(self, error: BaseException) -> None:
-        """Undo the changes of one request in the shared transaction; SharedBroken when the whole transaction is lost."""
+        """Undo the changes of one request in the shared transaction; raise SharedBroken when the whole transaction is lost."""
         if self._is_in_transaction():
             try:
                 self._execute("ROLLBACK TO SAVEPOINT request")

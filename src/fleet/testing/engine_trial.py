@@ -64,7 +64,7 @@ def try_out(
 
 
 def clear(root: str) -> None:
-    """End and remove everything that a trial in this folder left, also a trial that was killed; Refused if that takes too long."""
+    """End and remove everything that a trial in this folder left, also a trial that was killed; raise Refused if that takes too long."""
     home = f"{root}/home"
     if os.path.isdir(home):
         with Fleet.open(home, actor="trial") as fleet:
@@ -86,7 +86,7 @@ def _other_processes(home: str) -> list[int]:
 
 
 def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
-    """Wait until a condition is true; Refused with the text `else_say` when it takes too long."""
+    """Wait until a condition is true; raise Refused with the text `else_say` when it takes too long."""
     deadline = fleet.clock.ticks() + _PATIENCE_AT_THE_END
     while not what():
         if fleet.clock.ticks() >= deadline:

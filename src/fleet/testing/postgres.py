@@ -48,7 +48,7 @@ class ThrowawayPostgres:
 
     @property
     def directory(self) -> Path:
-        """Return the folder of the server's data and socket; PostgresUnavailable before `start`."""
+        """Return the folder of the server's data and socket; raise PostgresUnavailable before `start`."""
         if self._directory is None:
             raise PostgresUnavailable("the server was not started")
         return self._directory
@@ -108,7 +108,8 @@ def url_in(directory: Path, database: str) -> str:
 
 
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
-    """Wait until the server in this folder accepts connections; PostgresUnavailable when it ends or takes too long.
+    """Wait until the server in this folder accepts connections; raise PostgresUnavailable when it ends or takes too
+    long.
 
     Any process may call it.
     """
@@ -149,7 +150,7 @@ def server_identity() -> tuple[int, int]:
 
 
 def find_binaries() -> Path:
-    """Return the folder with the programs of a PostgreSQL server; PostgresUnavailable when there is none."""
+    """Return the folder with the programs of a PostgreSQL server; raise PostgresUnavailable when there is none."""
     for folder in candidate_folders():
         if (folder / "postgres").exists() and (folder / "initdb").exists():
             return folder

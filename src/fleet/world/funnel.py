@@ -40,7 +40,7 @@ class Funnel:
         self.watcher = watcher
 
     def through(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform an effect and return its result; EffectInTransaction when this thread has a transaction open."""
+        """Perform an effect and return its result; raise EffectInTransaction when this thread has a transaction open."""
         self.refuse_in_transaction(effect)
         return self._watched(effect, act)
 
@@ -68,6 +68,7 @@ class Funnel:
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:
+        """Perform an effect and tell the watcher before and after it."""
         if self.watcher is None:
             return act()
         self.watcher.before(effect)

@@ -166,7 +166,7 @@ class Tmux:
         return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
-        """Return the identity of the home's tmux server; start one if none answers. TmuxRefused when that fails."""
+        """Return the identity of the home's tmux server; start one if none answers. Raise TmuxRefused when that fails."""
         found = self.listing()
         if found.server is None:
             self._start()
@@ -176,7 +176,7 @@ class Tmux:
         return found.server
 
     def recalled(self, server: Identity) -> Identity:
-        """Make a living server whose socket was deleted create its socket again; TmuxRefused when it does not.
+        """Make a living server whose socket was deleted create its socket again; raise TmuxRefused when it does not.
 
         A second server is never started beside it.
         """
@@ -203,7 +203,7 @@ class Tmux:
         """Create a session whose pane is stamped and runs the words; return the identity of its server.
 
         Never starts a server. Only this pane remains, with its exit status, after its process has ended; a pane that a
-        person opens does not. TmuxRefused when the session cannot be created.
+        person opens does not. Raise TmuxRefused when the session cannot be created.
         """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         set_option = [";", "set-option", "-p", "-t", f"={session}:"]
@@ -293,7 +293,7 @@ class Tmux:
         return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={pane.session}:.%{pane.number}"]
 
     def _start(self) -> None:
-        """Start the server with fleet's configuration and a clean environment; TmuxRefused when that fails."""
+        """Start the server with fleet's configuration and a clean environment; raise TmuxRefused when that fails."""
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
@@ -309,10 +309,12 @@ class Tmux:
 
 
 def _is(name: str, value: str) -> str:
+    """Return a tmux format that is true when a variable has this value."""
     return f"#{{==:#{{{name}}},{value}}}"
 
 
 def _both(one: str, other: str) -> str:
+    """Return a tmux format that is true when both formats are."""
     return f"#{{&&:{one},{other}}}"
 
 

@@ -65,6 +65,7 @@ def _first_line_as_json(path: str, since: int) -> object:
 
 
 def _begin_time(time: object) -> int | None:
+    """Return an ISO 8601 time in milliseconds; None for any other value."""
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

@@ -74,14 +74,14 @@ class Prices:
 
 
 def prices(home: str) -> Prices:
-    """Return the prices of models in a home; BadSetting when the person's file is broken."""
+    """Return the prices of models in a home; raise BadSetting when the person's file is broken."""
     own = Path(home, paths.PRICES)
     return Prices(_read(BUILT_IN, BUILT_IN.read_bytes()) | (_read(own, own.read_bytes()) if own.exists() else {}))
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, raw: bytes) -> dict[str, Price]:
-    """Return the prices in a file, by model; BadSetting when it is broken."""
+    """Return the prices in a file, by model; raise BadSetting when it is broken."""
     try:
         root = parse(raw.decode())
     except Unreadable as error:

@@ -56,6 +56,7 @@ def files_of(usage: Usage, conversation: str) -> list[str]:
 
 
 def _fill_pattern(pattern: str, conversation: str) -> str:
+    """Return a file pattern with the conversation's id, or its first 8 characters, filled in."""
     short = pattern.replace("{conversation:8}", glob.escape(conversation[:8]))
     return short.replace("{conversation}", glob.escape(conversation))
 
@@ -114,5 +115,6 @@ def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
 
 
 def _token_number(given: object, way: tuple[str, ...]) -> int | None:
+    """Return the number of tokens at these keys of a line; None when there is none."""
     value = value_at(given, way) if way else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

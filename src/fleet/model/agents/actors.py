@@ -27,7 +27,7 @@ class Caller(Value):
 def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
     """Return the actor's name and its dispatch id, which is None for a person.
 
-    ActorIsGiven when an agent (`dispatch`) also names an actor (`named`).
+    Raise ActorIsGiven when an agent (`dispatch`) also names an actor (`named`).
     """
     if dispatch:
         if named is not None:

@@ -117,7 +117,7 @@ class Allowed:
         return is_exact or any(words[: len(start)] == start for start in map(str.split, self.prefixes))
 
     def joined(self, other: Allowed) -> Allowed:
-        """Return the rules of both objects without duplicates."""
+        """Return the allowed commands of both objects, without duplicates."""
         exact = dict.fromkeys((*self.exact, *other.exact))
         return Allowed(exact=tuple(exact), prefixes=tuple(dict.fromkeys((*self.prefixes, *other.prefixes))))
 
@@ -128,8 +128,8 @@ NOTHING = Allowed()
 def new_rule(command: str | None, prefix: str | None) -> Allowed:
     """Return the rule that `fleet approve --always` adds for a command, or for its first words (`prefix`).
 
-    BadInput when the question is not about a shell command, or the rule is not a simple command, or the command does
-    not begin with the prefix.
+    Raise BadInput when the question is not about a shell command, or the rule is not a simple command, or the command
+    does not begin with the prefix.
     """
     if command is None:
         raise errors.BadInput(what="only a shell command can be allowed for always; approve this without --always")

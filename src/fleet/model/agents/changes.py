@@ -84,5 +84,6 @@ def _diff_of_edits(path: str, before: str | None, edits: list[Mapping[str, objec
 
 
 def _diff_of_texts(path: str, before: str, after: str) -> str:
+    """Return the diff of two texts of a file; a sentence that nothing would change when they are equal."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
     return "".join(f"{line}\n" for line in lines) or f"{path}: nothing would change\n"

@@ -109,7 +109,7 @@ def answer_of(kept: str) -> Answer:
 
 
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
-    """Return the answer to a question or a permission, from the words that a person gave; BadInput when they do not fit it."""
+    """Return the answer to a question or a permission, from the words that a person gave; raise BadInput when they do not fit it."""
     if kind == "permission":
         return _permission_answer(" ".join(words).strip(), reason)
     if len(words) != len(choices):

@@ -256,6 +256,7 @@ def _press_worker(seen: Seen) -> Press | None:
 
 
 def _press_reported(seen: Seen) -> Press | None:
+    """Press an agent whose report grace is over; None for any other."""
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 

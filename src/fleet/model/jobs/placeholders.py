@@ -63,7 +63,7 @@ def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
 
 
 def _check_value(name: str, value: str) -> str:
-    """Return the value of a placeholder; Missing when no command can take it: too long, with a NUL, or not valid text."""
+    """Return the value of a placeholder; raise Missing when no command can take it: too long, with a NUL, or not valid text."""
     try:
         length = len(value.encode(errors="surrogateescape"))  # as Python passes bytes that are not UTF-8 to a program
     except UnicodeEncodeError:
@@ -76,7 +76,7 @@ def _check_value(name: str, value: str) -> str:
 
 
 def value_of(name: str, values: Values) -> object:
-    """Return the value of a placeholder such as `item.path`; Missing when there is no such value."""
+    """Return the value of a placeholder such as `item.path`; raise Missing when there is no such value."""
     root, *path = name.split(".")
     if root not in values:
         raise Missing(name, f"there is no {root} here")
@@ -110,6 +110,7 @@ class _Quoting:
 
     @staticmethod
     def _parts(text: str) -> Iterator[str]:
+        """Split a command into characters; a backslash with its character, and `$(`, count as one."""
         return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:

@@ -111,7 +111,7 @@ class Workflow:
 
 
 def read(text: str, file: str) -> Workflow:
-    """Return the workflow that a job's document describes; BadWorkflow, with the first fault, when the document is not valid."""
+    """Return the workflow that a job's document describes; raise BadWorkflow, with the first fault, when the document is not valid."""
     all_faults = faults(text)
     if all_faults:
         first = all_faults[0]

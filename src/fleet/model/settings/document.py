@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
-    """Return the settings in the text of a settings file; BadSetting for its first error.
+    """Return the settings in the text of a settings file; raise BadSetting for its first error.
 
     `path` is shown in messages; `file` says which of the two settings files it is.
     """

@@ -53,7 +53,7 @@ def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Whether a report only repeats the status that the task already has; Superseded for a different second report."""
+    """Whether a report only repeats the status that the task already has; raise Superseded for a different second report."""
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:
         return True
@@ -87,7 +87,7 @@ def why_not_ready(state: Waits, *, now: int) -> str:
 
 
 def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
-    """Return the status of a task after an event; IllegalStep when the table of steps does not allow the event."""
+    """Return the status of a task after an event; raise IllegalStep when the table of steps does not allow the event."""
     return steps.step(project, slug, state.status, event)
 
 

@@ -146,7 +146,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
 
 
 def _parse_object(raw: bytes) -> Given:
-    """Return the JSON object in a line; _UnusableLine when the line is not UTF-8, not JSON or not an object."""
+    """Return the JSON object in a line; raise _UnusableLine when the line is not UTF-8, not JSON or not an object."""
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -249,7 +249,7 @@ def _release_in_progress(node: Given) -> Given:
 
 
 def _checked_node(line: int, given: Given) -> Node:
-    """Return the task of a line; _UnusableLine for unknown fields and for fields that contradict each other."""
+    """Return the task of a line; raise _UnusableLine for unknown fields and for fields that contradict each other."""
     strange = sorted(set(given) - set(FIELDS))
     if strange:
         raise _UnusableLine(f"unknown field {strange[0]!r}")
@@ -290,7 +290,7 @@ def _build_node(line: int, given: Given) -> Node:
 
 
 def _text_field(given: Given, name: str, missing: str | None = None) -> str:
-    """Return a text field, or `missing` when it is absent; _UnusableLine when it is no text."""
+    """Return a text field, or `missing` when it is absent; raise _UnusableLine when it is no text."""
     value = given.get(name, missing)
     if not isinstance(value, str):
         raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
@@ -311,7 +311,7 @@ def _status_field(given: Given) -> TaskStatus:
 
 
 def _number_field(given: Given, name: str, allowed: range) -> int:
-    """Return a whole number in the allowed range; 0 when the field is absent; _UnusableLine for anything else."""
+    """Return a whole number in the allowed range; 0 when the field is absent; raise _UnusableLine for anything else."""
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         raise _UnusableLine(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")

@@ -182,10 +182,12 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
 
 # words ----------------------------------------------------------------------------------------------------------------
 def _fleet_command(facts: TaskFacts, verb: str, says: str, *more: str) -> NextStep:
+    """Return the step to run a fleet command on the task, with the reason `says`."""
     return NextStep(says=says, command=" ".join(["fleet", verb, facts.slug, "-p", facts.project, *more]))
 
 
 def _git(path: str, words: str, says: str) -> NextStep:
+    """Return the step to run git in a folder, with the reason `says`."""
     return NextStep(says=says, command=f"git -C {quoted(path)} {words}")
 
 

@@ -73,7 +73,7 @@ _ADVICE = {
 
 
 def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
-    """Return the status of a task after an event; IllegalStep when the table does not allow the event."""
+    """Return the status of a task after an event; raise IllegalStep when the table does not allow the event."""
     after = STEPS.get((status, event))
     if after is None:
         advice = _ADVICE.get(event, "`fleet task retry` opens it again")

@@ -17,7 +17,7 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
     """Return the time in milliseconds that a text names: a time of day, a date, an ISO time, or a duration from `now`.
 
     With `back` a time of day or a duration lies before now. A time without a zone is in `local`; None is the machine's
-    zone, with the summer time of that day. BadTime when the text is none of these.
+    zone, with the summer time of that day. Raise BadTime when the text is none of these.
     """
     text = given.strip()
     if _DURATION.fullmatch(text):
@@ -40,7 +40,7 @@ def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> dat
 
 
 def _parse_date(text: str, local: tzinfo | None) -> datetime:
-    """Return the datetime of an ISO text, in the zone `local` unless the text names one; BadTime for any other text."""
+    """Return the datetime of an ISO text, in the zone `local` unless the text names one; raise BadTime for any other text."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -49,7 +49,7 @@ def _parse_date(text: str, local: tzinfo | None) -> datetime:
 
 
 def _milliseconds_of(text: str, found: datetime) -> int:
-    """Return the milliseconds of a datetime; BadTime when it is not between 1970 and 9999."""
+    """Return the milliseconds of a datetime; raise BadTime when it is not between 1970 and 9999."""
     try:
         at = round(found.timestamp() * SECOND)
     except (OverflowError, ValueError):  # a year that the machine's own zone does not reach
@@ -58,6 +58,7 @@ def _milliseconds_of(text: str, found: datetime) -> int:
 
 
 def _checked_range(text: str, at: int) -> int:
+    """Return a time in milliseconds; raise BadTime when it is not between 1970 and 9999."""
     if not 0 <= at <= LAST:
         raise errors.BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
     return at

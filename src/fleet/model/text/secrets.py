@@ -63,4 +63,5 @@ def _is_secret(name: str) -> bool:
 
 
 def _without_user(found: re.Match[str]) -> str:
+    """Return a matched address without its user and password; unchanged for the user `git`."""
     return found[0] if found["user"] in _SAFE_USERS else f"{found['scheme']}{HIDDEN}@"

@@ -17,26 +17,26 @@ _LAST_C1 = 0x9F
 
 
 def title(given: str) -> str:
-    """Return a title; BadText when it is empty, too long or has more than one line."""
+    """Return a title; raise BadText when it is empty, too long or has more than one line."""
     return line("title", given, most=TITLE)
 
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
-    """Return a text of one line without blanks around it; BadText when it is empty, too long or has more than one line."""
+    """Return a text of one line without blanks around it; raise BadText when it is empty, too long or has more than one line."""
     if _BREAKS.intersection(given.strip()):
         raise errors.BadText(what=what, why="has more than one line", advice="put the rest into --description")
     return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
-    """Return a text; BadText when it is empty, too long or has control characters."""
+    """Return a text; raise BadText when it is empty, too long or has control characters."""
     if not given.strip():
         raise errors.BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
     return maybe(what, given, most=most, advice=advice)
 
 
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
-    """Return a text that may be empty; BadText when it is too long or has control characters."""
+    """Return a text that may be empty; raise BadText when it is too long or has control characters."""
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
         raise errors.BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)

@@ -40,7 +40,7 @@ class Preparation:
 
 
 def prepare(world: World, wanted: Preparation) -> None:
-    """Prepare a worktree; SetupFailed when the setup command fails. Safe to repeat."""
+    """Prepare a worktree; raise SetupFailed when the setup command fails. Safe to repeat."""
     copy_files(world, wanted.repository, wanted.path, wanted.copies)
     run_setup(world, wanted)
 
@@ -68,7 +68,7 @@ def is_place_for_file(tree: str, name: str) -> bool:
 
 
 def run_setup(world: World, wanted: Preparation) -> None:
-    """Run the setup command in a worktree and log its output; SetupFailed when it fails."""
+    """Run the setup command in a worktree and log its output; raise SetupFailed when it fails."""
     if not wanted.setup:
         return
     words = ["/bin/sh", "-c", wanted.setup]

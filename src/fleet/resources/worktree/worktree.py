@@ -76,7 +76,7 @@ class Worktree:
         return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the worktree, or complete a half-made one. WorktreeRefused when something else is at its path."""
+        """Create the worktree, or complete a half-made one. Raise WorktreeRefused when something else is at its path."""
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -94,8 +94,8 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Ask git what exists. Then complete the worktree, or create it after removing leftovers; WorktreeRefused if
-        neither is possible.
+        """Ask git what exists. Then complete the worktree, or create it after removing leftovers; raise WorktreeRefused
+        if neither is possible.
         """
         known = world.git.worktrees(order.repository)
         look = self._look_in_list(claim, known, world)
@@ -148,7 +148,7 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Whether the task's branch exists; ForeignBranch when it exists but does not provably belong to this project."""
+        """Whether the task's branch exists; raise ForeignBranch when it exists but does not provably belong to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)
@@ -158,7 +158,7 @@ class Worktree:
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the worktree if it is clean, and delete its branch if it is merged; GitRefused when work would be lost."""
+        """Remove the worktree if it is clean, and delete its branch if it is merged; raise GitRefused when work would be lost."""
         repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
@@ -217,4 +217,5 @@ def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: Worl
 
 
 def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
+    """Return the claim's worktree from git's list; None when git does not list it."""
     return next((listed for listed in known if os.path.realpath(listed.path) == os.path.realpath(claim.name)), None)

@@ -105,7 +105,7 @@ def _is_bystander_alive(scene: Scene) -> bool:
 
 
 def until(what: Callable[[], object]) -> None:
-    """Wait until a condition is true that another process brings about; TimeoutError after 45 seconds."""
+    """Wait until a condition is true that another process brings about; raise TimeoutError after 45 seconds."""
     deadline = time.monotonic() + PATIENCE
     while not what():
         if time.monotonic() > deadline:

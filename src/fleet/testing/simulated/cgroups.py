@@ -56,7 +56,7 @@ class SimulatedCgroups(Cgroups):
         return [each.pid for each in self._machine.table.entries() if f"{each.group}/".startswith(f"{path}/")]
 
     def remove(self, path: str) -> None:
-        """Remove an empty group; OSError while a process is in it."""
+        """Remove an empty group; raise OSError while a process is in it."""
         if self.members(path):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         super().remove(path)

@@ -72,7 +72,7 @@ class SimulatedMachine:
         self.shell.has_terminal = True
 
     def process(self, who: Identity | None) -> Process:
-        """Return the living process with this identity; LookupError when it is dead."""
+        """Return the living process with this identity; raise LookupError when it is dead."""
         process = self.table.living.get(who.pid) if who else None
         if who is None or process is None or process.start != who.start:
             msg = f"{who} does not live"

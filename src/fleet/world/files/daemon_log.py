@@ -61,7 +61,7 @@ class Log:
         return json.dumps(entry, default=str).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:
-        """Append a line to the log file, after rotating a file that would grow too large; OSError when it was cut off."""
+        """Append a line to the log file, after rotating a file that would grow too large; raise OSError when it was cut off."""
         folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
             self._rotate()

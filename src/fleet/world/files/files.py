@@ -36,7 +36,7 @@ class Files:
         self._funnel.through(f"append {name}", lambda: _append_to_file(path, content, self.root))
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file. OSError when the file is missing or a symlink."""
+        """Return the content of a file. Raise OSError when the file is missing or a symlink."""
         handle = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         with os.fdopen(handle, "rb") as file:
             return file.read()
@@ -79,7 +79,7 @@ class Files:
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder; empty when the folder is missing. NotAFolder when a file is in its place."""
+        """Return the sorted names in a folder; empty when the folder is missing. Raise NotAFolder when a file is in its place."""
         try:
             return sorted(os.listdir(f"{self.root}/{folder}"))
         except FileNotFoundError:
@@ -123,7 +123,7 @@ def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
 
 
 def _publish_file(path: str, content: bytes, root: str) -> None:
-    """Write a file atomically, with its folders; NotAFolder or WriteFailed when that fails."""
+    """Write a file atomically, with its folders; raise NotAFolder or WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         _replace_file(path, content)
@@ -134,7 +134,7 @@ def _publish_file(path: str, content: bytes, root: str) -> None:
 
 
 def _append_to_file(path: str, content: bytes, root: str) -> None:
-    """Append to a file, with its folders created; WriteFailed when that fails."""
+    """Append to a file, with its folders created; raise WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

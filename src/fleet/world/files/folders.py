@@ -11,7 +11,7 @@ def make_private_folder(path: str, *, below: str) -> None:
     """Create a folder and the missing folders above it, all private. Existing folders stay unchanged.
 
     The folder `below`, which is the home or lies in it, is never created: a process that works in a home that was moved
-    away must not create it again. FileNotFoundError when `below` is missing.
+    away must not create it again. Raise FileNotFoundError when `below` is missing.
     """
     if not path or path == below or os.path.isdir(path):
         return

@@ -69,7 +69,7 @@ class Gate:
         self._lock = FileLock(path, home=home)
 
     def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
-        """Lock the gate, trying again every `every` seconds; GateHeld when somebody still holds it after `wait` seconds."""
+        """Lock the gate, trying again every `every` seconds; raise GateHeld when somebody still holds it after `wait` seconds."""
         if self._lock.fd >= 0:
             raise self._held_by("this process")
         deadline = self._clock.ticks() + wait

@@ -49,7 +49,7 @@ class FileLock:
     def take(self, seconds: float | None = A_MOMENT) -> int:
         """Lock the file and return its descriptor.
 
-        BlockingIOError when another holder keeps the lock for longer than `seconds`; None waits without limit.
+        Raise BlockingIOError when another holder keeps the lock for longer than `seconds`; None waits without limit.
         """
         try:
             for _ in range(_REPLACED_OFTEN):
@@ -189,7 +189,7 @@ class WriterLock(FileLock):
 
 
 def lock_open_file(fd: int) -> None:
-    """Lock an open file; wait without limit. OSError where the file system has no locks."""
+    """Lock an open file; wait without limit. Raise OSError where the file system has no locks."""
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 

@@ -37,7 +37,7 @@ class Listener:
         self._file = (-1, -1)
 
     def open(self) -> socket.socket:
-        """Start to listen and return the socket. A socket file that a dead daemon left is replaced; PathTaken for any other file."""
+        """Start to listen and return the socket. A socket file that a dead daemon left is replaced; raise PathTaken for any other file."""
         _refuse_foreign(self.path)
         self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))
         self._file = _device_and_inode(self.path)

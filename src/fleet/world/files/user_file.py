@@ -38,7 +38,7 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
     """Yield a temporary file that replaces the file at the path when the block ends; after an error the old file stays.
 
-    A pipe or a device is written directly. WriteFailed when writing fails.
+    A pipe or a device is written directly. Raise WriteFailed when writing fails.
     """
     target = os.path.realpath(path)
     try:

@@ -16,7 +16,7 @@ _LIMIT = 60.0
 
 
 def main_checkout(programs: Programs, path: str) -> str:
-    """Return the top of the main checkout of the repository that a path lies in; NotARepository when it lies in none."""
+    """Return the top of the main checkout of the repository that a path lies in; raise NotARepository when it lies in none."""
     found = _ask_git(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
         raise errors.NotARepository(path=path)
@@ -76,7 +76,7 @@ def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None
 
 
 def _text(path: str) -> str:
-    """Return the path; BadText for one with bytes that are not UTF-8, which were lost when git's output was decoded."""
+    """Return the path; raise BadText for one with bytes that are not UTF-8, which were lost when git's output was decoded."""
     if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
         raise errors.BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)

@@ -206,7 +206,7 @@ class Git:
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
     def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
-        """Create a branch at a worktree's commit and check out its files; GitRefused when the branch exists.
+        """Create a branch at a worktree's commit and check out its files; raise GitRefused when the branch exists.
 
         The branch's reflog begins with the name `maker`, which later proves who created the branch.
         """
@@ -228,7 +228,7 @@ class Git:
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """Run a writing git command in a worktree of fleet's, past stale locks of a killed git; GitRefused when it fails."""
+        """Run a writing git command in a worktree of fleet's, past stale locks of a killed git; raise GitRefused when it fails."""
         done = self._run_past_locks(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )
@@ -297,7 +297,7 @@ class Git:
         return error_line(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
-        """Remove a clean worktree; GitRefused while it has uncommitted work. Never uses force."""
+        """Remove a clean worktree; raise GitRefused while it has uncommitted work. Never uses force."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
@@ -378,7 +378,7 @@ class Git:
         lock: int | None,
         meanwhile: Meanwhile = None,
     ) -> None:
-        """Run git on a repository; GitRefused when it fails."""
+        """Run git on a repository; raise GitRefused when it fails."""
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
@@ -468,7 +468,7 @@ def printable_name(name: str) -> str:
 
 
 def _git_answer(done: Done, what: str) -> str | None:
-    """Return git's output; None when git answered no (status 1); GitRefused when git failed."""
+    """Return git's output; None when git answered no (status 1); raise GitRefused when git failed."""
     if done.status not in {0, 1}:
         raise errors.GitRefused(what=what, why=error_line(done))
     return done.out.strip() if done.ok else None

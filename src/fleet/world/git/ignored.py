@@ -29,7 +29,7 @@ class Remains:
         self._is_reproducible = is_reproducible
 
     def add(self, names: Iterable[str]) -> Remains:
-        """Add ignored files and folders that cannot be reproduced; OSError when one cannot be read."""
+        """Add ignored files and folders that cannot be reproduced; raise OSError when one cannot be read."""
         for name in names:
             paths, _spared = self._look(name.rstrip("/"))
             self.paths += paths

@@ -80,6 +80,7 @@ def all_entries(git_dir: str) -> list[str]:
 
 
 def _is_entry_of(entry: str, path: str) -> bool:
+    """Whether git's entry points to the worktree at this path."""
     return is_same_path(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 

@@ -31,7 +31,7 @@ class GitRemotes:
     def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
         """Push a commit to a branch on the remote, if that branch is still at `old` (empty: if it does not exist).
 
-        GitRefused when the push fails.
+        Raise GitRefused when the push fails.
         """
         ref = head_ref(branch)
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]

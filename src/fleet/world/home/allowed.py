@@ -17,7 +17,8 @@ def read(home: str, project: str, added_at: int) -> Allowed:
 
 
 def read_strictly(home: str, project: str, added_at: int) -> Allowed:
-    """Return the allowed commands of a project; BadSetting when the file cannot be read, so that nobody overwrites it.
+    """Return the allowed commands of a project; raise BadSetting when the file cannot be read, so that nobody
+    overwrites it.
 
     A rule that is not a simple command, written by hand, is ignored.
     """
@@ -47,4 +48,5 @@ def rules_in_variable(text: str) -> Allowed:
 
 
 def _rule_texts(given: object) -> list[str]:
+    """Return the valid rules in a list; empty for any other value."""
     return [each for each in given if is_rule(each)] if isinstance(given, list) else []

@@ -28,7 +28,7 @@ def write_variables(files: Files, name: str, variables: Mapping[str, str]) -> No
 
 
 def read_variables(files: Files, name: str) -> dict[str, str] | None:
-    """Return the variables in a file of the home; None when it is missing; BadSetting when it cannot be read."""
+    """Return the variables in a file of the home; None when it is missing; raise BadSetting when it cannot be read."""
     try:
         held = json.loads(files.read(name))
     except FileNotFoundError:
@@ -48,8 +48,8 @@ def kept_environment(files: Files) -> dict[str, str] | None:
 def variables_in_person_file(path: str) -> dict[str, str]:
     """Return the variables in the file of the setting `environment.file`: one NAME=VALUE a line.
 
-    BadSetting when others may read the file, when it belongs to somebody else, or when a line is not a variable. No
-    message contains a value.
+    Raise BadSetting when others may read the file, when it belongs to somebody else, or when a line is not a variable.
+    No message contains a value.
     """
     where = os.path.expanduser(path)
     variables: dict[str, str] = {}
@@ -65,7 +65,7 @@ def variables_in_person_file(path: str) -> dict[str, str]:
 
 
 def _private_text(path: str) -> str:
-    """Return the text of a regular file of this user that nobody else may read; BadSetting for any other file."""
+    """Return the text of a regular file of this user that nobody else may read; raise BadSetting for any other file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

@@ -33,7 +33,7 @@ class HomeRecord:
 def read(home: str) -> HomeRecord | None:
     """Return a home's record, from the copy if the file is missing or damaged; None when there is neither.
 
-    HomeUnusable for a damaged file without a copy: the home is not taken for a new one.
+    Raise HomeUnusable for a damaged file without a copy: the home is not taken for a new one.
     """
     try:
         found = _read_record(home, paths.RECORD)
@@ -57,7 +57,7 @@ def _read_copy(home: str) -> HomeRecord | None:
 
 
 def _read_record(home: str, name: str) -> HomeRecord | None:
-    """Return the record in a file; None when the file is missing; HomeUnusable when it is damaged."""
+    """Return the record in a file; None when the file is missing; raise HomeUnusable when it is damaged."""
     path = f"{home}/{name}"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)

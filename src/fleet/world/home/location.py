@@ -30,7 +30,7 @@ def directory_of_asker() -> str | None:
 
 
 def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
-    """Return the path of the home, created if missing; HomeUnusable when it cannot be used.
+    """Return the path of the home, created if missing; raise HomeUnusable when it cannot be used.
 
     `make` is False for an agent: if its home is missing, it was moved or deleted, and must not be created again.
     """

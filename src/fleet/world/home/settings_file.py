@@ -17,7 +17,7 @@ _MOST = 1_000_000
 
 
 def read_file(path: str, file: str) -> dict[str, SettingValue]:
-    """Return the settings in a file; BadSetting when it is not valid. The same text is parsed only once."""
+    """Return the settings in a file; raise BadSetting when it is not valid. The same text is parsed only once."""
     return _parse_settings(path, text_of(path), file)
 
 
@@ -27,7 +27,7 @@ def _parse_settings(path: str, text: str, file: str) -> dict[str, SettingValue]:
 
 
 def text_of(path: str) -> str:
-    """Return the text of a settings file; BadSetting unless it is a readable regular UTF-8 file of at most 1 MB.
+    """Return the text of a settings file; raise BadSetting unless it is a readable regular UTF-8 file of at most 1 MB.
 
     A repository can contain anything in its place.
     """
@@ -42,7 +42,7 @@ def text_of(path: str) -> str:
 
 
 def _read_settings(path: str) -> bytes:
-    """Return the bytes of a settings file; BadSetting when it is not a regular file or larger than 1 MB."""
+    """Return the bytes of a settings file; raise BadSetting when it is not a regular file or larger than 1 MB."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

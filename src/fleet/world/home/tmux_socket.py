@@ -18,7 +18,7 @@ _LONGEST_SOCKET = 100
 def socket_of(home: str, funnel: Funnel) -> str:
     """Return the path of the tmux socket and create its folder: in the home, or in /tmp if the path would be too long.
 
-    TmuxRefused when the folder in /tmp is not a private one of this user.
+    Raise TmuxRefused when the folder in /tmp is not a private one of this user.
     """
     path = socket_path(home)
     folder = os.path.dirname(path)

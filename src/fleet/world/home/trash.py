@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
-    """Move files and folders of a worktree into a folder of the trash; safe to repeat. OSError when some cannot be moved."""
+    """Move files and folders of a worktree into a folder of the trash; safe to repeat. Raise OSError when some cannot be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
     sync_folder(f"{world.home}/{folder}")
@@ -54,7 +54,7 @@ def count(world: World, folder: str) -> tuple[int, int]:
 
 
 def delete(world: World, folder: str) -> None:
-    """Delete a folder of the trash for good, if it exists; Refused when it is not directly in the home's trash."""
+    """Delete a folder of the trash for good, if it exists; raise Refused when it is not directly in the home's trash."""
     path = f"{world.home}/{folder}"
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise errors.Refused(what=f"{path} is not in the trash of this home; it is left alone")

@@ -47,7 +47,7 @@ class Cgroups:
         self._scopes = Scopes(programs, clock, self._places)
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Return the path for the group of a dispatch: inside the tmux server's group, or a systemd scope.
+        """Return the path for the control group of a dispatch: inside the tmux server's group, or a systemd scope.
 
         None when neither can be created.
         """
@@ -59,14 +59,14 @@ class Cgroups:
         return f"{manager}/{SLICE}/{name}{_SCOPE}" if manager is not None else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """Return the paths of the groups of this home's agents: those beside the group of the process `near`, and the scopes."""
+        """Return the paths of the control groups of this home's agents: those beside the group of the process `near`, and the scopes."""
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
         found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
         return sorted(path for path in found if _OURS.fullmatch(path))
 
     def make(self, path: str) -> None:
-        """Create a group. For a scope do nothing: systemd creates it when the agent joins.
+        """Create a control group. For a scope do nothing: systemd creates it when the agent joins.
 
         A failure is ignored, because the group is only one of several proofs.
         """
@@ -80,7 +80,7 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Move this process into a group. Return the view in which the kernel confirms it; empty when that failed."""
+        """Move this process into a control group. Return the view in which the kernel confirms it; empty when that failed."""
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:
@@ -88,7 +88,7 @@ class Cgroups:
         return self.view() if self._group_of("self") == path else ""
 
     def _enter(self, path: str) -> None:
-        """Move this process into a group by writing to the group's file; a failure is ignored."""
+        """Move this process into a control group by writing to the group's file; a failure is ignored."""
 
         def act() -> None:
             with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", "r+", encoding="ascii") as file:
@@ -97,7 +97,7 @@ class Cgroups:
         self._funnel.through("join cgroup", act)
 
     def view(self) -> str:
-        """Return an id of how this process sees the groups (namespace and mount); empty when unknown.
+        """Return an id of how this process sees the control groups (namespace and mount); empty when unknown.
 
         In another view a group's path may be missing, or lead to another group.
         """
@@ -109,7 +109,7 @@ class Cgroups:
         return f"{namespace} {top} {mount}" if mount else ""
 
     def members(self, path: str) -> list[int]:
-        """Return the pids in a group and in its subgroups."""
+        """Return the pids in a control group and in its subgroups."""
         found: list[int] = []
         for folder, _folders, _files in os.walk(path):
             with contextlib.suppress(OSError), open(f"{folder}/cgroup.procs", encoding="ascii") as file:
@@ -117,7 +117,7 @@ class Cgroups:
         return [pid for pid in found if pid > 0]  # 0: a process that is not visible here
 
     def remove(self, path: str) -> None:
-        """Remove an empty group and its subgroups; OSError while a process is in one of them."""
+        """Remove an empty control group and its subgroups; raise OSError while a process is in one of them."""
 
         def act() -> None:
             for folder, _folders, _files in os.walk(path, topdown=False):
@@ -127,7 +127,7 @@ class Cgroups:
         self._funnel.through("remove cgroup", act)
 
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
-        """Return the command that starts a program outside the agent's group in which this process may be.
+        """Return the command that starts a program outside the agent's control group in which this process may be.
 
         The program moves to the group around it, or to a new scope through systemd. With `must`, it does not start when
         it cannot leave the group.
@@ -142,7 +142,7 @@ class Cgroups:
         return ["/bin/sh", "-c", _LEAVE, f"{found['parent']}/cgroup.procs", "must" if must else "", *words]
 
     def _parent_near(self, pid: int) -> str | None:
-        """Return the path of a process's group, if fleet may create groups in it; else None."""
+        """Return the path of a process's control group, if fleet may create groups in it; else None."""
         parent = self._group_of(pid)
         if parent is None:
             return None
@@ -152,35 +152,35 @@ class Cgroups:
         return parent if self._is_usable(parent) else None
 
     def _is_usable(self, group: str) -> bool:
-        """Whether fleet may create groups in a group: it can be written, and systemd has delegated it."""
+        """Whether fleet may create control groups in a group: it can be written, and systemd has delegated it."""
         if not os.access(group, os.W_OK) or not os.access(f"{group}/cgroup.procs", os.W_OK):
             return False
         return not os.path.isdir(self._places.systemd) or _is_delegated(group)
 
     def _manager(self) -> str | None:
-        """Return the path of the group of the user's systemd manager; None when it does not run."""
+        """Return the path of the control group of the user's systemd manager; None when it does not run."""
         folder = self._folder(self._places.manager)
         return folder if folder is not None and os.path.isdir(folder) else None
 
     def _group_of(self, pid: int | str) -> str | None:
-        """Return the path of the group that a process is in; None when unknown."""
+        """Return the path of the control group that a process is in; None when unknown."""
         group = self._named(pid)
         return self._folder(group) if group else None
 
     def _named(self, pid: int | str) -> str:
-        """Return the kernel's name of the group that a process is in; empty when unknown."""
+        """Return the kernel's name of the control group that a process is in; empty when unknown."""
         lines = _lines_of_file(f"{self._places.proc}/{pid}/cgroup")
         return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
 
     def _folder(self, group: str) -> str | None:
-        """Return the path of a group, from the kernel's name of it; None where it is not mounted."""
+        """Return the path of a control group, from the kernel's name of it; None where it is not mounted."""
         top, mount = self._mount()
         if not mount or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
             return None
         return os.path.normpath(f"{mount}/{group[len(top.rstrip('/')) :]}")
 
     def _mount(self) -> tuple[str, str]:
-        """Return which group is mounted, and where; empty texts when cgroup v2 is not mounted."""
+        """Return which control group is mounted, and where; empty texts when cgroup v2 is not mounted."""
         for line in _lines_of_file(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):

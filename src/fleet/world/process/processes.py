@@ -292,6 +292,7 @@ class Processes:
             self._clock.wait(_LOOK_AGAIN)
 
     def _signal(self, who: Identity, number: int) -> bool:
+        """Send a signal to this exact process; return whether it was sent. Not counted as an effect."""
         return self._kernel.deliver(who.pid, number, lambda: self.life(who) == "alive")
 
     def _status(self, pid: int) -> ps.Status | None:

@@ -63,7 +63,7 @@ class Unreadable(Exception):
 def handle_of(pid: int) -> int | None:
     """Return a descriptor that stays with this exact process (pidfd); None where the kernel has none.
 
-    ProcessLookupError when no process has the pid.
+    Raise ProcessLookupError when no process has the pid.
     """
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
@@ -359,7 +359,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def _stat_fields(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat after the program's name; None when no process has the pid; Unreadable when hidden."""
+    """Return the fields of /proc/PID/stat after the program's name; None when no process has the pid; raise Unreadable when hidden."""
     try:
         # Not a file object, which makes three times as many calls of the system: there are hundreds of processes.
         handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)

@@ -93,6 +93,7 @@ def marks_above(home: str) -> list[str]:
 
 
 def _name_of_mark(mark: bytes, entry: bytes) -> str:
+    """Return the dispatch id, or `job ID`, that an environment entry names."""
     ident = entry[len(mark) :].decode("ascii", "replace")
     return ident if mark == _MARKS[0] else f"job {ident}"
 

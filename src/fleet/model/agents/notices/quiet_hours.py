@@ -30,6 +30,7 @@ def is_quiet(window: str | None, at: int) -> bool:
 
 
 def _minute_of_day(given: str) -> int | None:
+    """Return the minutes since midnight of a time like "22:00"; None for any other text."""
     hour, colon, minute = given.partition(":")
     if not colon or not (_is_number(hour) and _is_number(minute) and len(minute) == _DIGITS):
         return None

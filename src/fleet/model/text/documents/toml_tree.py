@@ -13,7 +13,7 @@ _KEY = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 
 
 def parse(text: str) -> Node:
-    """Return the tree of a TOML text; Unreadable when the text is not TOML or nested too deep."""
+    """Return the tree of a TOML text; raise Unreadable when the text is not TOML or nested too deep."""
     try:
         return _node(tomllib.loads(text), "", 1, _lines(text))
     except RecursionError:

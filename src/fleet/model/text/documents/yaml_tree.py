@@ -15,7 +15,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse(text: str) -> Node:
-    """Return the tree of a YAML text; Unreadable when the text is not YAML, empty or nested too deep."""
+    """Return the tree of a YAML text; raise Unreadable when the text is not YAML, empty or nested too deep."""
     try:
         composed = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
-        """Return the next node with all nodes inside it; Unreadable when it is nested too deep."""
+        """Return the next node with all nodes inside it; raise Unreadable when it is nested too deep."""
         if self._depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
@@ -76,7 +76,7 @@ class _Builder:
         return Node(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
-        """Return the node of a mapping; Unreadable for keys that are not text or occur twice."""
+        """Return the node of a mapping; raise Unreadable for keys that are not text or occur twice."""
         value: dict[str, Node] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
@@ -91,7 +91,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
-    """Return a YAML scalar as Python data; Unreadable for a tag that has no type in JSON."""
+    """Return a YAML scalar as Python data; raise Unreadable for a tag that has no type in JSON."""
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":

@@ -54,7 +54,7 @@ def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: s
 
 
 def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    """Commit a tree to the next ref that keeps work of a task, and return the ref; GitRefused when no commit was made."""
+    """Commit a tree to the next ref that keeps work of a task, and return the ref; raise GitRefused when no commit was made."""
     ref = kept_ref(slug, len(_kept_refs(git, repository, slug)) + 1)
     words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
     commit = git.run_in("commit-tree", path, *words).out.strip()
@@ -66,7 +66,7 @@ def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> 
 def _changed_submodules(git: Git, path: str) -> list[str]:
     """Return the submodules whose commit differs from the recorded one.
 
-    GitRefused when another repository is in the worktree: a commit would not contain its files.
+    Raise GitRefused when another repository is in the worktree: a commit would not contain its files.
     """
     found = git.status(path)
     if found is None or other_repositories_among(found, path):

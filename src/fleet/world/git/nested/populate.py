@@ -63,7 +63,7 @@ def _populate_level(git: Git, level: _Level) -> None:
 
 
 def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> None:
-    """Check out one submodule, and set its remote's address to that of the checkout's; SubmoduleMissing when git fails."""
+    """Check out one submodule, and set its remote's address to that of the checkout's; raise SubmoduleMissing when git fails."""
     own = f"{level.own}/modules/{sub.name}"
     done = _update(git, level, sub, url, there)
     if not done.ok and os.path.isdir(own):

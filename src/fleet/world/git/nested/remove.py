@@ -48,6 +48,7 @@ def restore(git: Git, tree: str) -> None:
 
 
 def _submodules_of(tree: str) -> list[str]:
+    """Return the folders of a worktree's checked-out submodules; outer ones before the nested ones."""
     if not os.path.isdir(modules_of(tree)):
         return []
     return [name for name in repositories_in(tree) if is_submodule(tree, name)]

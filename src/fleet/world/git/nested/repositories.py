@@ -29,15 +29,15 @@ def is_of_repository(git: Git, path: str, repository: str) -> bool:
 
 
 def repositories_in(path: str) -> list[str]:
-    """Return the folders below a worktree that have their own `.git`; OSError when a folder cannot be read."""
+    """Return the folders below a worktree that have their own `.git`; raise OSError when a folder cannot be read."""
     return sorted(os.path.relpath(each, path) for each in _folders_with_git(path) if each != path)
 
 
 def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = False) -> list[str]:
     """Return the repositories below a worktree that may contain work that exists nowhere else.
 
-    With `but_missing`, deleted files of a submodule do not count, because an interrupted removal deletes them. OSError
-    when a folder cannot be read.
+    With `but_missing`, deleted files of a submodule do not count, because an interrupted removal deletes them. Raise
+    OSError when a folder cannot be read.
     """
     found = repositories_in(path)
     submodules = {name for name in found if is_submodule(path, name)}

@@ -32,7 +32,7 @@ class Submodule(NamedTuple):
 
 
 def recorded(ask: Ask, path: str) -> list[Submodule]:
-    """Return the submodules that a worktree's index and `.gitmodules` record; GitRefused when git fails."""
+    """Return the submodules that a worktree's index and `.gitmodules` record; raise GitRefused when git fails."""
     file = f"{path}/.gitmodules"
     if not os.path.isfile(file) or os.path.islink(file):
         return []
@@ -54,7 +54,7 @@ def modules_of(tree: str) -> str:
 
 
 def repositories(modules: str) -> list[str]:
-    """Return all submodules' repositories in a `modules` folder, nested ones too; OSError when it cannot be read."""
+    """Return all submodules' repositories in a `modules` folder, nested ones too; raise OSError when it cannot be read."""
     return sorted(_repositories_below(modules))
 
 
