@@ -181,7 +181,6 @@ class PostgresStore(Store):
             raise errors.StoreNewer(path=without_password(self._url), found=found, known=self._schema, program=VERSION)
 
     def _commit(self) -> None:
-        """Commit the transaction; `_in_doubt` stays True when the connection breaks meanwhile."""
         self._in_doubt = True
         self._db.execute("COMMIT")
         self._in_doubt = False
