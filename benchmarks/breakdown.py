@@ -54,11 +54,11 @@ def of_log(home: Path, *, rounds: int) -> Table:
         wholes["bare"].append(seconds_of(BARE, env))
         wholes["whole"].append(seconds_of([FLEET, *LOG], env))
     table = Table("start: where the time of `log` goes", ("step", "ms", "× bare"), [f"{rounds} fresh processes"])
-    _tell(table, _medians(steps), _medians(groups), **_medians(wholes))
+    _fill_table(table, _medians(steps), _medians(groups), **_medians(wholes))
     return table
 
 
-def _tell(table: Table, steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> None:
+def _fill_table(table: Table, steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> None:
     """Fill the table with the steps, their groups of imports, and the rest of the whole time."""
     rest = whole - bare - sum(steps.values())
     parts = {"bare interpreter": bare} | steps | {"launcher, words, output, less a shorter goodbye": rest}
@@ -89,15 +89,15 @@ def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, m
 
 def _imports(words: tuple[str, ...], env: dict[str, str], group: Callable[[str], str]) -> dict[str, float]:
     """Return the seconds of the imports that a bare interpreter does not make, by group."""
-    known = set(_listed(BARE[1:], env))
+    known = set(_import_seconds(BARE[1:], env))
     found: dict[str, float] = defaultdict(float)
-    for name, seconds in _listed([FLEET, *words], env).items():
+    for name, seconds in _import_seconds([FLEET, *words], env).items():
         if name not in known:
             found[group(name)] += seconds
     return found
 
 
-def _listed(words: list[str], env: dict[str, str]) -> dict[str, float]:
+def _import_seconds(words: list[str], env: dict[str, str]) -> dict[str, float]:
     """Return the seconds of each import of a command, by module, from Python's -X importtime."""
     said = output_of([PYTHON, "-X", "importtime", *words], env, errors=True)
     rows = [line.removeprefix("import time:").split("|") for line in said.splitlines() if "|" in line]

@@ -97,11 +97,11 @@ def _add(table: Table, name: str, found: dict[str, Sample], changes: int = 1) ->
 
 def _compare_statements(ours: Ours, bare: Bare) -> None:
     """Check that both writers send the same statements to SQLite, which the comparison relies on."""
-    said = [_said(writer) for writer in (ours, bare)]
+    said = [_statements_of(writer) for writer in (ours, bare)]
     assert said[0] == said[1], f"fleet says {said[0]}, and the bare writer {said[1]}"
 
 
-def _said(writer: Ours | Bare) -> list[str]:
+def _statements_of(writer: Ours | Bare) -> list[str]:
     """Return the statements that a writer sends to SQLite, without their values."""
     heard: list[str] = []
     writer.db.set_trace_callback(heard.append)

@@ -110,8 +110,10 @@ class PostgresStore(Store):
         self._db.close()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Run a transaction. When the connection breaks during the commit, find out whether it was committed: raise
-        OutcomeUnknown if not.
+        """Run a transaction. When the connection breaks during the commit, find out whether it was committed, and
+        return its result.
+
+        Raise OutcomeUnknown when that cannot be found out.
         """
         try:
             return super().transact(why, work, by, *request)

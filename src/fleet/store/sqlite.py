@@ -201,7 +201,7 @@ class SqliteStore(Store):
             self._refuse_newer()
             self._refuse_replaced()
             # Written before the log gets anything, so that a process that opens the store later always finds a true note.
-            self._lock.note(*self._file, *_file_at(self._log()))
+            self._lock.note(*self._file, *_file_at(self._wal_path()))
         except BaseException as error:
             self._undo()
             self._lock.unlock()
@@ -245,14 +245,14 @@ class SqliteStore(Store):
         When both files differ from those of the last write, the whole home may have been restored, and that is allowed.
         """
         try:
-            log = os.stat(self._log())
+            log = os.stat(self._wal_path())
         except OSError:
             return
         noted = read_note(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise errors.StoreMixed(path=self.path)
 
-    def _log(self) -> str:
+    def _wal_path(self) -> str:
         """Return the path of the write-ahead log, which is beside the real file even when the path is a symlink."""
         return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 

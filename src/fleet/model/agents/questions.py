@@ -69,11 +69,15 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     is_plain = tool == shell and call.get("command") == command and call.keys() <= _BESIDE_COMMAND
     text = f"{tool}: {first}" if first else tool
     return Asked(
-        kind="permission", text=text, command=_shown(call, command), choices=choices, runs=command if is_plain else None
+        kind="permission",
+        text=text,
+        command=_text_for_person(call, command),
+        choices=choices,
+        runs=command if is_plain else None,
     )
 
 
-def _shown(call: dict[str, object], command: str) -> str:
+def _text_for_person(call: dict[str, object], command: str) -> str:
     """Return the text of a tool call for a person: its command and any other fields, else the whole input as JSON.
 
     A command that begins with a brace gets a space before it, so that it is not taken for JSON.

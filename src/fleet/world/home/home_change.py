@@ -114,7 +114,7 @@ def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
 
 
 def why_elsewhere(record: HomeRecord, home: str) -> errors.Refused | None:
-    """Return the error for a home that was moved or copied, or whose path is another name of it; None when its record fits."""
+    """Return the error for a home that was moved or copied, or that is reached by another path; None when its record fits."""
     here = os.path.realpath(home)
     if record.path == here:
         return None

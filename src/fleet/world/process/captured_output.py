@@ -83,15 +83,15 @@ def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit
         chunk = os.read(pipe, _CHUNK) if more else b""
         recording.take(chunk)
         if more and not chunk:
-            return _exits_in_time(child, until - monotonic())
+            return _wait_for_exit(child, until - monotonic())
         if ended and (not more or monotonic() >= until):
             return True
         if not ended and monotonic() >= until:
             return False
 
 
-def _exits_in_time(child: subprocess.Popen[bytes], left: float) -> bool:
-    """Whether a child that has closed its output exits within this many seconds."""
+def _wait_for_exit(child: subprocess.Popen[bytes], left: float) -> bool:
+    """Wait for a child that has closed its output; return whether it exits within this many seconds."""
     try:
         child.wait(max(left, 0))
     except subprocess.TimeoutExpired:

@@ -63,12 +63,12 @@ def changes(
     over = [
         each
         for subject, each in before.items()
-        if subject not in now and (not each.home or (each.home == home and not _is_untold(each, unsure)))
+        if subject not in now and (not each.home or (each.home == home and not _is_in_doubt(each, unsure)))
     ]
     return Changes(begun=[each for each in holding if each.subject not in before], over=over)
 
 
-def _is_untold(notice: Notice, unsure: frozenset[str]) -> bool:
+def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
     """Whether nobody knows now if the condition of a notice still holds, because the state of its agent is unknown.
 
     A question is never in doubt: the store knows whether it is open.

@@ -42,7 +42,9 @@ class Kind:
 
     def fault(self, node: Node, name: str, advice: str) -> Fault:
         """Return the fault of a value that is not of this kind."""
-        return node.fault(f"{name} is {_shown(node)}, but should be {self.expects}", advice or f"write {self.expects}")
+        return node.fault(
+            f"{name} is {_value_in_message(node)}, but should be {self.expects}", advice or f"write {self.expects}"
+        )
 
 
 class SecretKind(Kind):
@@ -74,7 +76,7 @@ class Key:
         self.default = default
 
 
-def _shown(node: Node) -> str:
+def _value_in_message(node: Node) -> str:
     """Return a value as an error message shows it, without the password in a database address."""
     if node.value is None:
         return "nothing"
