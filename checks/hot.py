@@ -40,16 +40,21 @@ FORBIDDEN = (
     "tomllib",
     "typing",
 )
+# A person imports less than an agent for these: the groups of their modules are made for agents.
+BY_PERSON = (("task", "claim", "t", "-p", "p"), ("task", "done", "t", "-p", "p"))
 # Each hot command with the exit code it must give in the scene below, outside any agent.
 HOT = (
-    (0, ("task", "claim", "t", "-p", "p")),
+    (0, BY_PERSON[0]),
     (0, ("task", "log", "t", "hi", "-p", "p")),
     (0, ("task", "artifact", "t", "a.txt", "-p", "p", "--json")),
     (0, ("task", "block", "t", "--reason", "x", "-p", "p")),
     (0, ("task", "fail", "t", "--reason", "x", "-p", "p")),
-    (0, ("task", "done", "t", "-p", "p")),
+    (0, BY_PERSON[1]),
     (2, ("log", "hi")),
 )
+# The same by an agent.
+BY_AGENT = ((0, ("task", "claim", "u", "-p", "p")), (0, ("done",)))
+SPEAKER = {"FLEET_DISPATCH_ID": "0a1b2c3d", "FLEET_PROJECT": "p", "FLEET_TASK": "u"}
 # The read commands, which people call all day. They may import a few more small modules.
 READERS_MAY = frozenset({"collections", "contextlib", "datetime", "functools"})
 # `fleet status` shows settings of the projects, so it has to parse TOML.
@@ -79,7 +84,7 @@ FAT = (
     "fleet.verbs.dispatch.dispatch",
 )
 DIALECT = '{"engine": "x", "events": {"PostToolUse": "worked", "Stop": "stopped", "PermissionRequest": "asks", "Status": "status"}}'
-EVERY = HOT + READS + ADDS + HOOKS + SESSIONS
+EVERY = (*HOT, *BY_AGENT, *READS, *ADDS, *HOOKS, *SESSIONS)
 RUN = """
 import sys
 before = set(sys.modules)
@@ -111,13 +116,14 @@ def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
 
 
 def prepare(scene: Path) -> Path:
-    """Create a repository and a home with a project, a task and the dialect of an engine's hooks; return the home."""
+    """Create a repository and a home with a project, two tasks and the dialect of an engine's hooks; return the home."""
     repository, home = scene / "repository", scene / "home"
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     identity = ["-c", "user.name=fleet", "-c", "user.email=fleet@localhost"]
     first = ["commit", "--quiet", "--allow-empty", "--message=first"]
     subprocess.run(["git", "-C", repository, *identity, *first], check=True)
-    for argv in (("project", "add", str(repository), "--name", "p"), ("task", "add", "T", "-p", "p")):
+    added = [("task", "add", title, "-p", "p") for title in ("T", "U")]
+    for argv in (("project", "add", str(repository), "--name", "p"), *added):
         code, _, output = run(home, *argv)
         if code:
             sys.exit(f"fleet {' '.join(argv)} gave {code}: {output}")
@@ -146,9 +152,9 @@ def _toml(value: object) -> str:
 
 def faults(home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str]) -> list[str]:
     """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports; keep its output in `outputs`."""
-    code, modules, output = run(home, *argv, **({"FLEET_DISPATCH_ID": "0a1b2c3d"} if argv[0] == "hook" else {}))
+    code, modules, output = run(home, *argv, **(SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}))
     found = []
-    if expected == 0:
+    if expected == 0 and argv not in BY_PERSON:
         outputs.setdefault(argv, output)
     if (home / "hooks" / "last-error").exists():
         found.append((home / "hooks" / "last-error").read_text())

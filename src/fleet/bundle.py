@@ -3,9 +3,9 @@
 The file lies beside the .pyc files and is made from them (bundle_writing.py). A module is taken from it only while its source has the time
 and size that its .pyc file recorded, which is how Python itself decides; every other module is imported in the usual way. So a
 missing, old or damaged file costs time and nothing else. docs/explanation/starting-fast.md says more.
-"""
 
-from __future__ import annotations
+The annotations are texts, because `from __future__ import annotations` imports a module, here the only one of Python's own.
+"""
 
 import marshal
 import os
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # A module of a group: name, whether it is a package, time and size of its source, code.
     Held = tuple[str, bool, int, int, CodeType]
 
-    def set_file_name(code: CodeType, path: str) -> None:
+    def set_file_name(code: "CodeType", path: str) -> None:
         """Give the code, and all code in it, the path of its source."""
 else:
     from _imp import _fix_co_filename as set_file_name
@@ -76,7 +76,7 @@ class Bundle:
                 if version_of(source) == (time, size):
                     self._execute(name, source, code, is_package=is_package)
 
-    def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> "ModuleSpec | None":
         """Say how to load a module of fleet. None leaves it to Python: the file does not have it, or its source has changed."""
         if not name.startswith("fleet."):
             return None
@@ -93,7 +93,7 @@ class Bundle:
             return None
         return _spec(_Loader(name, source, self._file, offset, length), is_package=is_package)
 
-    def _read(self, part: str, otherwise: T) -> T:
+    def _read(self, part: str, otherwise: "T") -> "T":
         """Return what a part of the file holds."""
         try:
             offset, length = self._parts[part]
@@ -103,7 +103,7 @@ class Bundle:
             return otherwise
         return found
 
-    def _execute(self, name: str, source: str, code: CodeType, *, is_package: bool) -> None:
+    def _execute(self, name: str, source: str, code: "CodeType", *, is_package: bool) -> None:
         """Do what an import statement does with a module whose code is at hand."""
         spec = _spec(SourceFileLoader(name, source), is_package=is_package)
         module = ModuleType(name)
@@ -113,7 +113,8 @@ class Bundle:
         )
         if is_package:
             space.update(__path__=spec.submodule_search_locations)
-        set_file_name(code, source)
+        if code.co_filename != source:
+            set_file_name(code, source)
         sys.modules[name] = module
         try:
             exec(code, space)  # noqa: S102 - as importing it does
@@ -131,7 +132,7 @@ class _Loader(SourceFileLoader):
         super().__init__(name, source)
         self._place = file, length, offset
 
-    def get_code(self, fullname: str) -> CodeType | None:
+    def get_code(self, fullname: str) -> "CodeType | None":
         """Return the module's code; from its own files when the bundle is damaged."""
         try:
             code: CodeType = marshal.loads(os.pread(*self._place))  # noqa: S302
@@ -160,7 +161,7 @@ def source_of(name: str, *, is_package: bool) -> str:
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
 
-def version_of(source: str) -> tuple[int, int] | None:
+def version_of(source: str) -> "tuple[int, int] | None":
     """Return time and size of a source file as a .pyc file records them."""
     try:
         status = os.stat(source)

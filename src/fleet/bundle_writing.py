@@ -8,6 +8,7 @@ import sys
 
 from fleet.bundle import BUNDLE, CACHED, HEAD, INDEX, MAGIC, PACKAGE, TAG, set_file_name, source_of, version_of
 from fleet.bundle_groups import GROUPS
+from fleet.bundle_lean import lean_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,8 +87,11 @@ def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
     for name in names:
         if name in modules:
             is_package, time, size, bytecode = modules[name]
-            code = marshal.loads(bytecode)  # noqa: S302
-            set_file_name(code, source_of(name, is_package=is_package))
+            source = source_of(name, is_package=is_package)
+            code = lean_code(name, source)
+            if code is None or version_of(source) != (time, size):  # it was changed in between
+                code = marshal.loads(bytecode)  # noqa: S302
+                set_file_name(code, source)
             yield name, is_package, time, size, code
 
 

@@ -7,7 +7,7 @@ import pwd
 
 from fleet import errors
 from fleet.model import names
-from fleet.model.agents.actors import DOOR, identify_actor
+from fleet.model.agents.actors import DOOR, FENCED, identify_actor
 from fleet.store import queries as q
 from fleet.store.registry import open_store
 from fleet.verbs.context import Committer, Context, Request
@@ -227,11 +227,15 @@ class Actor:
 
         Returns the speaking agent; None for a person.
         """
-        if act in _ALLOWED_TO_ALL:
+        if act in _ALLOWED_TO_ALL or (act in FENCED and self._speaks_as_itself()):
             return None
         from fleet.api.permits import Permits
 
         return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
+
+    def _speaks_as_itself(self) -> bool:
+        """Whether no agent started this process, except the one that speaks."""
+        return all(ident == self.speaker for ident in surroundings.marks_above(self.home))
 
     def refuse_override(self, *, override: bool) -> None:
         """Raise OverrideIsForPeople when an agent uses --override."""

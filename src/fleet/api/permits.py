@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model.agents import roles
+from fleet.model.agents.actors import FENCED
 from fleet.store import queries as q
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import marks_above
@@ -16,9 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Store
-
-# Acts that are checked in their own transaction: who has the task, or who has the seat.
-_FENCED = frozenset({"tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"})
 
 
 class Speaker:
@@ -66,7 +64,7 @@ class Permits:
         above = marks_above(self._home)
         self._refuse_disguise(act, above)
         ident = self._dispatch or next(iter(above), None) or self._job_of_runner()
-        if ident is None or act in _FENCED:
+        if ident is None or act in FENCED:
             return None
         journal = self._journal(ident)
         if journal is None and ident == self._dispatch and self._is_used_id(ident):

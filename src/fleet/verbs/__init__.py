@@ -1,1 +1,1 @@
-"""What happens: one file a verb. A verb that is one transaction returns a `Change`; who commits it is not its concern."""
+"""The verbs: what fleet does, one file a verb. A verb that is one transaction returns a `Change`, which its caller commits."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Committer:
-    """Commits changes in the name of one actor; `dispatch` is set when that actor is an agent."""
+    """Commits changes in the name of one actor; `dispatch` is that actor's dispatch when the actor is an agent."""
 
     __slots__ = ("_invocation", "_steps", "actor", "clock", "dispatch", "ids", "refusal", "store")
 
@@ -60,18 +60,19 @@ class Committer:
         return change.returns.from_json(result)  # the stored result: this key was committed before
 
     def under(self, key: str | None) -> Invocation:
-        """Return a block whose changes belong to one invocation: the keys of its steps derive from its key."""
+        """Return a `with` block whose changes belong to one invocation: the idempotency key of each derives from `key`."""
         return Invocation(self, key)
 
     def begin_invocation(self, key: str | None) -> None:
-        """Let the keys of changes derive from this key from now on; None: each change has a key of its own."""
+        """Derive the idempotency keys of changes from `key` from now on; with None, give each change a fresh key."""
         self._invocation = None if key is None else names.key(key)
         self._steps = {}
 
     def _step_key(self, change: Change[T]) -> str | None:
-        """Return the key of one step of an invocation: a repeated invocation finds the steps that it has done.
+        """Return the idempotency key of the next step of the invocation; None outside an invocation.
 
-        A change that is made several times has another key each time. None outside an invocation.
+        A repeated invocation makes the same keys, and so finds the steps that are already done. A change that is made
+        several times gets another key each time.
         """
         if self._invocation is None:
             return None
@@ -81,7 +82,7 @@ class Committer:
 
 
 class Invocation:
-    """A block in which changes belong to one invocation."""
+    """A `with` block whose changes belong to one invocation. See `Committer.under`."""
 
     __slots__ = ("_by", "_key")
 

@@ -34,8 +34,19 @@ for name in GROUPS["base"]:
     module, spec = sys.modules[name], sys.modules[name].__spec__
     package, _, own = name.rpartition(".")
     said = [spec.name, spec.parent, spec.origin, spec.cached, spec.has_location, spec.submodule_search_locations]
-    said += [getattr(module, each, None) for each in ("__file__", "__cached__", "__package__", "__path__", "__doc__")]
-    print(said, module.__loader__ is spec.loader, getattr(sys.modules[package], own) is module, sorted(vars(module)))
+    said += [getattr(module, each, None) for each in ("__file__", "__cached__", "__package__", "__path__")]
+    names = sorted(set(vars(module)) - {"annotations", "__annotations__"})
+    print(said, module.__loader__ is spec.loader, getattr(sys.modules[package], own) is module, names)
+"""
+SAY_TRACEBACK = """
+import traceback
+from fleet.model import names
+from fleet.api.actor import Actor
+try:
+    names.slug("A B")
+except Exception:
+    print(traceback.format_exc().partition("names.py")[2])
+print("docstring" if names.slug.__doc__ else "none", sorted(Actor.project_here.__annotations__))
 """
 
 
@@ -131,3 +142,11 @@ def test_a_module_that_cannot_be_imported_is_no_better_in_a_group(copy):
     run(copy, str(copy / "fleet"), "--help")
     fails = f"try:\n    exec({GROUP!r})\nexcept AssertionError:\n    print('fleet.model.names' in sys.modules)"
     assert run(copy, "-c", f"import sys\n{fails}", GONE="1") == "False"
+
+
+def test_a_group_has_no_docstrings_but_the_lines_of_tracebacks_and_the_annotations_of_requests(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    group = GROUP.replace('"base"', '"base"); bundle.BUNDLE.load("fleet"')
+    by_import = run(copy, "-c", SAY_TRACEBACK)
+    assert run(copy, "-c", group + SAY_TRACEBACK) == "there\n" + by_import.replace("docstring [", "none [")
+    assert by_import.endswith("docstring ['named', 'return']")

@@ -232,8 +232,10 @@ class Tasks(Part):
         from fleet.world.home import uncommitted
 
         journal = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+        if journal is None or journal.kind not in WORKING or journal.report or journal.slug != slug:
+            return ""
         place = self._by.store.read(lambda rows: q.project_by_name(rows, name=project))
-        if journal is None or journal.kind not in WORKING or journal.report or journal.slug != slug or place is None:
+        if place is None:
             return ""
         files = uncommitted.uncommitted_work(self._by.home, place, slug, self._by.funnel)
         if files and reason is None:

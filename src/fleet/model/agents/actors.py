@@ -9,6 +9,8 @@ from fleet.model.results.value import Value
 # Environment variables of an agent: its token, and the socket through which it reaches the daemon when it cannot see the home.
 TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
 DOOR = "FLEET_DOOR"
+# Acts whose own transaction checks who has the task, or who has the seat. The table of roles is not needed for them.
+FENCED = frozenset(("tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "coord.tick"))
 
 
 class Caller(Value):

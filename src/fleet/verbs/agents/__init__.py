@@ -1,1 +1,1 @@
-"""Verbs about running agents: hooks, questions, messages, screens, prompts, and limits of their engines."""
+"""Verbs about running agents: their hooks, questions, messages, screens and prompt files, and what they cost."""

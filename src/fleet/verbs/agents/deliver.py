@@ -31,7 +31,10 @@ INBOX = "the agent's next `fleet inbox` shows the message"
 
 
 def deliver(context: Context, dispatch: str, listing: Listing) -> str:
-    """Deliver an agent's waiting messages if possible now. Returns why a message still waits; empty when none waits."""
+    """Deliver an agent's waiting messages now, if the agent can take them.
+
+    Returns the reason when a message still waits, for people; "" when none waits.
+    """
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=dispatch))
     waits = _waiting_messages(context, dispatch)
     if known is None or not waits:
@@ -52,6 +55,7 @@ def deliver(context: Context, dispatch: str, listing: Listing) -> str:
 
 
 def _waiting_messages(context: Context, dispatch: str) -> list[WaitingMessage]:
+    """Return the agent's messages that wait to be delivered now."""
     return context.store.read(lambda rows: messages.waiting(rows, dispatch, context.world.clock.now()))
 
 
@@ -64,7 +68,7 @@ def _engine_or_none(context: Context, known: LivingAgent) -> Engine | None:
 
 
 def _why_later(context: Context, known: LivingAgent, *, listens: bool) -> str:
-    """Return why the agent gets its message later, because it is busy or a budget has stopped it; empty when it may now."""
+    """Return why the agent gets its messages later (it is busy, or a budget has stopped it); "" when it can get them now."""
     if listens and known.state not in QUIET:
         return _why_busy(known)
     parked = why_parked(context.by, context.world.home, known)
@@ -72,7 +76,7 @@ def _why_later(context: Context, known: LivingAgent, *, listens: bool) -> str:
 
 
 def _why_busy(known: LivingAgent) -> str:
-    """Return the sentence that says when a busy agent will get its message."""
+    """Return the sentence that tells when a busy agent will get its message."""
     if known.state == "asks":
         return "the agent waits for an answer to its question and gets the message after that"
     if known.state == "ended":
@@ -81,7 +85,10 @@ def _why_busy(known: LivingAgent) -> str:
 
 
 def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
-    """Type the oldest waiting message into an empty box. Returns why a message still waits; empty when none waits."""
+    """Type the oldest waiting message into the agent's terminal, if its screen shows an empty input box.
+
+    Returns the reason when a message still waits; "" when none waits.
+    """
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:
         return f"tmux does not show the agent's session; {INBOX}"

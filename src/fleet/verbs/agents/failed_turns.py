@@ -1,4 +1,4 @@
-"""Continue agents after a failed turn, a usage limit or a failed login of their engine, by messages that remind them."""
+"""Send reminders that make agents continue after a failed turn, a usage limit or a failed login of their engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
 
-# How long an agent may take to answer a message.
+# How long after a message no reminder is sent, because the agent may still be answering.
 _ANSWER_TIME = 10 * MINUTE
 # Seconds to wait before a failed turn is continued: after the first failure, the second, …
 REST = (10, 30, 60, 120, 300)
@@ -33,10 +33,10 @@ _CONTINUE = {"limit": RESET, "login": LOGGED_IN}
 
 
 def try_engine_again(context: Context, engine: str) -> Lifted:
-    """Try a held engine because a person says that it works again, and continue what its hold has stopped.
+    """End the hold of an engine because a person says that it works again; remind the agents that the hold had stopped.
 
-    One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered; where
-    nobody coordinates, they follow when a person tries again.
+    One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the
+    others; in a project without a coordinator, the others wait until a person calls this again.
     """
     lifted = context.commit(_end_hold_now(engine))
     stopped = stopped_by_hold(context, engine)
@@ -58,7 +58,7 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
 
 
 def _end_hold_now(engine: str) -> Change[bool]:
-    """Let a hold end now: the next agent is the trial. The work returns whether the engine was held."""
+    """Return the change that ends a hold now, so that the next agent becomes the trial; committing it returns whether there was a hold."""
 
     def work(tx: Tx) -> bool:
         tx.note(tried=engine)
@@ -68,14 +68,14 @@ def _end_hold_now(engine: str) -> Change[bool]:
 
 
 def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
-    """Return the agents of this home that a limit or a failed login of the engine has stopped, oldest first."""
+    """Return the unreported agents of this home that a limit or a failed login of the engine has stopped, oldest first."""
     agents = context.store.read(lambda rows: q.living_agents(rows, project=None))
     stopped = [row for row in agents if row.engine == engine and row.state in HELD and is_own(context, row)]
     return [row for row in stopped if not row.report and not row.asked_for]
 
 
 def continue_agents(context: Context, project: str) -> list[str]:
-    """Remind the agents of a project to continue, deliver their messages, close questions of ended agents.
+    """Remind agents of a project to continue, deliver the waiting messages, and close the questions of ended agents.
 
     Returns a line for each reminder.
     """
@@ -96,13 +96,13 @@ def continue_agents(context: Context, project: str) -> list[str]:
 
 
 def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
-    """Whether a message with exactly this text already waits for the agent."""
+    """Return whether a message with exactly this text already waits for the agent."""
     rows = context.store.read(lambda snapshot: q.waiting_messages(snapshot, dispatch=agent.dispatch))
     return any(row.text == words for row in rows)
 
 
 def _reminder(context: Context, agent: LivingAgent) -> str:
-    """Return the message that makes an agent continue after a failed turn or a limit; empty when none is due now."""
+    """Return the message that makes an agent continue after a failed turn or a limit; "" when none is due now."""
     now = context.world.clock.now()
     if agent.report or agent.asked_for:
         return ""
@@ -117,13 +117,13 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
 
 
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Whether the agent got a message since its last state, less than ten minutes ago, and may still answer it."""
+    """Return whether the agent got a message after its last state change, less than ten minutes ago, so may still answer."""
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
     return last is not None and last > (agent.state_at or 0) and now - last < _ANSWER_TIME
 
 
 def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Whether an agent may continue after a limit: the hold is lifted, or this agent is or becomes the trial."""
+    """Return whether an agent may continue after a limit: the hold is lifted, or the agent is, or now becomes, the trial."""
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
         return True
@@ -137,7 +137,7 @@ def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
 
 
 def _become_trial(agent: LivingAgent) -> Change[None]:
-    """Make a running agent the trial of its engine; EngineHeld when another dispatch is the trial."""
+    """Return the change that makes a running agent the trial of its engine; committing it raises EngineHeld if another is."""
 
     def work(tx: Tx) -> None:
         tx.dispatch = agent.dispatch

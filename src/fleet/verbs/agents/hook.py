@@ -1,8 +1,8 @@
-"""Handle an event that an engine's hook reports about its agent, and return what the engine reads as the reply.
+"""Handle an event that an engine's hook reports about its agent, and return the reply that the engine reads.
 
-The engine's dialect gives each event a meaning; each meaning has one function here. The function decides inside one
-transaction, on the state that the store has then. An event that brings no news is not recorded, so that the log stays
-short.
+The engine's dialect gives each event a meaning, and each meaning has one function here. That function decides inside
+the transaction that records the event, on the state that the store has then. An event that changes nothing is not
+recorded, so that the operation log stays short.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ENDED_TASKS = frozenset({"completed", "failed", "stopped", "killed", "done"})
 
 
 class Reply(Value):
-    """The reply to a hook event."""
+    """The reply to a hook event: JSON for the engine, the ids of messages in it, and the question that needs an answer first."""
 
     payload: Payload | None = None  # the JSON that the engine reads
     messages: tuple[str, ...] = ()  # ids of the messages in the payload
@@ -55,7 +55,7 @@ class Reply(Value):
 
 
 class Outcome(Value):
-    """What was recorded for a hook event: the result of the turn, the messages that were handed out, the question that was asked."""
+    """What was recorded for a hook event: the turn's result, the messages handed out, the id of the question asked."""
 
     turn: Turn
     messages: list[Received]
@@ -63,7 +63,7 @@ class Outcome(Value):
 
 
 class Known(Value):
-    """What the store knows of a running agent, with counts of its waiting messages and open questions."""
+    """The store's row of a running agent, the hold of its engine, and the counts of its waiting messages and open questions."""
 
     agent: LivingAgent
     hold: Hold | None
@@ -87,7 +87,7 @@ class HookEvent(Value):
     funnel: Funnel
 
     def text(self, name: str) -> str:
-        """Return one fact of the event as text; empty when the engine did not send it."""
+        """Return one field of the event's payload as text; "" when the engine did not send the field."""
         return self.dialect.text(self.payload, name)
 
     def known(self) -> Known | None:
@@ -106,7 +106,7 @@ class HookEvent(Value):
 
 
 def handle_event(event: HookEvent) -> Reply:
-    """Handle one hook event. The reply is empty when the event has no meaning here or the agent has ended."""
+    """Record one hook event and return the reply; an empty reply when the event has no meaning or the agent has ended."""
     act = _HANDLERS.get(event.dialect.events.get(event.name, ""))
     known = event.known() if act is not None else None
     return act(event, known) if act is not None and known is not None else Reply()
@@ -120,7 +120,7 @@ def _on_started(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_prompted(event: HookEvent, _known: Known) -> Reply:
-    """Record that a person or a typed message prompted the agent; acknowledge the messages in the prompt."""
+    """Record that the agent was prompted, by a person or a typed message; acknowledge the messages that the prompt contains."""
     carried = messages.ids_in(event.text("prompt"))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
@@ -151,7 +151,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_notified(event: HookEvent, known: Known) -> Reply:
-    """Record a notice of the engine. It comes late, so an idle notice does not replace a more informative state."""
+    """Record a notice of the engine. Notices come late: an idle notice does not replace a state that says more."""
     state = event.dialect.notices.get(event.text("notice"))
     before = known.agent.state
     if (state == "idle" and (before in _INFORMATIVE or before in QUIET)) or (state == before == "asks"):
@@ -163,9 +163,9 @@ def _on_notified(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_stopped(event: HookEvent, known: Known) -> Reply:
-    """Record that the turn ended; make the agent continue with waiting messages or, once, to report.
+    """Record that the turn ended, and reply with the waiting messages or, once, with the request to report.
 
-    An agent whose budget is spent stays stopped, with its messages, until a person allows more.
+    An agent whose budget is spent stays stopped, and its messages wait, until a person allows more.
     """
     busy = _count_background_tasks(event)
 
@@ -197,7 +197,7 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
 
 
 def _uncommitted_sentence(event: HookEvent, agent: LivingAgent) -> str:
-    """Say which changes an agent that stops has not committed; empty for none, or when its commits are not the work."""
+    """Return the sentence that names uncommitted files of an agent that stops; "" for none, or for a kind of dispatch without commits."""
     if agent.slug is None or agent.kind not in WORKING:
         return ""
     project = event.by.store.read(lambda rows: q.project_by_name(rows, name=agent.project))
@@ -208,7 +208,7 @@ def _uncommitted_sentence(event: HookEvent, agent: LivingAgent) -> str:
 
 
 def _on_failed(event: HookEvent, _known: Known) -> Reply:
-    """Record that an API error ended the turn, and hold the engine back when the error is a limit or a login."""
+    """Record that an API error ended the turn; hold the engine back when the error is a usage limit or a failed login."""
     error = event.text("error") or "unknown error"
     reason = clean(event.text("words"), 500) or error
     remedy = event.dialect.errors.get(error)
@@ -227,6 +227,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_ended(event: HookEvent, _known: Known) -> Reply:
+    """Record that the agent's session has ended, and close its questions."""
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
@@ -237,6 +238,7 @@ def _on_ended(event: HookEvent, _known: Known) -> Reply:
 
 
 def _on_compacting(event: HookEvent, known: Known) -> Reply:
+    """Record that the agent is compacting its context."""
     _record_if_news(event, known, HookReport(event.at, state="compacting", facts=_facts(event), yields=True))
     return Reply()
 
@@ -258,9 +260,10 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_asks(event: HookEvent, known: Known) -> Reply:
-    """Record the agent's question. The reply carries the question's id; the caller then waits for the answer.
+    """Record the agent's question, and reply with its id: the caller then waits for the answer.
 
-    A command that a person has allowed for always, perhaps after the agent was started, is permitted at once.
+    A command that a person has allowed for always, also since the agent's start, is permitted at once without a
+    question.
     """
     asked = _asked_question(event)
     if asked.runs is not None and _is_allowed(event, known.agent.project, asked.runs):
@@ -275,10 +278,11 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
 
 
 def _on_permits(event: HookEvent, _known: Known) -> Reply:
-    """Permit what the agent was started with permission for. Its person answers everything else at its terminal.
+    """Permit a command that the rules given at the agent's start allow; else reply nothing: a person answers at the
+    terminal.
 
-    What a person has allowed meanwhile does not count: the sandbox of the agent may let it write to the home. Nor is a way into
-    the network permitted, for which Codex asks with the command that wants it.
+    Rules added since the start do not count, because the agent's sandbox may let the agent write to the home. Network
+    access, which Codex requests together with a command, is not permitted here.
     """
     asked, given = _asked_question(event), event.dialect.field(event.payload, "input")
     if isinstance(given, dict) and str(given.get("description") or "").startswith(_NETWORK):
@@ -303,21 +307,21 @@ _HANDLERS = {
 
 
 def _is_allowed(event: HookEvent, project: str, command: str) -> bool:
-    """Whether a person has allowed a command for always in the agent's project."""
+    """Return whether a person has allowed this command for always in the agent's project."""
     row = event.by.store.read(lambda rows: q.project_by_name(rows, name=project))
     return row is not None and allowed.read(event.home, project, row.added_at).permits(command)
 
 
 def permission(event: str) -> Payload:
-    """Return the answer of a hook that permits what the agent asks for."""
+    """Return the JSON reply by which a hook permits what the agent asks for."""
     return {"hookSpecificOutput": {"hookEventName": event, "decision": {"behavior": asking.ALLOW}}}
 
 
 # writing --------------------------------------------------------------------------------------------------------------
 def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> Outcome | None:
-    """Decide and record in one transaction. Returns None when the agent has ended.
+    """Call `decide` and record its decision in one transaction. Returns None when the agent has ended.
 
-    When the daemon has recorded it under the same key and its answer was lost, this returns the outcome that was recorded.
+    If the daemon recorded the event under the same key and its reply was lost, return the recorded outcome.
     """
 
     def work(tx: Tx) -> Outcome | None:
@@ -382,7 +386,7 @@ def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how
 
 
 def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
-    """Return the reply that adds the handed-out messages to the model's context; empty without messages."""
+    """Return the reply that adds the handed-out messages to the model's context; an empty reply without messages."""
     if outcome is None or not outcome.messages:
         return Reply()
     context = {"hookEventName": event.name, "additionalContext": messages.lines(outcome.messages)}
@@ -390,17 +394,19 @@ def _context_reply(event: HookEvent, outcome: Outcome | None) -> Reply:
 
 
 def _reply_with(outcome: Outcome, payload: Payload) -> Reply:
+    """Return the reply with this payload and the ids of the messages handed out."""
     return Reply(payload=payload, messages=tuple(message.id for message in outcome.messages))
 
 
 # reading --------------------------------------------------------------------------------------------------------------
 def _asked_question(event: HookEvent) -> asking.Asked:
+    """Return the question or permission that the event's tool call asks for."""
     tool, given = event.text("tool"), event.dialect.field(event.payload, "input")
     return asking.question(tool, given, event.dialect.asking, event.dialect.shell)
 
 
 def _facts(event: HookEvent) -> Facts:
-    """Return conversation, context, tokens and cost from the event; None for each that is missing or malformed."""
+    """Return conversation, context use, tokens and cost from the event; None for each that is missing or malformed."""
     context, tokens, cost = (event.dialect.field(event.payload, name) for name in ("context", "tokens", "cost"))
     named = event.text("conversation")
     return {
@@ -412,12 +418,12 @@ def _facts(event: HookEvent) -> Facts:
 
 
 def _is_conversation_name(text: str) -> bool:
-    """Whether a text is safe as a conversation's name on a command line: neither a flag nor a path."""
+    """Return whether a text is safe as a conversation's name on a command line: neither a flag nor a path."""
     return text[:1].isalnum() and text.isascii() and text.translate(_SEPARATORS).isalnum()
 
 
 def _count_background_tasks(event: HookEvent) -> int:
-    """Return how many background tasks of the agent are still running."""
+    """Return how many of the agent's background tasks are still running, by the event's payload."""
     given = event.dialect.field(event.payload, "background")
     tasks = given if isinstance(given, list) else []
     return sum(not (isinstance(task, dict) and task.get("status") in _ENDED_TASKS) for task in tasks)

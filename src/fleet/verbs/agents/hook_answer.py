@@ -1,6 +1,6 @@
-"""Wait in a hook: for the answer to an agent's question, or for messages to wake an idle agent with.
+"""Wait inside a hook: for the answer to an agent's question, or for messages that wake an idle agent.
 
-The wait is bounded by the engine's own time limit, and ends soon after the agent continues or is gone.
+The engine's own time limit bounds the wait. The wait ends soon after the agent continues or is gone.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _SAID_NO = "A person has said no to this"
 
 
 class Looked(Value):
-    """What a look for the answer to a question found: whether the wait is over, and the answer as the engine reads it."""
+    """The result of one look for the answer to a question: whether the wait is over, and the answer as the engine reads it."""
 
     over: bool
     payload: Payload | None = None
 
 
 class Woken(Value):
-    """What a look for messages to an idle agent found: whether the wait is over, the text that wakes it, the messages' ids."""
+    """The result of one look for messages to an idle agent: whether the wait is over, the text that wakes it, the messages' ids."""
 
     over: bool
     text: str = ""
@@ -47,7 +47,7 @@ class Woken(Value):
 
 
 def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: Callable[[], bool]) -> Payload | None:
-    """Wait for an answer and return it as the engine reads it; None when none came or the question was closed."""
+    """Wait for the answer to a question. Returns it as the engine reads it; None when none came or the question was closed."""
     until = clock.ticks() + event.dialect.wait
     while clock.ticks() < until and not is_agent_gone():
         looked = look_for_answer(event, ident, clock)
@@ -58,7 +58,7 @@ def wait_for_answer(event: HookEvent, ident: str, clock: Clock, is_agent_gone: C
 
 
 def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Look once for the answer to a question of the agent, and take it."""
+    """Look once for the answer to a question of the agent; if there is one, close the question and return the answer."""
     row = event.by.store.read(lambda rows: q.question_by_id(rows, id=ident))
     if row is None or row.dispatch != event.dispatch:
         return Looked(over=True)
@@ -68,7 +68,7 @@ def look_for_answer(event: HookEvent, ident: str, clock: Clock) -> Looked:
 
 
 def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
-    """Close a question that nobody waits for any more; take the answer if it came in the last moment."""
+    """Close a question for which no hook waits any more; return the answer if one came at the last moment."""
     looked = look_for_answer(event, ident, clock)
     if looked.over or event.by.commit(_give_up_question(event, ident)):
         return Looked(over=True, payload=looked.payload)
@@ -76,7 +76,7 @@ def give_up(event: HookEvent, ident: str, clock: Clock) -> Looked:
 
 
 def _give_up_question(event: HookEvent, ident: str) -> Change[bool]:
-    """Close a question that nobody waits for any more; the work returns False when an answer was given."""
+    """Return the change that closes an unanswered question; committing it returns False when an answer was given before."""
 
     def work(tx: Tx) -> bool:
         tx.note(question=ident, taken=False)
@@ -97,12 +97,13 @@ def _take_answer(event: HookEvent, ident: str, answer: str, at: int) -> Payload 
         tx.note(question=ident, taken=closed)
         return closed
 
-    # Of a question that is closed: the same request may have taken the answer before, and its reply was lost.
+    # A repeated request, whose first reply was lost, gets the stored True although the question is closed by now.
     closed = event.by.commit(Change(f"answer taken: {ident} of {event.dispatch}", work))
     return _answer_payload(event, questions.answer_of(answer)) if closed else None
 
 
 def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
+    """Return a person's answer (choices, permission or refusal) as the JSON that the engine reads."""
     if answer.answers is not None:
         whole = event.dialect.field(event.payload, "input") or {}
         decision = {"behavior": "allow", "updatedInput": {**whole, "answers": answer.answers}}
@@ -115,7 +116,7 @@ def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
 
 
 def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[], bool]) -> list[Received]:
-    """Wait beside an idle agent for messages; empty when the agent continues by itself, ends, or time is up."""
+    """Wait beside an idle agent for messages. Returns none when the agent continues by itself, ends, or the time is up."""
     begun, until = clock.ticks(), clock.ticks() + event.dialect.wait
     while clock.ticks() < until:
         received = look_for_messages(event, settling=clock.ticks() <= begun + SETTLING)
@@ -127,9 +128,10 @@ def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[]
 
 
 def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | None:
-    """Look once for messages to an idle agent, and take them; None when nobody has to wait for them any more.
+    """Look once for messages to an idle agent, and take them; None when the wait is over: the agent is not idle or has
+    ended.
 
-    With `settling`, the hook that reports the stop may not have recorded yet that the agent is idle.
+    `settling` is True while the hook that reports the stop may not yet have recorded that the agent is idle.
     """
     known = event.known()
     if known is None:
@@ -145,12 +147,12 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
 
 
 def _received(given: object) -> Received:
-    """Return a message that was taken; a repeated request gets the stored result, which is JSON."""
+    """Return a message that was taken; a repeated request gets it as stored JSON, which is converted."""
     return given if isinstance(given, Received) else Received.from_json(given)
 
 
 def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:
-    """Whether a spent budget keeps the agent stopped, with its messages."""
+    """Return whether a spent budget keeps the agent stopped, so that its messages wait."""
     if agent.state != "over_budget":
         return False
     from fleet.verbs.agents.cost.budgets import why_parked  # noqa: PLC0415 - only a spent budget needs the settings
@@ -159,7 +161,7 @@ def _is_parked(event: HookEvent, agent: LivingAgent) -> bool:
 
 
 def _is_gone_within_second(clock: Clock, is_agent_gone: Callable[[], bool]) -> bool:
-    """Whether the agent is gone; looks for one second."""
+    """Return whether the agent is gone, checking repeatedly for one second."""
     for _ in range(_LOOKS):
         if is_agent_gone():
             return True

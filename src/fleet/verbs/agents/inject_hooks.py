@@ -1,8 +1,8 @@
 """Inject hooks: give an engine the settings file and variables that make it report events to fleet.
 
-The files depend only on the engine's file, the autonomy and the path of the fleet program. They are in the home, are
-shared by all agents of a kind, and are written only when they change. Nothing is written into a worktree or into the
-person's own settings.
+The files depend only on the engine's file, the autonomy and the path of the fleet program. They are in the fleet home,
+are shared by all agents with the same engine and autonomy, and are written only when they change. Nothing is written
+into a worktree or into the person's own settings.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Return the command-line words and variables that give an engine its hooks; empty for an engine without hooks."""
+    """Write an engine's hook files. Returns the command-line words and environment variables that activate them; none without hooks."""
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
     write_dialect(context, engine)
@@ -35,7 +35,7 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
 
 
 def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:
-    """Return the variable that names the file with an agent's allowed commands; empty for an engine without such a file."""
+    """Write the file of an agent's allowed commands. Returns the variable that names it; none for an engine without such a file."""
     if engine.rules is None:
         return {}
     text = permissions.rules_text(engine.rules, allowed)
@@ -43,7 +43,7 @@ def inject_rules(context: Context, engine: Engine, project: str, role: str, allo
 
 
 def write_dialect(context: Context, engine: Engine) -> None:
-    """Write the file from which `fleet hook` learns the dialect of the engine."""
+    """Write the file from which `fleet hook` reads how this engine names and formats its events."""
     _write_if_changed(context, paths.hook_dialect(engine.name), hooks.dialect(engine))
 
 

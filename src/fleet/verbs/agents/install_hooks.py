@@ -24,7 +24,7 @@ Settings = dict[str, Any]
 
 
 def install(context: Context, engine: Engine) -> HooksInstalled:
-    """Write fleet's hooks into the person's settings, in place of those that an earlier install wrote."""
+    """Write fleet's hooks into the person's settings, and replace those of an earlier install."""
     path, before = _read_settings(engine)
     write_dialect(context, engine)
     after = _without_fleet_hooks(before)
@@ -76,6 +76,7 @@ def _read_settings(engine: Engine) -> tuple[str, Settings]:
 
 
 def _hook_entries(settings: Settings) -> list[Settings]:
+    """Return all hook entries of an engine's settings, over all events and groups."""
     groups = [group for event_groups in settings.get("hooks", {}).values() for group in event_groups]
     return [entry for group in groups for entry in group.get("hooks", [])]
 
@@ -96,10 +97,12 @@ def _without_fleet_hooks(settings: Settings) -> Settings:
 
 
 def _is_fleet_hook(entry: Settings) -> bool:
+    """Return whether fleet installed this hook entry, by its mark."""
     return hooks.MARK in str(entry.get("command", ""))
 
 
 def _write_settings(context: Context, path: str, before: Settings, after: Settings) -> None:
+    """Write the engine's settings file if its content has changed."""
     if after != before:
         text = json.dumps(after, indent=2, ensure_ascii=False) + "\n"
         context.world.machine.replace_file(path, text)

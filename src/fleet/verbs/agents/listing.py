@@ -44,7 +44,7 @@ class State:
 
 
 def agents(context: Context, found: Unfinished) -> list[AgentView]:
-    """Return unfinished dispatches, coordinators too, as people see them."""
+    """Return the view of each unfinished dispatch, coordinators included: task, state and its source, context, cost."""
     known = {row.dispatch: row for row in found.heard}
     used = {row.dispatch: cost_view(row) for row in found.used}
     signs = SignsOfLife(context, context.world.tmux.listing(), [row.id for row in found.rows if not is_pending(row)])
@@ -52,6 +52,7 @@ def agents(context: Context, found: Unfinished) -> list[AgentView]:
 
 
 def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, signs: SignsOfLife) -> AgentView:
+    """Return the view of one unfinished dispatch, without its counted cost."""
     state = _state(context, row, known, signs)
     cost = known.cost if known else None
     return AgentView.made_of(
@@ -98,15 +99,15 @@ def _state(context: Context, row: Dispatch, known: LivingAgent | None, signs: Si
 
 
 def _foreign_owner(context: Context, row: Dispatch) -> str:
-    """Return which home an agent belongs to; empty for an agent of this home."""
-    from fleet.verbs.homes.ownership import is_own, owner_of  # noqa: PLC0415 - much, and only for these
+    """Return the name of the other home that the agent belongs to; "" for an agent of this home."""
+    from fleet.verbs.homes.ownership import is_own, owner_of  # noqa: PLC0415 - a large import, needed only here
 
     return "" if is_own(context, row) else owner_of(context, row)
 
 
 def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> State:
-    """Return the state of a dispatch that was not launched: starting, or exited when its starter is proven dead."""
-    from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - much, and only for an agent that is starting
+    """Return the state of a dispatch that is not launched: starting, or exited when the process that started it is proven dead."""
+    from fleet.verbs.dispatch.facts import why_alive  # noqa: PLC0415 - a large import, needed only for a pending dispatch
 
     if why_alive(context, row, listing):
         return State(name="starting", source="store", at=row.created_at)
@@ -115,7 +116,7 @@ def _state_before_launch(context: Context, row: Dispatch, listing: Listing) -> S
 
 
 def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> State:
-    """Return the state of an agent whose process lives: by hook, status file or screen, else only that it runs."""
+    """Return the state of an agent whose process lives: from its hooks, its status file or its screen, else "running"."""
     row, engine, hook = agent.row, agent.engine, _state_by_hook(agent.known)
     if hook is not None and not signs.is_unheard(agent, hook.name):
         return (_screen_state_without_hook(context, row, engine, signs) if engine else None) or hook
@@ -130,7 +131,7 @@ def _state_of_living(context: Context, agent: Subject, signs: SignsOfLife) -> St
 
 
 def _screen_state_without_hook(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
-    """Return the state on the screen if the engine has no hook for that state; else None."""
+    """Return the state that the screen shows, if it is one that the engine has no hook for; else None."""
     states = states_without_hook(engine)
     seen = _state_by_screen(context, row, engine, signs) if states else None
     return seen if seen is not None and seen.name in states else None

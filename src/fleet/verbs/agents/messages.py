@@ -1,4 +1,4 @@
-"""Messages to agents: kept until they are acknowledged, followed once by their id.
+"""Messages to agents: stored until the agent has acknowledged them; the agent follows each message id once.
 
 A process that hands out a message first records that, in a transaction that only one process wins; then gives the
 message to the agent; then acknowledges it. If the process dies in between, another process hands out the message again
@@ -30,7 +30,7 @@ ONCE = "(Heed each message id once: leave out what you have already followed.)"
 
 
 def send(dispatch: str, ident: str, text: str, *, kind: MessageKind = "message") -> Change[LivingAgent]:
-    """Store a message for an agent that has not ended. The work returns the agent."""
+    """Return the change that stores a message for an agent; committing it returns the agent, or raises Refused if it has ended."""
     kept = texts.text("message", text, most=LONGEST, advice=f"say it in {LONGEST} characters at most")
 
     def work(tx: Tx) -> LivingAgent:
@@ -54,7 +54,7 @@ def waiting(rows: Rows, dispatch: str, now: int) -> list[WaitingMessage]:
 
 
 def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Received]:
-    """Take the waiting messages of an agent, so that no other process hands them out for a minute."""
+    """Mark an agent's waiting messages as handed out and return them; for a minute no other process hands them out."""
     between = {"before": tx.at - LEASE, "after": tx.at + LEASE}
     handed_out = [
         Received.made_of(row)
@@ -67,7 +67,7 @@ def hand_out(tx: Tx, dispatch: str, how: str, *, most: int = 20) -> list[Receive
 
 
 def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
-    """Take the waiting messages of an agent, in a transaction of its own. See `hand_out`."""
+    """Return the change that hands out an agent's waiting messages in a transaction of its own. See `hand_out`."""
 
     def work(tx: Tx) -> list[Received]:
         tx.dispatch = dispatch
@@ -77,7 +77,7 @@ def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
 
 
 def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
-    """Record that the agent has these messages. The work returns the ids that were not acknowledged before."""
+    """Return the change that records that the agent has these messages; committing it returns the ids that are new as such."""
 
     def work(tx: Tx) -> list[str]:
         tx.dispatch = dispatch
@@ -89,7 +89,7 @@ def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
 
 
 def line(message: Received) -> str:
-    """Return one message as the agent reads it; no terminal takes its beginning for a command."""
+    """Return one message as the agent reads it. It begins with a mark that no terminal takes for a command."""
     return f"{MARK}{message.id}] from {message.sender}: {message.text}"
 
 

@@ -1,6 +1,6 @@
-"""Acquire, release, rewrite and inspect the prompt file (inbox) of a dispatch, for programs.
+"""Acquire, release, rewrite and inspect the prompt file (inbox) of a dispatch, for programs that call fleet.
 
-Each returns one outcome. A rewrite moves the inbox to a new owner in three steps: commit the intent (owner and
+Each call returns one outcome. A rewrite moves the inbox to a new owner in three steps: commit the intent (owner and
 content), replace the file, commit the fact. After the intent, a release by the old owner does nothing. A rewrite that
 is killed at any point is finished from the store.
 """
@@ -45,7 +45,7 @@ RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
-    """Whose prompt to publish. Publishing is refused when another host or tmux socket is named."""
+    """The owner and kind of a prompt to acquire, and the host and tmux socket that the caller expects, if any."""
 
     owner: str  # project/P/slug/S, coord/P, or only the task's slug with `project`
     project: str | None = None
@@ -56,7 +56,10 @@ class WantedPrompt:
 
 
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
-    """Write the prompt file of a dispatch into the inbox, as a claim. Add a pending dispatch when none has this id."""
+    """Write the prompt file of a dispatch and record its claim; add a pending dispatch when the id is new.
+
+    Raises NotOwned when the dispatch has another owner, OtherHost when the caller expects another host or tmux socket.
+    """
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
     project, slug = _parse_owner(wanted)
@@ -79,14 +82,14 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
-    """Raise NotOwned when the dispatch belongs to another owner than the wanted one."""
+    """Raise NotOwned when the dispatch exists and its owner is not `wanted`, which asks for its prompt."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
 
 
 def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Claim) -> Change[None]:
-    """Record the claim of a prompt before the file is written, and its pending dispatch if that is new."""
+    """Return the change that records a prompt's claim before its file is written, and adds the dispatch if it is new."""
     # The calling program will start the agent: its death, not ours, proves that the agent will never start.
     caller = context.world.processes.identify(os.getppid())
 
@@ -105,7 +108,7 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """Take over a claim whose maker was killed before it wrote the file; Contested when another process was faster."""
+    """Take over a prompt's claim whose maker was killed before it wrote the file; raise Contested when another process was faster."""
 
     def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
@@ -151,7 +154,11 @@ def _add_pending_dispatch(tx: Tx, context: Context, kind: DispatchKind, order: O
 
 
 def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
-    """Release the claims of a dispatch that have this kind. A claim that has another owner by now is not touched."""
+    """Release a dispatch's claims of this kind, for example its prompt file.
+
+    A claim that was handed to another owner is not touched. Raises NotOwned for an unfinished dispatch's exclusive
+    claim.
+    """
     names.DispatchId(ident)
     _refuse_other_home(context, ident)
     _refuse_unreleasable(ident, kind)
@@ -177,7 +184,7 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
 
 
 def _refuse_unreleasable(ident: str, kind: str) -> None:
-    """Raise BadInput for a kind that does not exist, or whose things no dispatch releases."""
+    """Raise BadInput for a kind of claim that does not exist, or whose resources are not released by a dispatch."""
     if class_of(kind) == "adoptable":
         raise errors.BadInput(
             what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
@@ -192,7 +199,7 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
-    """Raise for a row that somebody holds: an agent's record goes with its dispatch, a seat with `coord stop`."""
+    """Raise if the agent's record or the seat is held: the record ends with its dispatch, the seat with `coord stop`."""
     row = dispatch_or_none(context, ident)
     if row is None:
         return
@@ -211,7 +218,7 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
 
 
 def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
-    """Return the error of a claim that could not be released, by the cause alone: the claim's state decides nothing."""
+    """Return the error for a claim that was not released, by its cause alone: a failure, a busy owner, or a thing that is not fleet's."""
     match left.cause:
         case "failed":
             return errors.NotReleased(what=left)
@@ -249,7 +256,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
 
 
 def _hand_over_inbox(claim: Claim, new: str, content: str) -> Change[None]:
-    """Record the intent to hand an inbox to another dispatch; NotOwned when the inbox has another owner by now."""
+    """Return the change that records the intent to hand an inbox to dispatch `new`; committing it raises NotOwned if it is taken."""
     old = claim.dispatch
 
     def work(tx: Tx) -> None:
@@ -273,13 +280,13 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 
 
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
-    """Return the live inbox that a dispatch of this home left for its successor; None when there is none."""
+    """Return the live inbox claim that a dispatch of this home has left for its successor; None when there is none."""
     claim = _inbox_of(context, ident or "")
     return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
-    """Record a rewrite's new owner and content. Returns the claim; None when the inbox has another owner by now."""
+    """Record the new owner and content of a rewrite. Returns the moved claim; None when the inbox has another owner by now."""
     data = {**claim.data, "rewritten_from": claim.dispatch, "rewrite": content}
     kept, was = jsontext.dumps(data), claim.dispatch or ""
     moved = q.give_claim(tx, id=claim.id, was=was, dispatch=new, data=kept, at=tx.at)
@@ -287,9 +294,9 @@ def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:
 
 
 def finish_rewrite(context: Context, claim: Claim) -> None:
-    """Write the content of a recorded rewrite into the file, and record that it is written.
+    """Write the content of a recorded rewrite into the prompt file, and record that it is written.
 
-    Holds the claim's effect lock, so that nobody releases the inbox between the last look and the file.
+    Holds the claim's effect lock, so that no process releases the inbox between the last check and the write.
     """
     content = claim.data.get("rewrite")
     if content is None or not context.store.read(lambda rows: _is_rewrite_pending(rows, claim)):
@@ -307,7 +314,7 @@ def finish_rewrite(context: Context, claim: Claim) -> None:
 
 
 def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
-    """Write the file of a rewrite, and record that; for a caller that holds the claim's effect lock."""
+    """Write the prompt file of a rewrite and record that it is written. The caller holds the claim's effect lock."""
     context.world.files.publish(claim.name, content.encode())
     data = {name: value for name, value in claim.data.items() if name != "rewrite"}
 
@@ -320,14 +327,14 @@ def _write_rewrite(context: Context, claim: Claim, content: str) -> None:
 
 
 def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
-    """Whether the rewrite is still to be done: nobody has finished it, handed the inbox on, or released it."""
+    """Return whether the rewrite is not finished, and the inbox was neither handed on nor released."""
     row = q.claim_by_id(rows, id=claim.id)
     now = Claim.of(row) if row is not None else None
     return now is not None and (now.dispatch, now.state, now.data) == (claim.dispatch, "live", claim.data)
 
 
 def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
-    """Return the kind of dispatch; BadInput when the kind does not fit: only a coordinator has no task."""
+    """Return the kind of dispatch; worker or coordinator by default. Raise BadInput unless exactly a coordinator has no task."""
     word = given or ("worker" if slug else "coord")
     kind = next((known for known in DISPATCH_KINDS if known == word), None)
     if kind is None or (kind == "coord") != (slug is None):
@@ -336,9 +343,9 @@ def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
 
 
 def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
-    """Return project and task of the wanted owner; None for the task of a coordinator.
+    """Return project and task of the wanted owner; the task of a coordinator is None.
 
-    Raise BadInput when the owner has none of the forms, or when it names another project than `project` does.
+    Raise BadInput when the owner has none of the known forms, or names another project than `project`.
     """
     parts = wanted.owner.split("/")
     if len(parts) == 1 and wanted.project:
@@ -357,6 +364,7 @@ def _parse_owner(wanted: WantedPrompt) -> tuple[str, str | None]:
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
+    """Return the claims that belong to a dispatch itself."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]
 
 
@@ -369,6 +377,7 @@ def _inbox_of(context: Context, ident: str) -> Claim | None:
 
 
 def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) -> PromptOutcome:
+    """Return the outcome of a call, with the claim's kind and the absolute path of its file."""
     path = f"{context.world.home}/{claim.name}"
     return PromptOutcome(outcome=outcome, dispatch_id=ident, kind=claim.kind, path=path)
 

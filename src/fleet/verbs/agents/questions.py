@@ -1,4 +1,4 @@
-"""Questions of agents to a person. The first answer counts; a later answer is refused."""
+"""Questions of agents to a person. The first answer counts; a second answer is refused."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def unanswered(rows: Rows) -> list[Question]:
 
 
 def _question_view(row: OpenQuestion) -> Question:
+    """Return an open question as people and programs read it."""
     choices = questions.choices_of(row.choices)
     return Question.made_of(
         row,
@@ -53,7 +54,7 @@ def _question_view(row: OpenQuestion) -> Question:
 
 
 def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
-    """Answer a question; AnsweredBefore when it was answered or closed, or its agent has ended."""
+    """Return the change that answers a question; it raises AnsweredBefore if it was answered or closed, or its agent has ended."""
 
     def work(tx: Tx) -> Answered:
         row = q.question_by_id(tx, id=ident)
@@ -72,7 +73,7 @@ def answer(ident: str, words: list[str], reason: str = "") -> Change[Answered]:
 
 
 def _how_answered(row: AskedQuestion) -> str:
-    """Return why a question takes no answer any more."""
+    """Return why a question can no longer be answered: its agent has ended, or it was answered or closed before."""
     if not is_unfinished(row):
         return "its agent has ended"
     if row.answer is None:
@@ -81,5 +82,5 @@ def _how_answered(row: AskedQuestion) -> str:
 
 
 def close_orphans() -> Change[int]:
-    """Close the questions of agents that have ended. The work returns how many were closed."""
+    """Return the change that closes the questions of ended agents; committing it returns how many were closed."""
     return Change("close questions of agents that have ended", lambda tx: q.close_orphaned_questions(tx, at=tx.at))

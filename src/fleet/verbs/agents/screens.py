@@ -1,7 +1,7 @@
-"""Watch screens: record a limit or failed turn that a screen shows and the engine has no hook for.
+"""Watch screens: record a limit or failed turn that a screen shows, for engines that have no hook for it.
 
-The effect is that of a hook: a limit holds the engine back, a failed turn is continued. Trouble stays on the screen, so
-it counts once, and again only after something was said to the agent.
+The effect is the same as that of a hook: a limit holds the engine back, a failed turn is continued. The words stay on
+the screen, so they count once, and again only after a message was sent to the agent.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
 
 
 def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
-    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble; else empty."""
+    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble, else ""."""
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")
@@ -69,7 +69,7 @@ def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: L
 
 
 def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str) -> bool:
-    """Whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
+    """Return whether trouble on the screen is not recorded yet, or came again after something was said to the agent."""
     if (row.state, row.detail) != (state, detail):
         return True
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=row.dispatch)).at or 0
@@ -77,7 +77,7 @@ def _is_new_trouble(context: Context, row: LivingAgent, state: str, detail: str)
 
 
 def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
-    """Record that an agent's screen shows a limit or a failed turn; a limit holds the engine back."""
+    """Return the change that records a limit or failed turn seen on the agent's screen; a limit holds the engine back."""
 
     def work(tx: Tx) -> None:
         known = _living_agent(tx, row)
@@ -93,7 +93,10 @@ def _record_trouble(row: LivingAgent, state: str, detail: str) -> Change[None]:
 
 
 def _clear_trouble(row: LivingAgent, *, over: bool) -> Change[None]:
-    """Record that an agent works again; when its turn is over, also lift the hold of its engine if that has passed."""
+    """Return the change that records that an agent works again.
+
+    When its turn is `over`, the change also lifts the engine's hold, if the hold's time has passed.
+    """
 
     def work(tx: Tx) -> None:
         known = _living_agent(tx, row)

@@ -1,4 +1,4 @@
-"""Brief a coordinator at each tick: the state of its project in a few lines, and the messages that wait for it."""
+"""Brief a coordinator at each tick: the state of its project in a few lines, and its waiting messages."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def briefing(rows: Rows, project: str, now: int) -> Briefing:
 
 
 def _trouble_of(row: TaskTrouble) -> Trouble:
-    """Return a failed or blocked task with the beginning of its reason, on one line."""
+    """Return a failed or blocked task for the coordinator's briefing, with the beginning of its reason on one line."""
     reason = " ".join((row.reason or "").split())
     return Trouble(task=row.slug, status=row.status, reason=escapes.cut(reason, _MOST_REASON))
 
 
 def hand_out_messages(context: Context, project: str, ident: str) -> list[Received]:
-    """Return the messages that wait for a coordinator, and record the delivery of each new message."""
+    """Return the messages that wait for a coordinator, and record each new one as delivered by a tick."""
     waiting = context.store.read(lambda rows: q.waiting_messages(rows, dispatch=ident))
     new = [row.id for row in waiting if row.delivered_at is None]
     if new:
@@ -48,6 +48,8 @@ def hand_out_messages(context: Context, project: str, ident: str) -> list[Receiv
 
 
 def _record_delivery(project: str, ident: str, ids: list[str]) -> Change[None]:
+    """Return the change that records that these messages were delivered to the coordinator by a tick."""
+
     def work(tx: Tx) -> None:
         tx.about(project)
         tx.dispatch = ident

@@ -1,9 +1,10 @@
-"""Hold a coordinator's seat in the daemon: the same seat and the same fences as a coordinator in a session, without one.
+"""Let the daemon hold a coordinator's seat: the same seat and fences as for a coordinator in a tmux session, without
+one.
 
-The dispatch has no session and no claims, and its process is the daemon's own. It is recorded, launched and seated in one
-transaction, so that there is nothing to make and nothing to recover. It is ended in the store alone: by `coord stop`, Replace or
-`kill`, which never signal the daemon. A daemon that has died is proven dead by its identity, and the next one settles the
-dispatch and takes the seat anew.
+The dispatch has no session and no claims, and its process is the daemon's own. One transaction records the dispatch,
+launches it and gives it the seat, so that there is nothing to create and nothing to recover. Only the store ends it: by
+`coord stop`, Replace or `kill`, which never signal the daemon. A dead daemon is proven dead by its process identity;
+the next daemon then settles the dispatch and takes the seat again.
 """
 
 from __future__ import annotations
@@ -39,16 +40,18 @@ if TYPE_CHECKING:
 
 
 def start_coordinator(context: Context, wanted: Wanted) -> Dispatched:
-    """Start a coordinator: fleet's own loop as a duty of the daemon if one runs, any other in a session.
+    """Start a coordinator: fleet's own loop inside the daemon if a daemon runs, any other coordinator in a tmux
+    session.
 
-    Any process may ask the daemon for that, through the store: the daemon notices which seats name its process.
+    Any process may call this. It writes the daemon's process into the store, and the daemon finds there which seats it
+    holds.
     """
     daemon = context.world.daemon_process() if wanted.engine == OWN_LOOP else None
     return dispatch(context, wanted) if daemon is None else _hold_seat(context, wanted, daemon)
 
 
 def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched:
-    """Record a coordinator that is a duty of the daemon, in the seat. One that replaces another is proven at once."""
+    """Record a coordinator that the daemon runs, as the seat's holder or candidate; prove a candidate at once."""
     note_machine(context.world)
     world, project = context.world, context.project(wanted.project)
     ident, nonce = world.ids.dispatch(), world.ids.key()
@@ -69,7 +72,7 @@ def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched
 
 
 def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, proof: str) -> Change[None]:
-    """Return the change that records the dispatch as running in the daemon, and takes the seat or becomes the candidate."""
+    """Return the change that records the dispatch as running in the daemon, and makes it the seat's holder or candidate."""
     world = context.world
 
     def work(tx: Tx) -> None:
@@ -105,22 +108,23 @@ def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, p
 
 
 def held_seats(context: Context) -> dict[str, str]:
-    """Return the coordinators that are duties of this process and in their seat, by project."""
+    """Return, by project, the coordinators that this very process runs and that hold their seat."""
     return {seat.project: row.id for seat, row in _seated_duties(context) if is_held_here(context, row)}
 
 
 def lost_seats(context: Context) -> dict[str, str]:
-    """Return the coordinators that were duties of a daemon that has died, by project: this daemon takes their seats anew.
+    """Return, by project, the coordinators whose daemon is proven dead: this daemon takes their seats again.
 
-    Not those that somebody asked to exit, and none of which the death is not proven.
+    Leaves out coordinators that somebody asked to exit.
     """
     return {seat.project: row.id for seat, row in _seated_duties(context) if _is_lost(context, seat, row)}
 
 
 def unheld_seats(context: Context) -> dict[str, str]:
-    """Return the coordinators that are to be duties of the daemon and that no running daemon holds now, by project.
+    """Return, by project, the coordinators that a daemon ran and no running daemon holds: a starting daemon takes their
+    seats.
 
-    A daemon that starts takes these seats. Not those that somebody asked to exit.
+    Leaves out coordinators that somebody asked to exit.
     """
     daemon = context.world.daemon_process()
     return {
@@ -131,7 +135,7 @@ def unheld_seats(context: Context) -> dict[str, str]:
 
 
 def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
-    """Return each seat of this home whose holder is or was a duty of a daemon, with the holder's journal."""
+    """Return each seat of this home whose holder runs or ran in a daemon, with the holder's dispatch."""
     found = []
     for seat in context.store.read(q.all_seats):
         row = dispatch_or_none(context, seat.holder) if seat.holder else None
@@ -141,23 +145,24 @@ def _seated_duties(context: Context) -> list[tuple[Seat, Dispatch]]:
 
 
 def is_held_here(context: Context, row: Dispatch) -> bool:
-    """Whether a coordinator is a duty of this very process, and has not ended."""
+    """Return whether a coordinator runs in this very process, and has not ended."""
     return is_held_by_daemon(row) and is_in_flight(row) and row.process == str(context.world.processes.me())
 
 
 def _is_lost(context: Context, seat: Seat, row: Dispatch) -> bool:
+    """Return whether a seat's holder should run and has ended, or the daemon that ran it is proven dead."""
     if not _is_wanted(context, seat, row):
         return False
     return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
 
 
 def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:
-    """Whether a seat's holder is fleet's own loop, nobody asked it to exit, and nobody who may live follows it."""
+    """Return whether a seat's holder is fleet's own loop, was not asked to exit, and has no candidate that may live."""
     return is_own_loop(_without_hopeless_candidate(context, seat), engine=row.engine, asked_for=row.asked_for)
 
 
 def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
-    """Return a seat as it is after its candidate is withdrawn, if the candidate has died: its starter may be the dead daemon."""
+    """Return the seat without its candidate if the candidate must be withdrawn (the dead daemon may have started it); else the seat."""
     if not seat.candidate:
         return seat
     remedy = remedy_for("replace", facts_about_candidate(context, seat))
@@ -165,7 +170,7 @@ def _without_hopeless_candidate(context: Context, seat: Seat) -> Seat:
 
 
 def refuse_not_held(context: Context, project: str, ident: str) -> None:
-    """Raise NotSeated unless a coordinator is a duty of this very process, and has not ended."""
+    """Raise NotSeated unless the coordinator runs in this very process, and has not ended."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_held_here(context, row):
         raise errors.NotSeated(project=project, dispatch=ident, holder="nobody")

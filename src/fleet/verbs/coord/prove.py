@@ -1,6 +1,7 @@
-"""Prove a new coordinator: it presents its one-time proof, and the same transaction makes it the seat's holder.
+"""Prove a new coordinator: it presents its nonce, and the same transaction makes it the seat's holder.
 
-Its session-start hook or its first tick does this, whichever comes first. A hook must be fast: import as little as possible.
+Its session-start hook or its first tick does this, whichever comes first. A hook must be fast: import as little as
+possible.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, clock: Clock, ids: Ids) -> bool:
-    """Make the candidate the seat's holder, and queue its first message. False when it is no longer the candidate."""
+    """Make the candidate the seat's holder, and queue its first message. Returns False when it is no longer the candidate."""
     before = store.read(lambda rows: seats.seat(rows, project))
     if before.candidate != ident:
         return False
@@ -38,7 +39,7 @@ def prove(store: Store, home: str, *, project: str, ident: str, nonce: str, cloc
 
 
 def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> str:
-    """Return a new coordinator's first message: its project's tasks in numbers, and the handoff document if any."""
+    """Return a new coordinator's first message: the counts of the project's tasks, and the handoff document if there is one."""
     entry = store.read(lambda rows: q.queued_handoff_of(rows, dispatch=old or ""))
     tasks = store.read(lambda rows: _describe_tasks(rows, project))
     head = f"You coordinate {project} now{f', after {old}' if old else ''}. {tasks}"
@@ -53,6 +54,7 @@ def _resume_prompt(store: Store, home: str, project: str, old: str | None) -> st
 
 
 def _describe_tasks(rows: Rows, project: str) -> str:
+    """Return a sentence that counts the project's tasks by status."""
     counts = {row.status: row.n for row in q.project_counts(rows) if row.project == project and not row.archived}
     words = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(counts.items()))
     return f"Its tasks: {words or 'none'}."

@@ -35,18 +35,19 @@ _POLL_SECONDS = 0.1
 
 
 def replace(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Replace a project's coordinator and wait for the new one's proof. Raise NotProven when no proof comes."""
+    """Replace a project's coordinator and wait for the new one's proof. Raises NotProven when no proof comes in time."""
     candidate = start_candidate(context, wanted, after=after)
     return candidate.replaced(epoch=await_proof(context, wanted.project, candidate.id))
 
 
 def start_candidate(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Dispatch a new coordinator as the seat's candidate. Raise ReplaceInProgress when the seat has one already.
+    """Dispatch a new coordinator as the seat's candidate. Raises ReplaceInProgress when the seat has a candidate
+    already.
 
-    With `after`, raise NotSeated when that coordinator is not in the seat any more.
+    With `after`, raises NotSeated when that coordinator no longer holds the seat.
     """
     project = wanted.project
-    # Held only while the candidate is dispatched: after that, the row of the seat decides.
+    # Hold the gate only while the candidate is dispatched: after that, the row of the seat decides.
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
@@ -73,9 +74,9 @@ def proof_limit(context: Context, wanted: Wanted) -> float:
 
 
 def await_proof(context: Context, project: str, ident: str) -> int:
-    """Wait until the candidate has taken the seat. Return the seat's new epoch.
+    """Wait until the candidate holds the seat, and return the seat's new epoch.
 
-    At the deadline, or when the candidate has died, withdraw it and raise NotProven.
+    At the deadline, or when the candidate has died, withdraw the candidate and raise NotProven.
     """
     while True:
         seat = context.store.read(lambda rows: seats.seat(rows, project))
@@ -97,7 +98,7 @@ def _seconds_allowed(context: Context, ident: str, seat: Seat) -> float:
 
 
 def end_withdrawn(context: Context, ident: str, why: str) -> None:
-    """Kill a withdrawn candidate and release what it held. Do nothing when the candidate has ended."""
+    """Kill a withdrawn candidate and release its claims. Do nothing when the candidate has ended."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and is_unfinished(row):
         with contextlib.suppress(errors.Refused):  # it has ended meanwhile
@@ -105,7 +106,7 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
 
 
 def withdraw_hopeless(context: Context, project: str) -> list[str]:
-    """Withdraw the seat's candidate when it cannot prove itself any more. Return one line, or none when it can."""
+    """Withdraw the seat's candidate if it can no longer prove itself. Returns one line if it was withdrawn, else none."""
     candidate, why = hopeless_candidate(context, project)
     if not why or not withdraw(context, project, candidate, why):
         return []
@@ -113,13 +114,13 @@ def withdraw_hopeless(context: Context, project: str) -> list[str]:
 
 
 def hopeless_candidate(context: Context, project: str) -> tuple[str, str]:
-    """Return the seat's candidate and why it cannot prove itself any more; the reason is empty while it can."""
+    """Return the seat's candidate ("" for none) and why it can no longer prove itself ("" while it can)."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return seat.candidate or "", _why_hopeless(context, seat) if seat.candidate else ""
 
 
 def _why_hopeless(context: Context, seat: Seat) -> str:
-    """Return why the seat's candidate has to be withdrawn; empty when it may still prove itself."""
+    """Return why the seat's candidate has to be withdrawn; "" when it may still prove itself."""
     remedy = remedy_for("replace", facts_about_candidate(context, seat))
     return remedy.why if isinstance(remedy, Withdraw) else ""
 
@@ -130,12 +131,12 @@ def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
 
 
 def retire_unseated(context: Context, project: str) -> list[str]:
-    """Ask coordinators that have lost the seat to exit, later kill them. Return one line for each of them."""
+    """Ask each coordinator that has lost the seat to exit, and kill it in a later call. Returns one line for each."""
     return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 
 
 def _retire_coordinator(context: Context, row: Dispatch) -> str:
-    """Apply the next remedy to a coordinator that has lost the seat. Return what was done."""
+    """Apply the next remedy to a coordinator that has lost the seat. Returns what was done, for people."""
     remedy = remedy_for("replace", gather_facts(context, row, "replace"))
     if isinstance(remedy, Leave):
         return f"left alone: {remedy.why}"

@@ -1,7 +1,7 @@
-"""Start fleet's own coordinator again when it has died: at most a few times in a row, and never one that was stopped.
+"""Start fleet's own coordinator loop again when it has died: only a few times in a row, and not after `coord stop`.
 
-Whoever notices the death decides, counts the attempt in the store, and only then starts `fleet coord start --after` in the
-background. That does nothing when the dead coordinator is not in the seat any more.
+The process that notices the death decides, counts the attempt in the store, and then starts `fleet coord start --after`
+in the background. That command does nothing when the dead coordinator no longer holds the seat.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ SPAWN_GATE = "coord-spawn"
 
 
 def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project whose loop has died. Return one line for each."""
+    """Start fleet's own coordinator again in each project, except `besides`, where it has died. Returns a line for each."""
     others = [seat for seat in context.store.read(q.all_seats) if seat.project != besides]
     again = [seat.project for seat in others if _restart(context, seat)]
     return [f"started the coordinator of {project} again: it had died" for project in again]
 
 
 def restart_if_dead_loop(context: Context, project: str) -> None:
-    """Start fleet's own coordinator of a project again if it was a loop that has died."""
+    """Start a project's coordinator again if it was fleet's own loop and has died."""
     _restart(context, context.store.read(lambda rows: seats.seat(rows, project)))
 
 
 def forget_restarts(context: Context, project: str) -> None:
-    """Forget how often the coordinator was started again: a person starts one, and has seen why."""
+    """Reset the count of restarts of a project's coordinator, because a person starts a coordinator now."""
     if context.store.read(lambda rows: q.restarts_of(rows, project=project)) is None:
         return
 
@@ -51,7 +51,7 @@ def forget_restarts(context: Context, project: str) -> None:
 
 
 def _restart(context: Context, seat: Seat) -> bool:
-    """Start the loop of a seat again if that is due. Return whether it was."""
+    """Start a seat's loop again if it has died and the limit of restarts allows it. Returns whether it was started."""
     row = _dead_loop(context, seat)
     if row is None or row.launched_at is None or row.ended_at is None:
         return False
@@ -68,10 +68,13 @@ def _restart(context: Context, seat: Seat) -> bool:
 
 
 def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
-    """Return the journal of the seat's holder if it is a loop of this home that died by itself; settle it if that was not done."""
+    """Return the dispatch of the seat's holder if it is a loop of this home that has died by itself; else None.
+
+    A dead holder that is not settled yet is settled first.
+    """
     row = dispatch_or_none(context, seat.holder or "")
     if row is not None and context.world.daemon is not None and is_held_by_daemon(row):
-        return None  # a duty of this daemon takes its seat anew
+        return None  # this daemon itself takes the seat again
     if row is None or not is_own(context, row) or not is_own_loop(seat, engine=row.engine, asked_for=row.asked_for):
         return None
     if not is_unfinished(row):
@@ -82,7 +85,7 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
 
 
 def _count_restart(project: str, ident: str, last: Restarts | None, tries: int) -> Change[bool]:
-    """Return the change that counts a restart; its work returns False when another process has just done so."""
+    """Return the change that counts a restart of the coordinator; committing it returns False if another process counted it first."""
 
     def work(tx: Tx) -> bool:
         tx.about(project)

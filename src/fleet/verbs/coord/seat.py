@@ -32,9 +32,11 @@ if TYPE_CHECKING:
 
 
 def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -> Seated:
-    """Start a project's coordinator, or replace a dead one. Raise CoordinatorLives when its death is not proven.
+    """Start a project's coordinator, or replace a dead one. Raises CoordinatorLives when the holder's death is not
+    proven.
 
-    `after` is the dead holder for which fleet itself starts another: NotSeated when it has left the seat meanwhile.
+    `after` is set when fleet itself restarts a dead holder: raises NotSeated when that holder has left the seat
+    meanwhile.
     """
     if not wanted.project:
         raise errors.BadInput(what="--coord-spawn needs a project: say -p PROJECT")
@@ -77,7 +79,8 @@ def _refuse_left_seat(context: Context, project: str, ident: str) -> None:
 def _settle_dead_holder(context: Context, project: str) -> bool:
     """Settle the seat's holder if it is dead; raise CoordinatorLives if it may live.
 
-    Return whether the new coordinator has to replace the holder: False when the seat is empty or the holder never launched.
+    Returns whether the new coordinator has to replace the holder: False when the seat is empty or the holder never
+    launched.
     """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     holder = holder_of(context, project)
@@ -91,7 +94,7 @@ def _settle_dead_holder(context: Context, project: str) -> bool:
 
 
 def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: Leave) -> errors.CoordinatorLives:
-    """Return the error about a seat's holder that lives, that left a process, or whose death cannot be proven from here."""
+    """Return the error about a seat's holder that lives, left a running process, or cannot be proven dead from this home."""
     own = is_own(context, holder)
     process = Identity.parse(holder.process or holder.spawner)
     life = context.world.processes.life(process) if own else "unknown"
@@ -109,7 +112,7 @@ def _holder_lives_error(context: Context, project: str, holder: Dispatch, left: 
 
 
 def holder_of(context: Context, project: str) -> Dispatch | None:
-    """Return the journal of the coordinator in the seat; None when the seat is empty or the journal is archived."""
+    """Return the dispatch of the coordinator in the seat; None when the seat is empty or the dispatch is archived."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.holder or ""))
 
@@ -117,7 +120,8 @@ def holder_of(context: Context, project: str) -> Dispatch | None:
 def stop(context: Context, project: str, reason: str) -> Unseated:
     """Withdraw the seat's candidate, end the coordinator and empty the seat. Nothing else empties a seat.
 
-    A candidate that is nominated meanwhile is withdrawn too, and one that has taken the seat meanwhile is ended like the first.
+    If a candidate appears or takes the seat meanwhile, it is withdrawn or ended too. Raises NoCoordinator for an empty
+    seat. `stopped` is False, with the reason, when the coordinator cannot be settled yet.
     """
     context.project(project)
     while True:
@@ -139,7 +143,7 @@ def stop(context: Context, project: str, reason: str) -> Unseated:
 
 
 def _end_holder(context: Context, ident: str, reason: str) -> str | None:
-    """End a coordinator unless it has ended. Returns why it is not settled yet; None when it is."""
+    """End a coordinator unless it has ended. Returns None when it is settled, else why it is not settled yet."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not is_unfinished(row):
         return None
@@ -150,9 +154,9 @@ def _end_holder(context: Context, ident: str, reason: str) -> str | None:
 
 
 def _await_last_tick(context: Context, project: str) -> None:
-    """Wait until the tick ends that may be running for a coordinator that was dismissed: it does nothing more after that.
+    """Wait until a running tick of a dismissed coordinator has ended, but no longer than the setting `exit_grace`.
 
-    Not for longer than an agent is given to exit: the fence refuses whatever it commits, however late.
+    A tick that runs longer does no harm: the fence refuses whatever it commits.
     """
     gate = context.world.project_gate(project, "coordinator")
     with contextlib.suppress(errors.GateHeld):
@@ -161,7 +165,7 @@ def _await_last_tick(context: Context, project: str) -> None:
 
 
 def _refuse_foreign_seat(context: Context, project: str) -> None:
-    """Raise OtherHost when the holder or the candidate is an unfinished coordinator of another home."""
+    """Raise OtherHost when the seat's holder or candidate is an unfinished coordinator of another home."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     for ident in filter(None, (seat.holder, seat.candidate)):
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))  # noqa: B023
@@ -170,7 +174,10 @@ def _refuse_foreign_seat(context: Context, project: str) -> None:
 
 
 def _empty_seat(project: str, ident: str, reason: str) -> Change[tuple[bool, str | None]]:
-    """Return the change that empties the seat of a coordinator that has ended, and withdraws its candidate."""
+    """Return the change that empties the seat of an ended coordinator and withdraws the candidate.
+
+    Committing it returns whether the seat is empty now, and the withdrawn candidate.
+    """
 
     def work(tx: Tx) -> tuple[bool, str | None]:
         tx.about(project)

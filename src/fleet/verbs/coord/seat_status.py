@@ -1,4 +1,4 @@
-"""Show the seat of a project: who coordinates the project, and whether that coordinator lives."""
+"""Show the seat of a project: which coordinator holds it, and whether that coordinator lives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNWATCHED = "the process that wakes it does not run"
 
 
 def seat_status(context: Context, project: str) -> SeatView:
-    """Return a project's holder, candidate, retiring coordinators, and the proofs that were never presented."""
+    """Return a project's seat: holder and its state, candidate, retiring coordinators, and nonces that were never presented."""
     context.project(project)
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     stale = context.store.read(q.stale_nonces)
@@ -29,7 +29,7 @@ def seat_status(context: Context, project: str) -> SeatView:
         holder=seat.holder,
         epoch=seat.epoch,
         state=_holder_state(context, seat.holder),
-        where=_where(context, seat.holder),
+        where=_place_of_holder(context, seat.holder),
         wake_trouble=_wake_trouble(context, seat),
         candidate=seat.candidate,
         deadline=iso_or_none(seat.deadline),
@@ -42,8 +42,8 @@ def seat_status(context: Context, project: str) -> SeatView:
     )
 
 
-def _where(context: Context, ident: str | None) -> str | None:
-    """Return where the seat's holder runs; None when it has ended or there is none."""
+def _place_of_holder(context: Context, ident: str | None) -> str | None:
+    """Return where the seat's holder runs (daemon and pid, or session name); None when it has ended or there is none."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if row is None or not is_unfinished(row):
         return None
@@ -65,13 +65,13 @@ def _wake_trouble(context: Context, seat: Seat) -> str | None:
 
 
 def _recorded_trouble(rows: Rows, project: str) -> str | None:
-    """Return what the watch could not do for the seat's holder; None when all is well."""
+    """Return the recorded reason why the watch cannot wake the seat's holder; None when there is none."""
     wake = q.wake_of(rows, project=project)
     return wake.trouble if wake is not None and seats.is_holder(rows, project, wake.dispatch) else None
 
 
 def _holder_state(context: Context, ident: str | None) -> str:
-    """Return the state of the seat's holder, one of the words that SeatView lists."""
+    """Return the state of the seat's holder: none, ended, starting, dead before it started, alive, dead or unknown."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident or ""))
     if ident is None:
         return "none"

@@ -22,9 +22,10 @@ _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
 def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start every merge and agent that the limits allow now. Return one line for each.
+    """Start every merge and agent of a project that the limits allow now. Returns one line for each; adds errors to
+    `troubles`.
 
-    Start nothing while merged work is missing: agents would build on a branch without it.
+    While merged work is missing from the integration branch, start nothing: agents would build without that work.
     """
     missing = describe_missing(context, project)
     if missing:
@@ -35,7 +36,7 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
     waiting = context.store.read(lambda rows: q.waiting_stages(rows, project=project))
     due: list[WaitingStage | ListedTask] = [row for row in waiting if _is_due(row, review)]
     due += _ready_tasks(context, project, review)
-    # The drain of handoffs starts the successor of an agent that is handed off, with its handoff document.
+    # Skip tasks with a queued handoff: its drain starts the successor, with the handoff document.
     handed = {row.slug for row in context.store.read(lambda rows: q.queued_handoffs(rows, project=project))}
     for row in (task for task in due if task.slug not in handed):
         try:
@@ -52,14 +53,14 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
 
 
 def _is_due(row: WaitingStage, review: str | None) -> bool:
-    """Whether to start an agent for a waiting task: a fix below the limit of fixes, or a review when agents review."""
+    """Return whether the coordinator starts an agent for a waiting task: a fix below the limit, or a review when agents review."""
     if row.stage in MENDING:
         return row.fixes < MOST_FIXES
     return review == "agent"
 
 
 def _ready_tasks(context: Context, project: str, review: str | None) -> list[ListedTask]:
-    """Return open tasks to start an agent for. A task reopened at its review is one only when agents review."""
+    """Return the open tasks to start an agent for. A task at its review is included only when agents review."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_READY))
     return [
@@ -68,7 +69,7 @@ def _ready_tasks(context: Context, project: str, review: str | None) -> list[Lis
 
 
 def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
-    """Start the agent for a task's stage, as the successor of the task's assignee if any. Return one line."""
+    """Start the agent for a task's stage, as the successor of the task's assignee if it has one. Returns one line."""
     predecessor = row.assignee if row.status == "in_progress" else None
     kind = KIND_AT.get(row.stage, "worker")
     started = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
@@ -76,9 +77,9 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 
 
 def _start_next_merge(context: Context, project: str) -> list[str]:
-    """Start `fleet merge` of what waits to be merged as a process of its own: it may take long.
+    """Start `fleet merge` for the tasks that wait to be merged, as a background process, because it may take long.
 
-    Return one line; none when a merge is running.
+    Returns one line; none when nothing waits, a merge is running, or the project merges by pull requests.
     """
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     mergeable = [row.slug for row in rows if row.status != "done"]

@@ -1,4 +1,4 @@
-"""Tend a project's agents: settle those that have ended, ask finished ones to exit. Never waits for an agent."""
+"""Tend a project's agents: settle those that have ended, ask those that have reported to exit. Never waits for an agent."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 # Errors that end a tick: the coordinator has lost its seat, or its home has another store.
 OVER = (errors.NotSeated, errors.SpeakerEnded, errors.StoreReplaced)
-# Record a child process of an agent once it is this many seconds old: each record causes another tick.
+# Record a child process of an agent when it is this many seconds old; not sooner, because each record causes another tick.
 _RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Tend each unfinished agent of a project except its coordinators. Return one line for each agent acted on.
+    """Tend each unfinished agent of a project except its coordinators. Returns one line for each agent acted on.
 
     An error about one agent is added to `troubles`, and the others are tended all the same.
     """
@@ -49,7 +49,7 @@ def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list
 
 
 def _tend_dispatch(context: Context, row: Dispatch, listing: Listing, census: Census | None) -> str:
-    """Apply the remedy that a tick may apply to one dispatch. Return what was done; empty for nothing notable."""
+    """Decide and apply what a tick may do to one dispatch. Returns what was done; "" for nothing worth a line."""
     seen = gather_facts(context, row, "tick", listing=listing, census=census)
     if seen.condition == "alive":
         leftover_processes.record_descendants(context, row, census, lasting=_RECORD_AFTER)

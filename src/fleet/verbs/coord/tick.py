@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Steps:
-    """The results of a tick's steps, as lines: what was done, and what failed."""
+    """The lines that a tick's steps returned (`done`) and the errors they met (`troubles`)."""
 
     context: Context
     project: str
@@ -47,9 +47,9 @@ class Steps:
     troubles: list[str] = field(default_factory=list)
 
     def run(self, name: str, act: Callable[[], list[str]]) -> None:
-        """Run one step and record its error as a trouble. An error that says that the tick is over is raised.
+        """Run one step, and record an error as a trouble under the step's name.
 
-        So is NotSeated when the coordinator has lost its seat: the steps after that are not its own any more.
+        Raises NotSeated when the coordinator has lost its seat. Errors in `OVER`, which end the tick, are raised too.
         """
         _own_seat(self.context, self.project, self.ident)
         try:
@@ -64,7 +64,7 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     """Run one tick of a project's coordinator. Raise NotSeated when the dispatch is not the seat's holder."""
     context.project(project)
     if nonce:
-        _take_seat(context, project, ident, nonce)
+        _present_nonce(context, project, ident, nonce)
     seat = _own_seat(context, project, ident)
     gate = context.world.project_gate(project, "coordinator")
     try:
@@ -88,8 +88,8 @@ def tick(context: Context, project: str, ident: str, *, nonce: str | None = None
     )
 
 
-def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
-    """Present the candidate's proof. Raise NotSeated if its process is dead: a child of it may be ticking."""
+def _present_nonce(context: Context, project: str, ident: str, nonce: str) -> None:
+    """Present the candidate's nonce. Raises NotSeated when the candidate's process is not alive: then a child of it may be ticking."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.candidate != ident:
         return
@@ -100,7 +100,7 @@ def _take_seat(context: Context, project: str, ident: str, nonce: str) -> None:
 
 
 def _own_seat(context: Context, project: str, ident: str) -> Seat:
-    """Return the seat of the coordinator that ticks. NotSeated when it has lost the seat, or has ended as a duty of the daemon."""
+    """Return the ticking coordinator's seat; raise NotSeated if it has lost the seat, or has ended while a daemon runs it."""
     seat, row = context.store.read(lambda rows: (seats.seat(rows, project), q.dispatch_by_id(rows, id=ident)))
     if seat.holder != ident:
         raise errors.NotSeated(project=project, dispatch=ident, holder=seat.holder or "nobody")
@@ -111,12 +111,13 @@ def _own_seat(context: Context, project: str, ident: str) -> Seat:
 
 
 def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
-    """Run the steps of one tick in order, while no watch looks. A step that fails is a trouble, and the next one runs."""
+    """Run the steps of one tick in order, while the project's watch is kept from looking."""
     with wake.no_look(context, project):
         return _run_each(context, project, steps)
 
 
 def _run_each(context: Context, project: str, steps: Steps) -> Steps:
+    """Run each step of a tick; a step that fails adds a trouble, and the next one runs."""
     steps.run("ended agents", lambda: tend_dispatches(context, project, steps.troubles))
     steps.run(
         "the change of coordinators",
@@ -137,11 +138,12 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _continue_allowed(context: Context, project: str) -> list[str]:
+    """Send a "go on" message to agents whose budget was raised. Returns one line for each, for the tick."""
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
 def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Carry on the queued handoffs. Return one line for each; add their warnings to `troubles`, each once."""
+    """Advance the queued handoffs. Returns one line for each; adds their warnings to `troubles`, each once."""
     lines = []
     for entry in handoff.drain(context, project):
         troubles += [warning for warning in entry.warnings or () if warning not in troubles]
@@ -152,6 +154,6 @@ def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list
 
 
 def _write_coord_state(context: Context) -> list[str]:
-    """Rewrite coord-state.json files that are out of date. Return no lines."""
+    """Rewrite coord-state.json files that are out of date. Returns no lines for the tick."""
     reconcile_coord_state(context, write=True)
     return []

@@ -1,8 +1,9 @@
-"""Wake an agent that coordinates when there is something to do.
+"""Wake a coordinator that is an agent, when there is something to do.
 
-`fleet coord watch` does this beside the seat: one process a project, which holds the gate `coord-watch`, starts with the
-coordinator and ends with it. A watch that has died is started again by the next tick of any project, by the end of an agent of
-its project, or by `fleet up`. It wakes by a message, which is delivered like any other, and only while no turn runs.
+The process `fleet coord watch` (the watch) does this: one for each project, which holds the gate `coord-watch`, starts
+with the coordinator and ends with it. A watch that has died is started again by the next tick of any project, by the
+end of an agent of its project, or by `fleet up`. The watch sends a message, delivered like any other, and only while no
+turn of the coordinator runs.
 """
 
 from __future__ import annotations
@@ -46,13 +47,16 @@ _STARTING = 15 * SECOND
 
 
 def watch_gate(context: Context, project: str) -> Gate:
-    """Return the gate that the watch of a project holds: there is never a second one."""
+    """Return the gate that the watch of a project holds, so that there is never a second watch."""
     return context.world.project_gate(project, _WATCH_GATE)
 
 
 @contextmanager
 def no_look(context: Context, project: str) -> Iterator[None]:
-    """Keep the watch from looking for as long as the block runs; wait for a look to end. TickInProgress when it does not."""
+    """Keep the project's watch from looking while the block runs; first wait for a look to end.
+
+    Raises TickInProgress when the look does not end within a few seconds.
+    """
     gate = context.world.project_gate(project, _LOOK_GATE)
     try:
         gate.take(wait=_LONGEST_LOOK)
@@ -65,7 +69,7 @@ def no_look(context: Context, project: str) -> Iterator[None]:
 
 
 def start_watch(context: Context, project: str) -> bool:
-    """Start the watch of a project in the background if an agent coordinates and no watch runs. Return whether it was."""
+    """Start a project's watch in the background if an agent coordinates and no watch runs. Returns whether it was started."""
     if not watched_coordinators(context, project):
         return False
     if not watch_gate(context, project).is_free():
@@ -75,9 +79,9 @@ def start_watch(context: Context, project: str) -> bool:
 
 
 def start_missing_watches(context: Context, *, besides: str) -> list[str]:
-    """Start the process that wakes an idle coordinator, for each project but `besides` that should have one and has none.
+    """Start the watch of each project, except `besides`, that should have one and has none.
 
-    Returns a sentence for each process that was started.
+    Returns a sentence for each watch that was started.
     """
     others = [seat.project for seat in context.store.read(q.all_seats) if seat.project != besides]
     return [
@@ -86,7 +90,7 @@ def start_missing_watches(context: Context, *, besides: str) -> list[str]:
 
 
 def is_unwatched(context: Context, project: str) -> bool:
-    """Whether an agent coordinates, for longer than a watch takes to start, and no watch runs that would wake it."""
+    """Return whether an agent coordinates the project without a watch that could wake it; False while a watch may still start."""
     launches = [row.launched_at for row in watched_coordinators(context, project) if row.launched_at is not None]
     if not launches or context.world.clock.now() - min(launches) < _STARTING:
         return False
@@ -94,14 +98,14 @@ def is_unwatched(context: Context, project: str) -> bool:
 
 
 def watched_coordinators(context: Context, project: str) -> list[Dispatch]:
-    """Return the seat's holder and its candidate, as far as they are agents of this home that may be alive."""
+    """Return the seat's holder and candidate, those of them that are interactive agents of this home and may be alive."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     found = [context.store.read(lambda rows: q.dispatch_by_id(rows, id=each or "")) for each in (seat.holder, seat.candidate)]  # fmt: skip # noqa: B023 - called at once
     return [row for row in found if row is not None and _is_watched(context, row)]
 
 
 def _is_watched(context: Context, row: Dispatch) -> bool:
-    """Whether a coordinator is an agent of this home that has not ended. An unknown life counts as alive."""
+    """Return whether a coordinator is an interactive agent of this home that has not ended; an unknown life counts as alive."""
     if not is_unfinished(row) or not is_own(context, row) or not _takes_turns(context, row):
         return False
     process = Identity.parse(row.process or "")
@@ -109,14 +113,14 @@ def _is_watched(context: Context, row: Dispatch) -> bool:
 
 
 def _takes_turns(context: Context, row: Dispatch) -> bool:
-    """Whether a coordinator's engine is interactive: such an agent does nothing after its turn until it is woken."""
+    """Return whether a coordinator's engine is interactive: after a turn such an agent does nothing until it is woken."""
     return read_engine(context.world.home, row.engine or "").interactive
 
 
 def watch(context: Context, project: str) -> list[str] | None:
-    """Look once: continue failed turns, deliver messages, wake the coordinator. None when there is nobody to wake.
+    """Look once: continue failed turns, deliver messages, wake the coordinator. Returns one line for each thing done.
 
-    Do nothing while a tick runs. Return one line for each thing done.
+    Returns None when no coordinator needs a watch, so that the watch ends; no lines while a tick runs.
     """
     if not watched_coordinators(context, project):
         return None
@@ -133,16 +137,17 @@ def watch(context: Context, project: str) -> list[str] | None:
 
 
 def unattended_projects(context: Context) -> list[str]:
-    """Return the projects in which agents of this home run, and whose seat has no coordinator that may be alive."""
+    """Return the projects in which agents of this home run and whose seat has no coordinator that may be alive."""
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=None))
     projects = {row.project for row in rows if row.kind != "coord" and is_own(context, row)}
     return [name for name in sorted(projects) if not has_coordinator(seat_status(context, name).state)]
 
 
 def look_after(context: Context, project: str) -> list[str]:
-    """Continue failed turns and deliver messages in a project that nobody coordinates. Return one line for each thing done.
+    """Continue failed turns and deliver messages in a project without a coordinator. Returns one line for each thing
+    done.
 
-    Do nothing while a tick runs, or another process does the same.
+    Does nothing while a tick runs or another process does the same.
     """
     gate = context.world.project_gate(project, _LOOK_GATE)
     try:
@@ -156,13 +161,13 @@ def look_after(context: Context, project: str) -> list[str]:
 
 
 def _wake_holder(context: Context, project: str) -> list[str]:
-    """Send the coordinator a message when there is news and no turn of it runs. Return one line; none when not woken."""
+    """Send the coordinator a message if there is news and none of its turns runs. Returns one line; none when not woken."""
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
     if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
         return []
     if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
-        return []  # whatever waits for it wakes it, and its tick tells it the rest
+        return []  # the waiting message wakes it, and its next tick tells it the rest
     before = context.store.read(lambda rows: _last_told(rows, known))
     found = _situation(context, project, before.at)
     sentences = news(found, json.loads(before.told))
@@ -174,7 +179,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
 
 
 def _is_at_rest(context: Context, known: LivingAgent) -> bool:
-    """Whether no turn of the agent runs: its hooks say so, or its screen where it has no hooks."""
+    """Return whether no turn of the coordinator's agent runs: by its hooks, or by its screen if it has no hooks."""
     engine = read_engine(context.world.home, known.engine)
     if engine.hooks is not None and known.heartbeat_at is not None:
         return known.state in RESTS
@@ -184,7 +189,7 @@ def _is_at_rest(context: Context, known: LivingAgent) -> bool:
 
 
 def _last_told(rows: Rows, known: LivingAgent) -> Wake:
-    """Return what the coordinator was told last; nothing, since its launch, when it has neither ticked nor been woken."""
+    """Return what the coordinator was last told, and when; nothing, since its launch, if it has neither ticked nor been woken."""
     wake = q.wake_of(rows, project=known.project)
     if wake is not None and wake.dispatch == known.dispatch:
         return wake
@@ -193,7 +198,7 @@ def _last_told(rows: Rows, known: LivingAgent) -> Wake:
 
 
 def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -> Change[None]:
-    """Return the change that stores the message and what the coordinator knows then, if it is still in the seat."""
+    """Return the change that stores the wake message and the list of things it tells; NotSeated if the seat has changed."""
 
     def work(tx: Tx) -> None:
         tx.about(known.project)
@@ -208,12 +213,16 @@ def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -
 
 
 def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: str | None) -> None:
+    """Store the list of things to do that the coordinator has been told, and the id of the message that told it."""
     told = json.dumps(sorted(things), ensure_ascii=False)
     q.tell_coordinator(tx, project=project, dispatch=ident, told=told, at=tx.at, message=message)
 
 
 def record_tick(context: Context, project: str, ident: str) -> list[str]:
-    """Record what the tick of an agent tells it, and see that its watch runs. Return one line when the watch was started."""
+    """Record what a tick has told a coordinator that is an agent, and start its watch if missing.
+
+    Returns one line when the watch was started.
+    """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not _takes_turns(context, row):
         return []
@@ -224,7 +233,7 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
         tx.dispatch = ident
         wake = q.wake_of(tx, project=project)
         if wake is not None and wake.dispatch == ident and wake.message:
-            q.acknowledge_message(tx, id=wake.message, dispatch=ident, at=tx.at)  # the tick is what it asked for
+            q.acknowledge_message(tx, id=wake.message, dispatch=ident, at=tx.at)  # the message asked for this tick
         _write_told(tx, project, ident, things, None)
 
     context.commit(Change(f"{ident} has ticked and knows what there is to do", work))
@@ -232,7 +241,7 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
 
 
 def note_trouble(context: Context, project: str, trouble: str | None) -> None:
-    """Record why the coordinator cannot be woken, or None when it can; write only when that has changed."""
+    """Record why the coordinator cannot be woken, or None when it can. Writes only a change."""
     before = context.store.read(lambda rows: q.wake_of(rows, project=project))
     if (before.trouble if before else None) == trouble:
         return
@@ -247,7 +256,7 @@ def note_trouble(context: Context, project: str, trouble: str | None) -> None:
 
 
 def _situation(context: Context, project: str, told_at: int) -> Situation:
-    """Return what a coordinator would find if it ticked now."""
+    """Return what a coordinator would find if it ticked now: work to do, reports, overdue agents, questions, ended holds."""
     now = context.world.clock.now()
     review = context.setting("review", project)
     read = context.store.read
@@ -267,7 +276,7 @@ def _situation(context: Context, project: str, told_at: int) -> Situation:
 
 
 def _is_overdue(context: Context, row: Dispatch, now: int) -> bool:
-    """Whether an agent should have exited by now: some time after its report, and after it was asked to."""
+    """Return whether an agent should have exited by now: the grace after its report, or after the request to exit, is over."""
     if not is_in_flight(row):
         return False
     asked = row.asked_at is not None and now - row.asked_at >= duration(context.setting("exit_grace"))

@@ -1,1 +1,1 @@
-"""One attempt of an agent at a task, from the plan to the release of everything the attempt held."""
+"""A dispatch (one attempt of an agent at a task), from the plan to the release of everything the attempt held."""

@@ -2,7 +2,7 @@
 
 While a program such as git or tmux creates or removes the resource, fleet and that program hold the claim's effect
 lock. Recovery acts on the claim only when its actor is dead and this lock is free. A resource that fleet creates
-without another program needs no lock: the creation ends with the process.
+without another program needs no lock: when the process dies, the creation has ended too.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 TRIES = 3
-# In the data of a claim: when its last releases failed.
+# The key, in a claim's data, of the times of its last failed releases.
 _FAILED = "failed"
 NO_LOCK = -1
 _PATIENCE = 5.0
 _LOOK_AGAIN = 0.02
-# busy: another process works on the resource. not_ours: it is foreign, or nobody can tell. failed: removing it failed.
+# busy: another process works on the resource. not_ours: it is foreign, or unknown. failed: removing it failed.
 Cause = Literal["busy", "not_ours", "failed"]
 
 
 class WhyLeft(str):
-    """The words that say why a resource is left, and their cause; empty when it is released."""
+    """The text that says why a resource is not released, with its cause; empty when it is released."""
 
     __slots__ = ("cause",)
     cause: Cause | None
 
     def __new__(cls, words: str = "", cause: Cause | None = None) -> Self:
-        """Return the words, with their cause."""
+        """Return the text, with its cause."""
         made = super().__new__(cls, words)
         made.cause = cause
         return made
@@ -58,7 +58,7 @@ RELEASED = WhyLeft()
 
 
 def intent(context: Context, kind: Kind, order: Order) -> Claim:
-    """Return the claim to record before a resource is created."""
+    """Return a new claim, to be recorded before its resource is created."""
     bundled = kind.klass == "adoptable"
     of_dispatch = not bundled and not order.job
     return Claim(
@@ -77,9 +77,9 @@ def intent(context: Context, kind: Kind, order: Order) -> Claim:
 
 
 def acquire(context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()) -> None:
-    """Create the resources of claims that are recorded, then record in one transaction which of them exist.
+    """Create the resources of recorded claims, then record in one transaction which of them exist.
 
-    `made_before` are claims whose resources exist already, to be recorded together.
+    `made_before` are claims whose resources exist already; the same transaction records them.
     """
     made = [*made_before, *create_resources(context, claims, order, made_before)]
     if made:
@@ -89,10 +89,10 @@ def acquire(context: Context, claims: list[Claim], order: Order, made_before: Se
 def create_resources(
     context: Context, claims: list[Claim], order: Order, made_before: Sequence[Claim] = ()
 ) -> list[Claim]:
-    """Create the resources of the claims and return the claims; the caller records them.
+    """Create the resources of the claims, and return the claims; the caller records them as made.
 
     On failure record which resources were created, and raise. Resources that need no other program are created while a
-    program such as git works.
+    program such as git runs.
     """
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
@@ -116,6 +116,7 @@ def create_resources(
 
 
 def _create_resource(context: Context, claim: Claim, order: Order) -> None:
+    """Create the resource of one claim, under its effect lock if a program creates it. Raises Contested when the lock is held."""
     kind, lock = KINDS[claim.kind], context.world.effect_lock(claim.id)
     try:
         kind.acquire(claim, order, context.world, lock.take() if kind.by_program else NO_LOCK)
@@ -126,7 +127,7 @@ def _create_resource(context: Context, claim: Claim, order: Order) -> None:
 
 
 def is_free(context: Context, claim: Claim) -> bool:
-    """Whether nobody works on the resource: the claim's actor is dead or this process, and the effect lock is free."""
+    """Return whether no process works on the resource: the claim's actor is dead or this process, and the effect lock is free."""
     who = claim.who
     mine = who == context.world.processes.me()
     dead = who is None or context.world.processes.life(who) == "dead"
@@ -134,10 +135,9 @@ def is_free(context: Context, claim: Claim) -> bool:
 
 
 def release(context: Context, claim: Claim) -> WhyLeft:
-    """Release the resource of a claim in any state.
+    """Release the resource of a claim in any state. If another process is releasing it, wait a few seconds for that.
 
-    Returns empty when it is released, otherwise why it is left. If another process is releasing the resource, wait a
-    few seconds for it.
+    Returns an empty text when the resource is released, else why it is not.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
@@ -154,7 +154,7 @@ def release(context: Context, claim: Claim) -> WhyLeft:
 
 
 def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
-    """Try once to release a claim. Returns RELEASED, or why it is left; None when another process is releasing it."""
+    """Try once to release a claim. Returns RELEASED, or why it is not released; None when another process is releasing it."""
     refuse_foreign(context, str(claim), claim)
     if claim.state == "released":
         return RELEASED
@@ -169,9 +169,9 @@ def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | None:
-    """Release a claim according to how its resource looks (ours, absent, foreign or unknown).
+    """Release a claim according to the look of its resource (ours, absent, foreign or unknown).
 
-    Returns RELEASED, or why it is left; None when another process is releasing it.
+    Returns RELEASED, or why it is not released; None when another process is releasing it.
     """
     if look in {"unknown", "foreign"}:
         return WhyLeft(f"{claim}: {look}, left alone", "not_ours")
@@ -181,7 +181,7 @@ def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | No
 
 
 def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
-    """Remove a resource that was never completely made. Returns None when another process has completed it."""
+    """Remove a resource whose creation was not completed. Returns None when another process has completed it meanwhile."""
     if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
@@ -209,7 +209,7 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def _record_gone(context: Context, claim: Claim) -> WhyLeft:
-    """Record that the resource of a claim does not exist any more."""
+    """Record that the resource of a claim no longer exists."""
     context.world.forget_effect_lock(claim.id)
     context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return RELEASED
@@ -259,7 +259,7 @@ def step_claims(steps: list[tuple[Claim, str]]) -> Change[int]:
 
 
 def _begin_release(context: Context, claim: Claim) -> Change[int]:
-    """Return the change that records the intent to release a claim. It returns 0 when another process was faster."""
+    """Return the change that records the intent to release a claim; committing it returns 0 when another process was faster."""
     me = str(context.world.processes.me())
     stepped = change(life.STEPS, claim.state, "let_go")
 
@@ -273,7 +273,7 @@ def _begin_release(context: Context, claim: Claim) -> Change[int]:
 
 
 def _record_failed_release(claim: Claim) -> Change[int]:
-    """Return the change that records a failed release. The third failure within an hour blocks the release."""
+    """Return the change that records a failed release of a claim. The third failure within an hour blocks the release."""
 
     def work(tx: Tx) -> int:
         _set_subject(tx, claim)

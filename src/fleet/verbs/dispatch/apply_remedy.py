@@ -1,4 +1,4 @@
-"""Apply a remedy to a dispatch. `model/dispatch/remedies.py` has decided which remedy; nothing is decided here."""
+"""Apply a remedy to a dispatch. `model/dispatch/remedies.py` decides which remedy; nothing is decided here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """The result of a remedy. `why`: why the dispatch is not settled. `left`: the resources it still holds."""
+    """The result of a remedy.
+
+    `ended`: whether the dispatch is settled. `said`: what was done, for people. `why`: why the dispatch is not settled.
+    `strangers`, `way`: the unknown processes in its worktree, and what a person can do. `left`: resources not released.
+    """
 
     ended: bool
     said: str
@@ -39,7 +43,7 @@ class Applied:
 def apply(
     context: Context, row: Dispatch, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None
 ) -> Applied:
-    """Apply a remedy to a dispatch. `wait`: end a pressed agent in this call, instead of doing one stage."""
+    """Apply a remedy to a dispatch. With `wait`, ending an agent runs to its end; without, it does one stage (ask, wait, kill)."""
     match remedy:
         case Settle():
             return _applied_from(settle(context, row.id, listing=listing))
@@ -58,6 +62,7 @@ def apply(
 
 
 def _apply_press(context: Context, row: Dispatch, remedy: Press | Dismiss, *, wait: bool) -> Applied:
+    """End an agent: in this call if `wait`, else one stage. A coordinator that the daemon runs is dismissed in the store."""
     if isinstance(remedy, Dismiss):
         return _applied_from(dismiss(context, row, remedy))
     if wait:
@@ -67,6 +72,7 @@ def _apply_press(context: Context, row: Dispatch, remedy: Press | Dismiss, *, wa
 
 
 def _applied_from(ended: Ended) -> Applied:
+    """Return the result of a remedy, from the result of settling the dispatch."""
     if ended.settled:
         return Applied(ended=True, said=f"ended {ended.exec_state}", left=ended.left or [])
     why, strangers, way = ended.why or "", ended.strangers or "", ended.way or ""
@@ -74,12 +80,15 @@ def _applied_from(ended: Ended) -> Applied:
 
 
 def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
-    """Gather the facts about a dispatch (unless given), decide on a remedy, and apply it if this caller may."""
+    """Decide on a remedy for a dispatch, from given or newly gathered facts, and apply it if `asker` may apply it."""
     return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)))
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:
-    """Settle the task's dispatch if its agent died unnoticed; WorktreeBusy if unknown processes use its worktree."""
+    """Settle the task's unfinished dispatch if its agent has died, unless it is the `speaker` itself.
+
+    Raises WorktreeBusy if unknown processes use its worktree.
+    """
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if attempt is not None and attempt.id != speaker:
         applied = decide_and_apply(context, attempt, "dispatch")
@@ -88,7 +97,7 @@ def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | 
 
 
 def withdraw(context: Context, project: str, ident: str, why: str) -> bool:
-    """Remove a candidate from the project's seat; the holder stays. False when the candidate proved itself first."""
+    """Remove a candidate from the project's seat; the holder stays. Returns False when the candidate proved itself first."""
 
     def work(tx: Tx) -> bool:
         tx.about(project)

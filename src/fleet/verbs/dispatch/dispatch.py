@@ -52,7 +52,7 @@ _BUNDLE = ("worker_dir", "worktree")
 
 
 def dispatch(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent while holding the work lock of its task. A coordinator has no task and needs no lock."""
+    """Start an agent, holding its task's work lock meanwhile. A coordinator has no task and needs no lock."""
     if wanted.slug is None:
         return start(context, wanted)
     gate = work_lock.lock_work(context, wanted.project, wanted.slug)
@@ -63,7 +63,7 @@ def dispatch(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def start(context: Context, wanted: Wanted) -> Dispatched:
-    """Start an agent, for a caller that already holds the task's work lock."""
+    """Start an agent. The caller already holds the task's work lock."""
     note_machine(context.world)
     order, wanted = plan_dispatch(context, wanted)
     with context.world.starting(order.dispatch):
@@ -81,7 +81,7 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
 
 
 def _write_and_create(context: Context, wanted: Wanted, order: Order) -> None:
-    """Record the dispatch and create what it needs. If that fails, end the dispatch and raise, unless its agent runs."""
+    """Record the dispatch and create its resources. On failure settle the dispatch and raise, unless its agent runs."""
     claims = _write_plan(context, wanted, order)
     try:
         _create_agent_resources(context, claims, order)
@@ -92,13 +92,13 @@ def _write_and_create(context: Context, wanted: Wanted, order: Order) -> None:
 
 
 def _is_in_flight(context: Context, ident: str) -> bool:
-    """Whether the agent runs although creating its session failed: tmux may have answered too late."""
+    """Return whether the agent was launched, although creating its session failed: tmux may have answered too late."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     return row is not None and is_in_flight(row)
 
 
 def _create_agent_resources(context: Context, claims: list[Claim], order: Order) -> None:
-    """Create the agent's resources, its session last; then record that they exist.
+    """Create the agent's resources, the session last; then record that they exist.
 
     `fleet launch` records the same, in case this process dies after it has created the session.
     """
@@ -116,7 +116,7 @@ def _create_agent_resources(context: Context, claims: list[Claim], order: Order)
 
 
 def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
-    """Record the dispatch and return the claims to acquire. Waits while another process releases the bundle."""
+    """Record the dispatch and return the claims to acquire. Waits while another process releases the task's bundle."""
     deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:
@@ -133,11 +133,12 @@ def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
 
 
 def _has_unfinished_dispatch(context: Context, project: str, slug: str) -> bool:
+    """Return whether the task has a dispatch that is pending or in flight."""
     return context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug)) is not None
 
 
 def _own_kinds(context: Context, order: Order) -> tuple[str, ...]:
-    """Return the kinds of claims that belong to the dispatch itself, in the order of creation; the session is last."""
+    """Return the kinds of claims that belong to the dispatch itself, in the order of their creation; the session is last."""
     cgroup = ("cgroup",) if CGROUP.is_available(order, context.world) else ()
     return ("coord_prompt_inbox", "agent_environment", *cgroup, "tmux_session")
 
@@ -146,7 +147,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
     """Record the dispatch and its claims in one transaction, and return the claims to acquire."""
     own = _own_kinds(context, order)
     before = _look_at_bundle(context, order)
-    # Made after the look at the old claims: a resource that exists now and belongs to none of them is not ours.
+    # Make these after the look at the old claims: a resource that exists by now and belongs to none of them is not ours.
     fresh = {name: intent(context, KINDS[name], order) for name in ((*_BUNDLE, *own) if order.slug else own)}
     inbox = prompts.left_inbox(context, wanted.predecessor) if wanted.handoff else None
     settings = context.settings(None)
@@ -181,7 +182,11 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
-    """Return the unreleased claims of the task's bundle by kind, with their observed state; empty for a coordinator."""
+    """Return the unreleased claims of the task's bundle by kind, each with whether it is free and how its resource
+    looks.
+
+    Returns none for a coordinator, which has no bundle.
+    """
     if order.slug is None:
         return {}
     refuse_foreign_bundle(context, order.project, order.slug)
@@ -192,9 +197,10 @@ def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Se
 
 
 def _look_at_claim(context: Context, claim: Claim) -> Seen:
-    """Return the observed state of a bundle's claim, after undoing an interrupted removal of its worktree.
+    """Return whether a bundle's claim is free and how its resource looks; first undo an interrupted removal of a
+    worktree.
 
-    WorktreeRefused when a live claim's resource is foreign or unknown.
+    Raises WorktreeRefused when a live claim's resource is foreign or unknown.
     """
     look = KINDS[claim.kind].look(claim, context.world)
     free = is_free(context, claim)
@@ -212,7 +218,7 @@ def _look_at_claim(context: Context, claim: Claim) -> Seen:
 
 
 def _mark_branch_if_unmarked(context: Context, claim: Claim) -> None:
-    """Mark the branch of a worktree that was made before marks existed: its claim proves the owner."""
+    """Mark the branch of a worktree that was made before marks existed; its claim proves that the branch is the task's."""
     if "branch_mark" in claim.data or claim.state in UNMADE or claim.project is None:
         return
     mark = mark_of(context.world.tmux.home_id, context.project(claim.project), claim.data["branch"])
@@ -235,7 +241,7 @@ def _restore_worktree(context: Context, claim: Claim) -> None:
 
 
 def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted: Wanted) -> None:
-    """Assign the task to the dispatch within the limits of agents, or raise the reason why not."""
+    """Assign the task to the dispatch; raise LimitReached, TaskHeld or NotReady when that is not possible."""
     project = order.project
     most, most_here = (limits[name] for name in ("agents", "project_agents"))
     full = why_no_room(project, q.count_unfinished(tx, project=project), agents=most, project_agents=most_here)
@@ -252,7 +258,7 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
 
 
 def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
-    """Assign the task to a resume, its first worker or the agent of its next stage. False when none of them fits."""
+    """Assign the task to a resume, a first worker, or the agent of its next stage. Returns False when none of them fits."""
     place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
     resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
     before, mends = wanted.predecessor or "", int(stage in MENDING)
@@ -264,7 +270,7 @@ def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
 
 
 def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> None:
-    """Insert the rows of the dispatch and its agent. BundleHeld when the task has an unfinished dispatch already."""
+    """Insert the rows of the dispatch and its agent. Raises BundleHeld when the task has an unfinished dispatch already."""
     if not q.reserve_id(tx, id=order.dispatch, at=tx.at):
         raise errors.Contested(what=f"the id {order.dispatch} was given out before; try again")
     note_home(tx, context.world)
@@ -309,7 +315,7 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
 def _adopt_bundle(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
-    """Give the task's bundle to the dispatch, and return the claims to acquire. Contested when the bundle changed."""
+    """Give the task's bundle to the dispatch. Returns the claims still to acquire. Raises Contested when the bundle changed."""
     host, slug = context.world.host.id, order.slug or ""
     bundles.own_bundle(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.claims_of_bundle(tx, order.project, slug)}
@@ -324,7 +330,7 @@ def _adopt_bundle(
 
 
 def _record_tmux_server(context: Context, claim: Claim) -> None:
-    """Record the server on which a session was really created, when the planned server had exited before."""
+    """Record the tmux server on which the session was created, when the planned server had exited before."""
 
     def work(tx: Tx) -> int:
         tx.dispatch = claim.dispatch

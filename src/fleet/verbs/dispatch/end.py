@@ -1,4 +1,4 @@
-"""End an agent: ask it with the engine's exit signal, wait for the exit grace, kill its processes.
+"""End an agent: send the engine's exit signal, wait for the exit grace, kill its processes.
 
 A kill ends the attempt as failed; a stop leaves it to be resumed.
 """
@@ -36,7 +36,8 @@ _BETWEEN_LOOKS = 0.05
 
 
 def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> Ended:
-    """Ask an agent to exit, wait, kill its processes, and settle its dispatch.
+    """Ask an agent to exit, wait, kill its processes, and settle its dispatch. Raises Refused when it has ended
+    already.
 
     The request is recorded first, so that an exit after it does not count as the agent's own.
     """
@@ -60,12 +61,12 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
-    """Do one stage of ending an agent (ask, wait or kill), and return what happened. Never waits for the agent."""
+    """Do one stage of ending an agent (ask, wait or kill). Returns what happened, for people. Never waits for the agent."""
     leftover_processes.record_descendants(context, row)
     match remedy.stage:
         case "ask":
             ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
-            process = _signallable(context, row)
+            process = _process_to_signal(context, row)
             if process is not None:
                 context.world.processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
             return "asked to exit"
@@ -81,13 +82,13 @@ def press(context: Context, row: Dispatch, remedy: Press) -> str:
 
 
 def dismiss(context: Context, row: Dispatch, remedy: Dismiss) -> Ended:
-    """End a coordinator that is a duty of the daemon, in the store alone. The daemon notices it at its next tick."""
+    """End a coordinator that the daemon runs, in the store alone. The daemon notices this at its next tick."""
     ask(context, row, asked_for=remedy.asked_for, reason=remedy.reason)
     return settle(context, row.id, why=remedy.reason, dismiss=True)
 
 
 def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) -> None:
-    """Record why an agent is asked to exit. Sends nothing to the agent."""
+    """Record that an agent is asked to exit, and why. Sends nothing to the agent."""
 
     def work(tx: Tx) -> int:
         tx.about(row.project, row.slug)
@@ -99,8 +100,8 @@ def ask(context: Context, row: Dispatch, *, asked_for: AskedFor, reason: str) ->
 
 
 def _end_processes(context: Context, row: Dispatch) -> None:
-    """Send the exit signal to a living agent, wait for its exit grace, then kill the processes that are left."""
-    process, processes = _signallable(context, row), context.world.processes
+    """Send the exit signal to a living agent, wait for its exit grace, then kill all its remaining processes."""
+    process, processes = _process_to_signal(context, row), context.world.processes
     leftover_processes.record_descendants(context, row)
     if process is not None and processes.life(process) == "alive":
         processes.signal(_asked_process(context, row, process), _exit_signal(context, row))
@@ -109,15 +110,15 @@ def _end_processes(context: Context, row: Dispatch) -> None:
     kill_processes(context, row)
 
 
-def _signallable(context: Context, row: Dispatch) -> Identity | None:
-    """Return the process of a dispatch, which is asked to exit by a signal; None when there is none, or it is the daemon."""
+def _process_to_signal(context: Context, row: Dispatch) -> Identity | None:
+    """Return the process of a dispatch, to be asked to exit by a signal; None when there is none, or when it is the daemon."""
     process = Identity.parse(row.process or "")
     is_daemon = process is not None and (is_held_by_daemon(row) or process.pid == context.world.daemon_pid())
     return None if is_daemon else process
 
 
 def kill_processes(context: Context, row: Dispatch) -> list[int]:
-    """Kill the processes that are provably the dispatch's, deepest first. Returns the pids that did not die in time."""
+    """Kill the processes that provably belong to the dispatch, deepest first. Returns the pids that did not die in time."""
     row = _with_descendants_recorded(context, row)
     processes, doomed = context.world.processes, list[Identity]()
     for _ in range(_PASSES):  # again, for processes that were forked meanwhile
@@ -131,18 +132,18 @@ def kill_processes(context: Context, row: Dispatch) -> list[int]:
 
 
 def _with_descendants_recorded(context: Context, row: Dispatch) -> Dispatch:
-    """Record the descendants of a living agent, which lose their parent with its death. Returns the new row."""
+    """Record a living agent's descendants, which could not be traced after its death. Returns the new row."""
     leftover_processes.record_descendants(context, row)
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
 def _asked_process(context: Context, row: Dispatch, process: Identity) -> Identity:
-    """Return the process that is asked to exit: the agent's own, which in a sandbox is inside."""
+    """Return the process that gets the exit signal: for an agent in a sandbox, the agent's own process inside it."""
     return process if row.sandbox is None else context.world.processes.inside_sandbox(process)
 
 
 def _exit_signal(context: Context, row: Dispatch) -> int:
-    """Return the signal with which the engine is asked to exit; SIGTERM when the engine cannot be read."""
+    """Return the signal that asks the engine to exit; SIGTERM when the engine's file cannot be read."""
     try:
         return signal.Signals[read_engine(context.world.home, row.engine or "shell").exit_signal]
     except errors.FleetError:

@@ -1,4 +1,4 @@
-"""Gather the facts about a dispatch from which `model/dispatch/remedies.py` decides what to do about it."""
+"""Gather the facts about a dispatch. `model/dispatch/remedies.py` decides from them what to do with the dispatch."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _COARSE = SECOND
 def gather_facts(
     context: Context, row: Dispatch, asker: Asker, *, listing: Listing | None = None, census: Census | None = None
 ) -> Seen:
-    """Return the facts about a dispatch.
+    """Return the facts about a dispatch from which its remedy is decided.
 
-    Facts that matter only for pressing an agent are read only for callers that may press. An older `census` is good
-    enough here, because settle takes its own.
+    Facts that matter only for ending a living agent are read only for an `asker` that may end one. An older `census` is
+    good enough here, because settle takes its own.
     """
     seen = facts_about_end(context, row, listing, census)
     if seen.kind == "coord":
@@ -46,7 +46,7 @@ def gather_facts(
 
 
 def facts_about_candidate(context: Context, seat: Seat) -> Seen:
-    """Return whether the coordinator that is to take a seat over lives, and what else decides its fate."""
+    """Return the facts about a seat's candidate: whether it lives, and whether its time to prove itself is over."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=seat.candidate or ""))
     if row is None:
         return Seen(condition="ended", kind="coord", place="candidate", why="it has ended")
@@ -54,7 +54,7 @@ def facts_about_candidate(context: Context, seat: Seat) -> Seen:
 
 
 class Deaths(NamedTuple):
-    """The dead agents of this home that are not settled yet; the processes of others that live; how many others there are."""
+    """The dead agents of this home that are not settled yet, the living processes of other agents, and the count of others."""
 
     dead: list[str]
     alive: list[Identity]
@@ -62,9 +62,9 @@ class Deaths(NamedTuple):
 
 
 def find_deaths(context: Context) -> Deaths:
-    """Find the unfinished dispatches with a session whose process is dead, and pending ones whose pane is, in this home.
+    """Find the unfinished dispatches of this home whose process is dead, and the pending ones whose tmux pane is dead.
 
-    tmux is asked only when a dispatch waits for its launch: to ask the kernel costs no other program.
+    tmux is asked only when a dispatch is pending; the kernel answers for all others without running a program.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     own = [row for row in rows if row.kind != "finisher" and not is_held_by_daemon(row) and is_own(context, row)]
@@ -80,7 +80,7 @@ def find_deaths(context: Context) -> Deaths:
 
 
 def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:
-    """Return why a dispatch cannot be settled; empty when its death is proven."""
+    """Return why a dispatch cannot be settled; "" when its death is proven."""
     return facts_about_end(context, row, listing).why
 
 
@@ -107,7 +107,7 @@ def facts_about_end(
 
 
 def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing | None, census: Census | None) -> Seen:
-    """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux answers."""
+    """Return the facts about a dispatch whose agent is dead: the processes it left, and whether tmux tells how it ended."""
     left = leftover_processes.find_remains(context, row, census)
     if left.ours:
         why = f"it left processes behind: {', '.join(str(process.pid) for process in left.ours)}"
@@ -128,25 +128,25 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
 
 # facts about the seat, the task and the requested exit ---------------------------------------------------------------
 def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
-    """Return the coordinator's place in the seat. `withdrawn`: out of the seat with its one-time proof unused."""
+    """Return a coordinator's place: holder, candidate, late (its time is over), withdrawn (nonce never used), out, or none."""
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
         return "holder"
     if seat.candidate == row.id:
         return "late" if _is_proof_late(context.world.clock.now(), row, seat) else "candidate"
     if row.engine is None:
-        return "none"  # a program starts it, and never put it into the seat
+        return "none"  # another program starts this dispatch; it never was in the seat
     nonce = q.nonce_of(rows, dispatch=row.id)
     return "withdrawn" if nonce is not None and nonce.spent_at is None else "out"
 
 
 def _is_proof_late(now: int, row: Dispatch, seat: Seat) -> bool:
-    """Whether a candidate has had its time to prove itself; also when the clock was set back since it was started."""
+    """Return whether a candidate's time to prove itself is over, or the clock was set back since its start."""
     return now >= (seat.deadline or 0) or now < row.created_at - MINUTE
 
 
 def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen) -> Seen:
-    """Add the facts that decide whether a living agent is pressed to exit: request, report, task and handoff."""
+    """Add the facts that decide whether a living agent is asked to exit or killed: request, report, task and handoff."""
     now = context.world.clock.now()
     task = q.task_state(rows, project=row.project, slug=row.slug) if row.slug is not None else None
     is_task_taken = task is not None and task.assignee != row.id
@@ -165,6 +165,7 @@ def _with_pressing_facts(context: Context, rows: Rows, row: Dispatch, seen: Seen
 
 
 def _is_exit_grace_over(context: Context, row: Dispatch, now: int) -> bool:
+    """Return whether the agent was asked to exit and its exit grace has passed, or the clock was set back since."""
     asked_at = row.asked_at
     return asked_at is not None and not 0 <= now - asked_at < duration(context.setting("exit_grace"))
 
@@ -181,7 +182,7 @@ def _report_condition(context: Context, rows: Rows, row: Dispatch, now: int) -> 
 
 
 def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> str:
-    """Return, as text, what shows that a living agent should have ended; empty when nothing does."""
+    """Return the sentence that tells why a living agent should have ended by now; "" when nothing shows that."""
     if row.asked_for not in {None, "report"}:
         return "its process is alive"
     if row.report and row.reported_at is not None:
@@ -191,10 +192,10 @@ def _proof_of_overdue_end(row: Dispatch, task: TaskState | None, now: int) -> st
 
 # facts about a dispatch that was not launched yet --------------------------------------------------------------------
 def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
-    """Return why a pending dispatch may still be launched; empty when it never will be.
+    """Return why a pending dispatch may still be launched; "" when it never will be.
 
-    The reason is its dispatcher, a program that creates a resource for it, or its session. The dispatcher is checked
-    first, so that the later checks see everything that it made before it died.
+    Reasons are its living dispatcher, a program that is creating a resource for it, or its session. The dispatcher is
+    checked first, so that the later checks see everything it made before it died.
     """
     spawner = Identity.parse(row.spawner)
     is_dispatcher_gone = (
@@ -222,9 +223,10 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
 
 
 def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
-    """Return which processes carry the id of a pending dispatch; empty when none does.
+    """Return which processes carry the id of a pending dispatch in their environment; "" when none does.
 
-    A program that got its prompt from `fleet claims acquire-prompt` starts its agent without fleet, and may exit before it.
+    A program that called `fleet claims acquire-prompt` starts the agent itself, without fleet, and may exit before the
+    agent.
     """
     left = leftover_processes.find_remains(context, row, census)
     bearers = [*left.bearers, *(who.pid for who in left.ours)]
@@ -235,7 +237,7 @@ def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
-    """Return the advice for a process of another machine, about which nothing can be proven here; else empty."""
+    """Return the words for a process of another machine, whose life cannot be proven here; "" for one of this machine."""
     if process is None or process.host == context.world.host.machine:
         return ""
     there, here = host_named(context, process.host), host_named(context, context.world.host.machine)
@@ -243,7 +245,7 @@ def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> s
 
 
 def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
-    """Whether a pane's process may be alive. If it is dead and tmux has not noticed, signal tmux to look again."""
+    """Return whether a pane's process may be alive. If it is dead and tmux has not noticed, signal tmux to look again."""
     who = context.world.processes.identify(pane.pid)
     if listing.server is None or who is None or context.world.processes.life(who) != "dead":
         return True
@@ -252,10 +254,10 @@ def _is_pane_alive(context: Context, listing: Listing, pane: Pane) -> bool:
 
 
 def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
-    """Whether this process is the dispatcher and nobody in it will start the dispatch.
+    """Return whether this process is the dispatcher and will not start the dispatch any more.
 
-    The daemon knows which dispatches its threads are starting. Any other process has one thread, which does not start
-    the dispatch while it looks at it, and has given it up when the dispatch was asked to end.
+    The daemon knows which dispatches its threads are starting. Any other process has one thread, which is running this
+    check and so not starting the dispatch; it has given up when the dispatch was asked to end.
     """
     if spawner != context.world.processes.me():
         return False

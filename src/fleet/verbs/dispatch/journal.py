@@ -1,4 +1,4 @@
-"""The journal of a dispatch: everything that is recorded about it, in the tables or, after its end, in the archive."""
+"""The journal of a dispatch: everything that is recorded about it, in the tables or, after archiving, in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FILE_NAME = re.compile(r"[0-9a-f]{8}-\d+\.json")
 
 
 def recorded_dispatch(context: Context, ident: str) -> Dispatch:
-    """Return the row of a dispatch, from the tables or from the archive. NoSuchDispatch when it is in neither."""
+    """Return the row of a dispatch, from the tables or from the archive. Raises NoSuchDispatch when it is in neither."""
     row = dispatch_or_none(context, ident)
     if row is None:
         raise errors.NoSuchDispatch(dispatch=ident)
@@ -50,7 +50,7 @@ def archived_dispatch(context: Context, ident: str) -> Dispatch | None:
 
 
 def archived_journal(context: Context, ident: str) -> Journal | None:
-    """Return the archived journal of a dispatch, with its claims, as JSON shows it; None when there is none."""
+    """Return the archived journal of a dispatch, with its claims; None when there is none."""
     if not names.is_dispatch_id(ident):
         return None
     name = next((name for name in reversed(archive_files(context)) if name.startswith(f"{ident}-")), None)
@@ -70,8 +70,8 @@ def read_archive_file(context: Context, name: str) -> Journal:
 def archive(context: Context, ident: str) -> str:
     """Move a fully reclaimed dispatch out of the tables: write the journal file durably, then delete the rows.
 
-    Returns the file's name; empty when the dispatch is not in the tables. The name contains the time of the last
-    change, so that a repeated call writes the same file.
+    Returns the file's name; "" when the dispatch is not in the tables. The name contains the time of the last change,
+    so that a repeated call writes the same file.
     """
     row, view = context.store.read(lambda rows: (q.dispatch_by_id(rows, id=ident), journal_view(rows, ident)))
     if row is None:
@@ -89,7 +89,7 @@ def shown_times(row: Dispatch) -> dict[str, str | None]:
 
 
 def journal_view(rows: Rows, ident: str) -> Journal | None:
-    """Return a dispatch with its claims and adoptions as JSON shows it; None when it is not in the tables."""
+    """Return the journal of a dispatch with its claims and adoptions; None when it is not in the tables."""
     row = q.dispatch_by_id(rows, id=ident)
     if row is None:
         return None
@@ -108,7 +108,7 @@ def journal_view(rows: Rows, ident: str) -> Journal | None:
 
 
 def _adoptions(rows: Rows, row: Dispatch) -> list[AdoptionView]:
-    """Return which dispatches owned the task's bundle, oldest first."""
+    """Return the dispatches that have owned the task's bundle, oldest first."""
     return [
         AdoptionView.made_of(
             adoption, adopted_at=iso(adoption.adopted_at), released_at=iso_or_none(adoption.released_at)
@@ -137,7 +137,7 @@ def record_view(agent: Agent | None) -> JournalClaim:
 
 
 def _delete_rows(ident: str) -> Change[bool]:
-    """Return the change that archives a dispatch: its rows are deleted. Committing it returns False when that was done before."""
+    """Return the change that deletes the rows of an archived dispatch; committing it returns False when they were deleted before."""
 
     def work(tx: Tx) -> bool:
         tx.dispatch = ident

@@ -1,4 +1,4 @@
-"""Launch: the command that runs in a dispatch's session.
+"""Launch: `fleet launch`, the command that runs in a dispatch's session.
 
 It moves the dispatch to in_flight, once, and becomes the engine. If the dispatch has ended before, the command exits.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _LINK_WAIT = 10.0
-# What the engine `job` runs.
+# The words after the program that the engine `job` runs.
 _STEP = ["job", "step"]
 
 
@@ -66,17 +66,17 @@ class Launched:
     lease: int = -1
     # Descriptors that a sandbox inherits; None when the engine is started in none.
     handles: tuple[int, ...] | None = None
-    # Whether the program is fleet itself, for an item of a job: this process can go on as it, which saves a start of Python.
+    # Whether the program is fleet itself (an item of a job): this process then does its work, which saves a start of Python.
     is_fleet: bool = False
 
     def go_on(self) -> None:
-        """Take over the environment and the folder of the program, for a process that does the program's work itself."""
+        """Take over the program's environment and folder, in a process that does the program's work itself instead of an exec."""
         os.chdir(self.cwd)
         os.environ.clear()
         os.environ.update(self.env)
 
     def become(self, funnel: Funnel) -> NoReturn:
-        """Replace this process by the engine's program."""
+        """Replace this process by the engine's program (exec). Never returns."""
         os.chdir(self.cwd)
         for number in (
             signal.SIGPIPE,
@@ -86,7 +86,7 @@ class Launched:
         for handle in (self.lease, *(self.handles or ())):
             if handle >= 0:
                 os.set_inheritable(handle, True)  # noqa: FBT003 - takes no keyword
-        if self.handles is not None:  # what is meant for the agent must not end the sandbox around it
+        if self.handles is not None:  # signals for the agent must not end the sandbox around it
             for name in SIGNALS:
                 signal.signal(signal.Signals[f"SIG{name}"], signal.SIG_IGN)
         name = f"exec {os.path.basename(self.program)}"
@@ -96,7 +96,7 @@ class Launched:
 def launch(context: Context, ident: str) -> Launched:
     """Move the dispatch to in_flight, prepare its worktree, and return the program that this process will become.
 
-    Superseded when the dispatch was launched or ended before.
+    Raises Superseded when the dispatch was launched or ended before.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
@@ -105,7 +105,7 @@ def launch(context: Context, ident: str) -> Launched:
     me = str(context.world.processes.me())
     nonce, token = context.world.ids.key(), context.world.ids.token()
     joined = _join_cgroup(context, row, me)
-    # Before the commit: if this process dies in between, its session is dead, and so is the dispatch.
+    # Do this before the commit: if this process dies in between, its session is dead, and so is the dispatch.
     if row.engine is not None:
         environment.take_over_environment(context, row.id, row.engine)
     launched = context.commit(_record_launch(row, me, (hash_nonce(nonce), hash_token(token)), joined))
@@ -117,7 +117,7 @@ def launch(context: Context, ident: str) -> Launched:
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository
     if row.slug:
-        # The agent before may have been killed while its git wrote: this one's git would refuse to write.
+        # The earlier agent may have been killed while its git wrote; its lock files would stop this agent's git.
         context.world.git.remove_stale_locks(cwd, task_branch(row.slug))
         _set_up_or_report(context, row, repository, cwd)
     if row.kind == "coord":
@@ -128,13 +128,13 @@ def launch(context: Context, ident: str) -> Launched:
 
 
 def _start_watch(context: Context, row: Dispatch) -> None:
-    """Start the process that wakes a coordinator after its turns, if its engine has turns. There is never a second one."""
+    """Start `fleet coord watch`, which wakes a coordinator after its turns, if its engine is interactive."""
     if read_engine(context.world.home, row.engine or "").interactive:
         context.world.start_fleet("coord", "watch", "-p", row.project)
 
 
 def _refuse_other_server(context: Context, row: Dispatch) -> None:
-    """Refuse to launch on a tmux server that has taken a living server's socket: neither proves a session gone."""
+    """Raise TmuxRefused on a tmux server that has taken a living server's socket: neither server could prove a session gone."""
     socket, _, place = os.environ.get("TMUX", "").partition(",")
     pid = place.partition(",")[0]
     meant = Identity.parse(row.server or "")
@@ -148,7 +148,7 @@ def _refuse_other_server(context: Context, row: Dispatch) -> None:
 def _join_cgroup(context: Context, row: Dispatch, me: str) -> dict[str, dict[str, str]]:
     """Join the dispatch's control group before any other process is started, so that all descendants are in it.
 
-    Returns, by claim, the data to record about each group that the kernel says this process is in.
+    Returns, by claim id, the data to record about each group that this process is in, as the kernel confirms.
     """
     if not is_pending(row):
         return {}
@@ -168,10 +168,11 @@ def _prompt_path(context: Context, ident: str) -> str:
 def _record_launch(
     row: Dispatch, me: str, hashes: tuple[str, str], joined: dict[str, dict[str, str]]
 ) -> Change[Literal["too late", "launched", "candidate"]]:
-    """Return the change that moves the dispatch from pending to in_flight; `hashes` are those of its nonce and its token.
+    """Return the change that moves the dispatch from pending to in_flight; `hashes` are those of its nonce and its
+    token.
 
-    Committing it returns `candidate` for a coordinator that has to prove itself, and stores the hash of its nonce; `too
-    late` when the dispatch is not pending any more.
+    Committing it returns "candidate" for a coordinator that has to prove itself, and stores the hash of its nonce; "too
+    late" when the dispatch is no longer pending; else "launched".
     """
     proof, token = hashes
 
@@ -199,13 +200,13 @@ def _record_launch(
 
 
 def _record_made_claims(tx: Tx, row: Dispatch) -> None:
-    """Record the dispatch's claims as made, in case its dispatcher is killed before it records them."""
+    """Record the dispatch's claims as made, in case its dispatcher is killed before it can record that."""
     place = {"project": row.project, "slug": row.slug or ""}
     q.note_made(tx, dispatch=row.id, **place, after=target(life.STEPS, "made"), at=tx.at)
 
 
 def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str) -> Launched:
-    """Return the engine's program, arguments and environment for this dispatch."""
+    """Return the engine's program, arguments and environment for this dispatch, inside a sandbox if the dispatch has one."""
     engine = read_engine(context.world.home, row.engine or "")
     given = tuple(json.loads(row.command or "[]"))
     program = readiness.program_of(engine, given)
@@ -251,7 +252,7 @@ def _engine_command(context: Context, row: Dispatch, prompt_file: str, cwd: str)
 
 
 def _files_of_agent(context: Context, row: Dispatch, engine: Engine, prompt_file: str, role: str) -> tuple[str, ...]:
-    """Return the files of the home that an agent in a sandbox reads: its prompt, and what its engine reads at its start."""
+    """Return the files of the home that a sandboxed agent reads: its prompt, and the files that its engine reads at its start."""
     names = (
         paths.hook_settings(engine.name, row.autonomy),
         paths.hook_dialect(engine.name),
@@ -276,7 +277,7 @@ def _agent_variables(context: Context, row: Dispatch, prompt_file: str) -> dict[
 
 
 def _is_remote(context: Context, row: Dispatch) -> bool:
-    """Whether the agent is a coordinator and remote control is switched on for its project."""
+    """Return whether the agent is a coordinator and remote control is switched on for its project."""
     return row.kind == "coord" and remote_control.is_on(context, row.project)
 
 
@@ -295,7 +296,7 @@ def _ensure_bin_folder(context: Context) -> str:
 
 
 def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Prepare the worktree. On failure record the reason as the agent's report `failed`, and raise."""
+    """Prepare the worktree. On failure record the agent's report as failed, with the reason, and raise."""
     was_ready = os.path.exists(f"{context.world.home}/{paths.setup_mark(row.project, row.slug or '')}")
     try:
         _prepare_worktree(context, row, repository, cwd)
@@ -316,7 +317,7 @@ def _set_up_or_report(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def _forget_setup_failure(context: Context, row: Dispatch) -> None:
-    """Record that worktrees of the project can be set up again, if the last setup failed."""
+    """Delete the record of the project's last failed worktree setup, if there is one, because a setup has succeeded."""
     if context.store.read(lambda rows: q.setup_failure_of(rows, project=row.project)) is None:
         return
 
@@ -329,7 +330,7 @@ def _forget_setup_failure(context: Context, row: Dispatch) -> None:
 
 
 def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str) -> None:
-    """Set a worktree up, once: its submodules, the files that .worktreeinclude names, and `worktree.setup`."""
+    """Set up a worktree, once: its submodules, the files that .worktreeinclude names, and the command `worktree.setup`."""
     marker = paths.setup_mark(row.project, row.slug or "")
     if os.path.exists(f"{context.world.home}/{marker}"):
         return
@@ -352,27 +353,27 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def populate_submodules(context: Context, project: str, repository: str, tree: str) -> None:
-    """Check out the submodules that the user's checkout has, in a worktree in which nobody has worked."""
+    """Check out, in a fresh worktree, the submodules that the user's checkout has; none with `worktree.submodules` "none"."""
     if context.setting("worktree.submodules", project) != "none":
         populate(context.world.git, repository, tree)
 
 
 def _note_changed_files(context: Context, row: Dispatch, slug: str) -> None:
-    """Note which files git calls changed before anybody works in a worktree: `fleet done` does not ask to commit them.
+    """Record which files of a fresh worktree git calls changed, so that `fleet done` does not ask to commit them.
 
-    They were made by its setup, or git never finds them clean (line endings, filters). Whoever goes on in the worktree, also
-    another agent, answers for all other files.
+    The setup made these changes, or git never finds the files clean (line endings, filters). For all other changed
+    files the agents in this worktree are responsible.
     """
     world, note = context.world, paths.changed_before(row.project, slug)
     if os.path.exists(f"{world.home}/{note}"):
-        return  # it is set up again: whatever is changed now may be somebody's work
+        return  # the worktree is set up again: files that are changed now may be an agent's work
     files = uncommitted.changed_files(world.home, context.project(row.project), slug, world.funnel)
     if files is not None:
         world.files.publish(note, files)
 
 
 def _record_copies(context: Context, row: Dispatch, repository: str, names: list[str]) -> None:
-    """Record the digests of the files to be copied: an unchanged copy is reproducible and needs no saving."""
+    """Record the digests of the files that are copied into the worktree: an unchanged copy need not be saved later."""
     if not names:
         return
     path = paths.copied_files(row.project, row.slug or "")

@@ -1,13 +1,14 @@
-"""Find the processes that are left of a dispatch whose agent may be dead, by several proofs.
+"""Find the remaining processes of a dispatch whose agent may be dead, by several proofs.
 
-A process belongs to the dispatch when it carries the dispatch's mark, is in the session that the agent led, was recorded
-as a descendant while the agent lived, or is in the agent's control group; so do all descendants of such a process. Only
-these processes may be killed.
+A process belongs to the dispatch when it carries the dispatch's mark, is in the session that the agent led, was
+recorded as a descendant while the agent lived, or is in the agent's control group; so do all descendants of such a
+process. Only these processes may be killed.
 
-If the agent provably was in its control group, no other process belongs to the dispatch. If not, a process that works in
-the worktree, began after the agent and was not started by a person may also belong to the dispatch. So may, always, a
-process that carries the dispatch's id and names another home, or none. fleet does not kill such a stranger, but does not end
-the dispatch, and gives the worktree to no other agent, until a person says that the process is not the agent's.
+If the agent provably was in its control group, no other process belongs to the dispatch. If not, a process that works
+in the worktree, began after the agent and was not started by a person may also belong to the dispatch. So may, always,
+a process that carries the dispatch's id and names another home, or none. fleet does not kill such a stranger. But until
+a person says that the process is not the agent's, fleet neither ends the dispatch nor gives the worktree to another
+agent.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ _LOOKS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remains:
-    """The processes that a dead agent left.
+    """The remaining processes of a dispatch whose agent is dead.
 
-    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `bearers`: carry the
-    dispatch's id, but not this home, owner unknown. `unreadable`: cannot be inspected.
+    `ours`: proven to be the dispatch's, deepest first. `strangers`: work in its worktree, owner unknown. `bearers`:
+    carry the dispatch's id, but not this home's, owner unknown. `unreadable`: cannot be inspected.
     """
 
     ours: list[Identity]
@@ -56,13 +57,16 @@ def describe_processes(context: Context, pids: Iterable[int]) -> str:
 
 
 def way_out(ident: str, pids: Iterable[int]) -> str:
-    """Return what a person can do about unknown processes in a worktree, as text."""
+    """Return the sentence that tells a person what to do about unknown processes in a worktree."""
     options = " ".join(f"--not-ours {pid}" for pid in pids)
     return f"end it, or if it is a person's and not the agent's: `fleet dispatches settle {ident} {options}`"
 
 
 def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
-    """Return the processes that a dispatch left. To decide, take a census after the proof of the agent's death."""
+    """Return the processes that a dispatch has left running.
+
+    To decide something, pass no census (list of all processes) that was taken before the proof of the agent's death.
+    """
     groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):
         census = census or context.world.processes.census()
@@ -74,7 +78,7 @@ def find_remains(context: Context, row: Dispatch, census: Census | None = None) 
 
 
 def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], census: Census) -> Remains:
-    """Return the processes of a census that a dispatch has left."""
+    """Return the processes in a census (a list of all processes) that a dispatch has left running."""
     process = _process_of_this_boot(context, row)
     pids = _proven_pids(context, row, process, groups, census)
     ours = [census.identity(pid) for pid in pids]
@@ -90,13 +94,13 @@ def _remains_in_census(context: Context, row: Dispatch, groups: list[Claim], cen
 
 
 def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int]) -> list[int]:
-    """Return those of these processes that no person has declared not to be the dispatch's."""
+    """Return the given processes without those that a person has declared not to be the dispatch's."""
     excused = excused_pids(context, row, census) if pids else []
     return [pid for pid in pids if pid not in excused]
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
-    """Whether the agent joined its control group before it began, and this process sees the same control groups.
+    """Return whether the agent joined its control group before it began, and this process sees the same control groups.
 
     A process leaves the group only by writing into cgroup.procs or by asking a service to start it; this is not
     checked.
@@ -106,7 +110,7 @@ def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bo
 
 
 def excuse_reason(ident: str) -> str:
-    """Return the reason text of operations that excuse processes in a dispatch's worktree; queries find them by it."""
+    """Return the `why` of operations that excuse processes in a dispatch's worktree; queries find them by this text."""
     return f"excuse processes in the worktree of {ident}"
 
 
@@ -120,7 +124,7 @@ def excused_pids(context: Context, row: Dispatch, census: Census) -> list[int]:
 
 
 def _process_of_this_boot(context: Context, row: Dispatch) -> Identity | None:
-    """Return the agent's process; None when it was never launched, or in another boot, of which no process is left."""
+    """Return the agent's process; None when it was never launched, or was launched before the last boot."""
     process = Identity.parse(row.process or "")
     return process if process is not None and process.boot == context.world.host.boot else None
 
@@ -128,7 +132,7 @@ def _process_of_this_boot(context: Context, row: Dispatch) -> Identity | None:
 def _proven_pids(
     context: Context, row: Dispatch, process: Identity | None, groups: list[Claim], census: Census
 ) -> list[int]:
-    """Return the pids that are provably the dispatch's, with descendants, without fleet's own processes."""
+    """Return the pids that provably belong to the dispatch, with their descendants, without fleet's own processes."""
     proven = census.marked(row.id)
     if process is not None and not is_held_by_daemon(row):
         proven |= census.in_session(process) if row.kind != "finisher" else set()
@@ -140,25 +144,26 @@ def _proven_pids(
 
 
 def _recorded_descendants(row: Dispatch) -> list[Identity]:
-    """Return the descendants of the agent that were recorded while it lived."""
+    """Return the agent's descendants that were recorded while the agent lived."""
     descendants = (Identity.parse(text) for text in json.loads(row.descendants or "[]"))
     return [who for who in descendants if who is not None]
 
 
 def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
-    """Return the dispatch's unreleased claims of control groups; empty where the system has no control groups."""
+    """Return the dispatch's unreleased claims on control groups; none where the system has no control groups."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     return [Claim.of(held) for held in claims if held.kind == "cgroup" and held.state != "released"]
 
 
 def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:
+    """Return the pids that are in the control groups of these claims now."""
     return [pid for claim in groups for pid in context.world.cgroups.members(claim.name)]
 
 
 def record_descendants(context: Context, row: Dispatch, census: Census | None = None, *, lasting: float = 0) -> None:
-    """Record descendants of a living agent that neither mark nor session would later prove to be the agent's.
+    """Record those descendants of a living agent that neither mark nor session would later prove to be the agent's.
 
-    `lasting`: record only processes that have lived for this many seconds, so that frequent callers skip short
+    `lasting`: record only processes that are at least this many seconds old, so that frequent callers skip short
     commands.
     """
     process = _process_of_this_boot(context, row)
@@ -183,6 +188,7 @@ def record_descendants(context: Context, row: Dispatch, census: Census | None = 
 
 
 def _change_descendants(row: Dispatch, descendants: list[Identity]) -> Change[int]:
+    """Return the change that stores these processes as the agent's recorded descendants."""
     texts = sorted({str(who) for who in descendants})
 
     def work(tx: Tx) -> int:

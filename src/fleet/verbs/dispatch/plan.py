@@ -1,7 +1,7 @@
 """Plan a dispatch: check everything that can be refused before anything is created.
 
 Checked are the project, the task, the engine and its program, trust in the settings, and the branch. The result is the
-order for the kinds of resources, and the request with its open values filled in.
+order, from which resources are created, and the request with its open values filled in.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The request to start an agent."""
+    """The request to start an agent; the plan fills in what the caller leaves open."""
 
     project: str
     slug: str | None
@@ -55,7 +55,7 @@ class Wanted:
     command: tuple[str, ...] = ()
     autonomy: str | None = None
     model: str | None = None
-    # Filled in by the plan: what the agent is started in.
+    # Filled in by the plan: the sandbox that the agent is started in.
     sandbox: str | None = None
     # Filled in by the plan: the engine that would have come first but is held back, and why.
     instead_of: str | None = None
@@ -69,13 +69,13 @@ class Wanted:
     # Seconds within which a coordinator that replaces another one has to prove itself; None for any other agent.
     proof: float | None = None
     wait: float = WAIT
-    # Only for a resume: whether the agent continues its predecessor's conversation or starts anew; and that conversation.
+    # Only for a resume: whether the agent continues its predecessor's conversation or starts a new one; and its id.
     resumes: Resumes | None = None
     conversation: str | None = None
 
 
 def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
-    """Check a request to start an agent. Returns the order, and the request with its open values filled in."""
+    """Check a request to start an agent. Returns the order for its resources, and the request with open values filled in."""
     if wanted.kind not in DISPATCH_KINDS or (wanted.kind == "coord") != (wanted.slug is None):
         raise errors.BadInput(
             what=f"kind {wanted.kind!r} does not fit: a coordinator has no task, everything else has one"
@@ -105,7 +105,7 @@ def plan_dispatch(context: Context, wanted: Wanted) -> tuple[Order, Wanted]:
 
 
 def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
-    """Change a request for a worker into one for the agent that the task's stage needs, such as a reviewer."""
+    """Return the request with the kind that the task's stage needs, such as a reviewer. Raises NotReady at the finisher."""
     if task is None or wanted.kind != "worker" or task.stage not in KIND_AT or task.merged:
         return wanted
     kind = KIND_AT[task.stage]
@@ -119,8 +119,8 @@ def _with_kind_of_stage(wanted: Wanted, task: WholeTask | None) -> Wanted:
 def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tuple[Project, Engine, str | None]:
     """Return the project, the engine and the autonomy level of a new agent (None: no level is set).
 
-    Raises before anything is created: a needed setting is not trusted, no engine is set, or the engine cannot start here.
-    With `ticks`, a tick is to start the agent, whoever asks: with the environment that ticks pass on.
+    Raises, before anything is created, when a needed setting is not trusted, no engine is set, or the engine cannot
+    start here. With `ticks`, check the environment that a tick would pass to the agent, not the caller's.
     """
     project, choice, autonomy, _passed = _check_start(context, wanted, _task_to_work_on(context, wanted), ticks=ticks)
     return project, choice.engine, autonomy
@@ -129,9 +129,9 @@ def check_start(context: Context, wanted: Wanted, *, ticks: bool = False) -> tup
 def _check_start(
     context: Context, wanted: Wanted, task: WholeTask | None, *, ticks: bool = False
 ) -> tuple[Project, Choice, str | None, dict[str, str]]:
-    """Check a start, with the task that was read before. Raises the same as `check_start`.
+    """Do the checks of `check_start` for a task that was already read, and raise the same errors.
 
-    Returns also the variables that are passed on to the agent.
+    Returns the project, the choice of engine, the autonomy level, and the variables that the agent gets.
     """
     project = context.project(wanted.project)
     context.world.files.refuse_blocked(paths.INBOX)
@@ -152,14 +152,14 @@ def _check_start(
 
 
 def _refuse_untrusted(settings: dict[str, SettingValue], wanted: Wanted) -> None:
-    """Refuse to start on a task while nobody has trusted the project's setup or teardown command."""
+    """Raise NotTrusted for work on a task while the project's setup or teardown command is not trusted."""
     waiting = [name for name in _WORKTREE_COMMANDS if settings[name].untrusted]
     if wanted.slug is not None and waiting:
         raise errors.NotTrusted(project=wanted.project, settings=" and ".join(waiting))
 
 
 class Choice(NamedTuple):
-    """The engine, the model and the sandbox of a new agent; `held` when an engine that would have come first is held back."""
+    """The engine, model and sandbox of a new agent; `held` names the first choice when that engine is held back."""
 
     engine: Engine
     model: str | None
@@ -168,9 +168,10 @@ class Choice(NamedTuple):
 
 
 def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> Choice:
-    """Return the engine that is not held back, with its model; the first choice when all are held back.
+    """Return the first engine that is not held back, with its model; the first choice when all are held back.
 
-    The model of the task belongs to the engine that the task would run on first, or to any when none is set for it.
+    The task's model counts only for the engine that the task runs on by default, or for any engine when there is no
+    default.
     """
     choices = _engine_choices(context, wanted, task)
     quota, now = context.setting("limits.quota_percent"), context.world.clock.now()
@@ -185,12 +186,12 @@ def _choose_engine(context: Context, wanted: Wanted, task: WholeTask | None) -> 
 
 
 def _usual_engine(context: Context, project: str, task: WholeTask) -> str | None:
-    """Return the engine that a task runs on when nobody asks for another one."""
+    """Return the engine that a task runs on by default: its own, else the first in the settings; None when none is set."""
     return task.engine or next(iter(engine_choices(context.setting("engine", project))), None)
 
 
 def _engine_choices(context: Context, wanted: Wanted, task: WholeTask | None) -> tuple[str, ...]:
-    """Return the engines that the request, the task or the settings name, in this order."""
+    """Return the engines to choose from: those of the request, else of the task, else of the settings. Raises when there are none."""
     setting = context.settings(wanted.project)["engine"]
     name = wanted.engine or (task and task.engine)
     choices = (name,) if name else engine_choices(setting.value)
@@ -210,21 +211,21 @@ def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
 
 
 def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """Return the integration branch, the commit to start at, and whether the task's branch exists."""
+    """Return the integration branch, the commit to start at, and whether the task's branch exists; nothing for a coordinator."""
     if wanted.slug is None:
         return "", None, False
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)
 
 
 def _known_tip(context: Context, project: Project, slug: str) -> str:
-    """Return the tip of the task's branch if it was reported or judged as the task's work; otherwise empty."""
+    """Return the tip of the task's branch if it was reported or reviewed as the task's work; otherwise ""."""
     tip = context.world.git.branches(project.path, task_branch(slug)).get(task_branch(slug), "")
     place = {"project": project.name, "slug": slug, "work": tip}
     return tip if tip and context.store.read(lambda rows: q.known_work(rows, **place)) else ""
 
 
 def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None:
-    """Raise ForeignBranch when the task's branch exists, and no mark, claim or known commit proves that it is the task's."""
+    """Raise ForeignBranch when the task's branch exists and no mark, claim or known commit proves that it is the task's."""
     world, branch = context.world, task_branch(slug)
     claims = context.store.read(lambda rows: bundles.claims_of_bundle(rows, project.name, slug))
     mark, known = mark_of(world.tmux.home_id, project, branch), _known_tip(context, project, slug)
@@ -237,7 +238,7 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
 def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
-    """Return the order for the kinds of resources, with a new dispatch id and the prompt."""
+    """Return the order from which the resources are created, with a new dispatch id and the prompt."""
     world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""
@@ -270,6 +271,7 @@ def _marking_variables(wanted: Wanted, ident: str) -> list[str]:
 
 
 def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, handoff: str) -> str:
+    """Return the text of the prompt: the template for the kind, filled with the task's facts, and the handoff if any."""
     comments, history = _earlier_comments(context, task) if task else ("", "")
     facts = {
         "title": task.title if task else f"Coordinate {order.project}",
@@ -288,7 +290,7 @@ def _prompt_of_agent(context: Context, order: Order, task: WholeTask | None, han
 
 
 def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
-    """Return why the work is not good yet, with what other reviewers said of it, and the last entries of the task's log."""
+    """Return why the task's work is not good yet, with the verdicts of its reviewers; and its last log entries, as text."""
     place = {"project": task.project, "slug": task.slug}
     verdicts, log = context.store.read(lambda rows: (q.verdicts_of(rows, **place), q.task_log(rows, **place)))
     lines = "".join(f"- {times.iso(entry.at)} {entry.actor}: {entry.message}\n" for entry in log[-20:])
@@ -297,9 +299,9 @@ def _earlier_comments(context: Context, task: WholeTask) -> tuple[str, str]:
 
 
 def _choose_tmux_server(context: Context) -> Identity:
-    """Return the tmux server for a new session: that of the last dispatch while it lives, else a running or new one.
+    """Return the tmux server for a new session: that of the last dispatch if it lives, else a running or new one.
 
-    Whether the server still answers shows when the session is created.
+    Whether the server answers is seen only when the session is created.
     """
     last = context.store.read(
         lambda rows: q.last_server(rows, socket=context.world.tmux.socket, home=context.world.record.id)

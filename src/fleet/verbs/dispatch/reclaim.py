@@ -42,7 +42,7 @@ _RELEASE_ORDER = {kind.name: number for number, kind in enumerate(ORDER)}
 def reclaim(context: Context, ident: str) -> list[str]:
     """Release the claims of an ended dispatch, last made first, and archive it when all are released.
 
-    Returns one line for each resource that is left, with the reason.
+    Returns one line for each resource that could not be released, with the reason.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or is_unfinished(row):
@@ -60,13 +60,13 @@ def reclaim(context: Context, ident: str) -> list[str]:
 
 
 def undo_unmade(context: Context, project: str, slug: str) -> list[str]:
-    """Remove half-made resources of a task's bundle, for the next dispatch. Returns why some are left."""
+    """Remove the half-made resources of a task's bundle, for the next dispatch. Returns why some could not be removed."""
     held = context.store.read(lambda rows: q.unmade_of_bundle(rows, project=project, slug=slug))
     return [why for why in (release(context, Claim.of(row)) for row in held) if why]
 
 
 def _claims_to_release(context: Context, ident: str) -> list[Claim]:
-    """Return the claims that end with the dispatch, last made first, without an inbox for its successor."""
+    """Return the claims that end with the dispatch, last made first, except an inbox that its successor will take over."""
     rows = context.store.read(lambda snapshot: q.claims_of_dispatch(snapshot, dispatch=ident))
     waits = "coord_prompt_inbox" if context.store.read(lambda snapshot: is_handed_over(snapshot, ident)) else None
     held = [
@@ -78,7 +78,7 @@ def _claims_to_release(context: Context, ident: str) -> list[Claim]:
 
 
 def is_handed_over(rows: Rows, ident: str) -> bool:
-    """Whether a successor on the same task will take over the dispatch's inbox."""
+    """Return whether a successor on the same task will take over the dispatch's inbox."""
     entry = q.queued_handoff_of(rows, dispatch=ident)
     row = q.dispatch_by_id(rows, id=ident)
     return entry is not None and row is not None and row.slug is not None and row.blocked_reason == HANDED_OFF
@@ -87,8 +87,8 @@ def is_handed_over(rows: Rows, ident: str) -> bool:
 def release_bundle(context: Context, project: str, slug: str) -> list[str]:
     """Release a task's worktree and folder if the task is archived and has no unfinished dispatch.
 
-    Returns one line for each resource that is left, with the reason. Holds the task's work lock, so that no agent is
-    started in the worktree meanwhile.
+    Returns one line for each resource that could not be released, with the reason. Holds the task's work lock, so that
+    no agent is started in the worktree meanwhile.
     """
     if not is_bundle_releasable(context, project, slug):
         return []
@@ -108,7 +108,7 @@ def release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _with_project_facts(context: Context, claim: Claim) -> Claim:
-    """Add to a worktree's claim the patterns of disposable files, which its removal needs for the final check.
+    """Return a worktree's claim with the patterns of disposable files, which the last check before the removal needs.
 
     A claim from before branch marks existed also gets the mark of its project's branches.
     """
@@ -121,11 +121,12 @@ def _with_project_facts(context: Context, claim: Claim) -> Claim:
 
 
 def _needed_again(project: str, slug: str) -> list[str]:
+    """Return the line that says that the bundle is kept because its task was opened again."""
     return [f"the bundle of {project}/{slug} is needed again: somebody opened its task meanwhile"]
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
-    """Release the bundle's claims, the worktree before the folder, for a caller that holds the task's work lock."""
+    """Release the bundle's claims, the worktree before the folder. The caller holds the task's work lock."""
     held = context.store.read(lambda rows: q.claims_of_bundle(rows, project=project, slug=slug))
     foreign = [f"{claim}: {why}" for claim in map(Claim.of, held) if (why := why_foreign(context, claim))]
     if foreign:
@@ -146,9 +147,9 @@ def _release_bundle(context: Context, project: str, slug: str) -> list[str]:
 
 
 def _prepare_removal(context: Context, claim: Claim) -> str:
-    """Tear a worktree down, and move unreproducible files to the trash.
+    """Run the teardown of a worktree, and move files that cannot be reproduced to the trash.
 
-    Returns why it must stay; empty if it may go.
+    Returns why the worktree must stay; "" if it may be removed.
     """
     if claim.kind != "worktree" or claim.state in UNMADE:
         return ""
@@ -167,13 +168,13 @@ def _prepare_removal(context: Context, claim: Claim) -> str:
 
 
 def why_kept(context: Context, claim: Claim) -> str:
-    """Return why a worktree must be kept; empty when it may be removed, perhaps after files are moved to the trash."""
+    """Return why a worktree must be kept; "" when it may be removed, perhaps after files are moved to the trash."""
     answer = verdict(context, claim)
     return answer.reason if isinstance(answer, Keep) else ""
 
 
 def verdict(context: Context, claim: Claim) -> Verdict:
-    """Return whether a worktree may be removed, by its project's settings and the free space in the trash."""
+    """Return whether a worktree may be removed: Go, Aside (move files to the trash first) or Keep (with the reason)."""
     if claim.kind != "worktree":
         return Go()
     answer = may_go(claim, context.world, disposable=_disposable_patterns(context, claim))
@@ -186,11 +187,12 @@ def verdict(context: Context, claim: Claim) -> Verdict:
 
 
 def _disposable_patterns(context: Context, claim: Claim) -> list[str]:
+    """Return the project's patterns of files that need not be saved (`worktree.disposable`)."""
     return list(context.setting("worktree.disposable", claim.project))
 
 
 def _tear_down(context: Context, claim: Claim) -> bool:
-    """Run the project's teardown command in a worktree before its removal. Whether there is one.
+    """Run the project's teardown command in a worktree before its removal. Returns whether there is such a command.
 
     A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
@@ -210,7 +212,7 @@ def _tear_down(context: Context, claim: Claim) -> bool:
 
 
 def _teardown_command(context: Context, project: str | None) -> str | None:
-    """Return the project's teardown command; None when none is set, or when nobody has trusted it."""
+    """Return the project's command `worktree.teardown`; None when none is set, or no person has trusted it."""
     try:
         command: str | None = context.setting("worktree.teardown", project)
     except errors.NotTrusted:
@@ -219,7 +221,7 @@ def _teardown_command(context: Context, project: str | None) -> str | None:
 
 
 def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
-    """Whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
+    """Return whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
         task = q.task_state(rows, project=project, slug=slug)
@@ -266,7 +268,7 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
 
 
 def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
-    """Return the event of the reclamation table that the states of the unreleased claims stand for."""
+    """Return the event of the reclamation table for the states of the unreleased claims."""
     if "releasing_blocked" in states:
         return "release_blocked"
     if states:
@@ -275,12 +277,13 @@ def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
 
 
 def _is_bundle_owner(context: Context, row: Dispatch, slug: str) -> bool:
+    """Return whether the dispatch owns its task's bundle."""
     bundle = context.store.read(lambda rows: q.bundle_of(rows, project=row.project, slug=slug))
     return bundle is not None and bundle.owner == row.id
 
 
 def _owns_held_bundle(tx: Tx, row: Dispatch) -> bool:
-    """Whether the dispatch owns its task's bundle, and the bundle still has claims."""
+    """Return whether the dispatch owns its task's bundle, and the bundle still has claims."""
     if row.slug is None:
         return False
     bundle = q.bundle_of(tx, project=row.project, slug=row.slug)

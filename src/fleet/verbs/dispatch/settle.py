@@ -52,11 +52,11 @@ def settle(
     undo: bool = False,
     dismiss: bool = False,
 ) -> Ended:
-    """End a dispatch if its death is proven, and reclaim its claims; otherwise return why not.
+    """End a dispatch if its death is proven, and reclaim its claims; otherwise return why it is not settled.
 
-    `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatch's own dispatcher gives up,
-    so a pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: a
-    coordinator that is a duty of the living daemon is ended; the fence refuses what its tick does after that.
+    `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatcher itself gives up, so a
+    pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: also end a
+    coordinator that the living daemon runs; the fence refuses what its tick does after that.
     """
     for _ in range(_TRIES):
         try:
@@ -75,7 +75,7 @@ def settle(
 
 
 def _ended_before(context: Context, ident: str) -> Ended:
-    """Return the end of a dispatch that another process has settled and archived; else NoSuchDispatch."""
+    """Return the end of a dispatch that another process has settled and archived. Raises NoSuchDispatch when there is none."""
     journal = archived_dispatch(context, ident)
     if journal is None:
         raise errors.NoSuchDispatch(dispatch=ident)
@@ -107,7 +107,7 @@ def why_worktree_busy(context: Context, ident: str) -> errors.WorktreeBusy | Non
 
 
 def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
-    """Wait a short time until tmux knows the exit status of the agent, and return its pane; None when there is none.
+    """Wait shortly until tmux knows the agent's exit status, and return the agent's pane; None when there is no pane.
 
     tmux notices a death a moment after the kernel, and versions before 3.5 sometimes lose the signal. So tmux is
     signalled again until it notices.
@@ -123,7 +123,7 @@ def _wait_for_exit_status(context: Context, row: Dispatch) -> Pane | None:
 
 
 def _evidence_of_end(context: Context, row: Dispatch, pane: Pane | None, why: str, work: str | None) -> Evidence:
-    """Return everything that decides how the dispatch ends."""
+    """Return the evidence that decides how the dispatch ends: report, exit status, request to exit, boot, work."""
     process = Identity.parse(row.process or "")
     return Evidence(
         launched=is_in_flight(row),
@@ -150,7 +150,7 @@ def _branch_commit(context: Context, row: Dispatch) -> str | None:
 
 
 def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
-    """Whether the dispatch left work: new commits on the task's branch, or artifacts that it registered."""
+    """Return whether the dispatch left work: new commits on the task's branch, or artifacts that it registered."""
     if row.slug is None:
         return False
     slug = row.slug
@@ -162,9 +162,9 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
 
 
 def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | None) -> str:
-    """Say that an agent whose task is done has changed files and committed nothing; empty for any other agent.
+    """Return the sentence that an agent reported done with changed files and without a commit; "" in all other cases.
 
-    Empty also when the agent said why it leaves them, and when git does not say.
+    It is "" also when the agent said why it leaves the files uncommitted, and when git cannot tell.
     """
     if end.exec_state != "done" or row.kind not in WORKING or row.slug is None or row.base is None or work is None:
         return ""
@@ -192,7 +192,7 @@ def _save_output(context: Context, row: Dispatch, pane: Pane | None) -> None:
 def _record_end(
     row: Dispatch, end: Outcome, pane: Pane | None, context: Context, work: str | None, *, forgotten: str = ""
 ) -> Change[bool]:
-    """Return the change that ends the dispatch and moves its task on. Committing returns False if the row changed."""
+    """Return the change that ends the dispatch and moves its task on; committing it returns False if the row has changed."""
     ident = row.id
     status = pane.status if pane and pane.dead else None
     most_failures = context.setting("limits.failed_spawns")
@@ -232,10 +232,10 @@ def settle_task(
     *,
     forgotten: str = "",
 ) -> list[str]:
-    """Move the task on after an attempt, if the task is still assigned to it.
+    """Move the task to its next status and stage after an attempt, if the task is still assigned to that dispatch.
 
-    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten` says
-    that nothing was committed: an agent in the same worktree mends that.
+    Returns the tasks that are ready now. `settings` are limits.failed_spawns, spawn_cooldown and review. `forgotten`
+    says that the agent committed nothing: the task is blocked for a fix by an agent in the same worktree.
     """
     most_failures, cooldown, review = settings
     if row.slug is None or row.kind == "finisher":
@@ -269,7 +269,7 @@ def settle_task(
 def _task_after_attempt(
     tx: Tx, row: Dispatch, end: Outcome, most_failures: int, review: str | None
 ) -> tuple[TaskStatus, str | None, str | None]:
-    """Return the task's status after this attempt, the reason, and the stage at which it goes on."""
+    """Return the task's status after this attempt, the reason, and the stage at which it continues."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
     if is_pending(row) and row.asked_for is None:
@@ -284,7 +284,7 @@ def _task_after_attempt(
 
 
 def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str | None]:
-    """Return the task's status and reason after a review: moved on by the verdict, or blocked without one."""
+    """Return the task's status and reason after a review: moved on by its verdict, or blocked when there is none."""
     if tasks.state(tx, row.project, row.slug or "").stage != "review":
         return "in_progress", None
     return "blocked", f"the review ended without a verdict{f': {end.reason}' if end.reason else ''}"
@@ -293,8 +293,8 @@ def _after_review(tx: Tx, row: Dispatch, end: Outcome) -> tuple[TaskStatus, str 
 def _status_after_failed_start(tx: Tx, row: Dispatch, why: str, most_failures: int) -> tuple[TaskStatus, str | None]:
     """Record a failed start. Returns the task's next status and the reason.
 
-    The status is `open`; `blocked` when the start was a resume, or when `most_failures` or more starts of the task failed
-    within an hour.
+    The status is `open`; but `blocked` when the start was a resume, or when `most_failures` or more starts of the task
+    failed within an hour.
     """
     place = {"project": row.project, "slug": row.slug or ""}
     q.add_spawn_failure(tx, **place, dispatch=row.id, at=tx.at, why=why)

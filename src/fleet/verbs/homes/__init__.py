@@ -1,1 +1,1 @@
-"""The fleet home: ownership of dispatches and claims, repair after a move, lost homes, the archive of operations."""
+"""The fleet home: which home owns a dispatch, repair after a move, sandboxes, notices, metrics, and the operation archive."""

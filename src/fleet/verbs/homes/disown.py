@@ -1,7 +1,8 @@
-"""Disown a dispatch or job: a person says that its home or machine does not exist any more.
+"""Disown a dispatch or job: a person says that its home or machine no longer exists.
 
-The dispatch ends, its work is kept, its task is free, and its journal becomes this home's. Only rows change: claims of the
-other home are given up. Refused while a process of the dispatch lives, and where its death can be proven instead.
+The dispatch ends, its work is kept, its task becomes free, and this home takes the journal over. Only rows change:
+claims of the other home are given up. Refused while a process of the dispatch lives, and when its death can be proven
+instead.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
 
 
 def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
-    """End a dispatch, or take over an ended dispatch or a job, whose home or machine does not exist any more."""
+    """End a dispatch, or take over an ended dispatch or a job, because its home or machine no longer exists.
+
+    Raises NotDisowned when the dispatch lives here, is this home's own, or its home is on this machine.
+    """
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:
         _refuse_own(context, job)
@@ -51,7 +55,7 @@ def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
 
 
 def _refuse_alive(context: Context, row: Dispatch) -> None:
-    """Refuse a dispatch whose process, marked descendants or tmux session are alive on this machine."""
+    """Raise NotDisowned when the dispatch's process, marked descendants or tmux session are alive on this machine."""
     ident, processes = row.id, context.world.processes
     who = Identity.parse(row.process or row.spawner or "")
     unfinished = is_unfinished(row)
@@ -69,7 +73,7 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
 
 
 def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
-    """Whether this home cannot prove the dispatch alive or dead. For an ended one: whether it is `stuck`."""
+    """Return whether this home cannot prove the dispatch alive or dead. For an ended dispatch, return `stuck`."""
     if not is_unfinished(row):
         return stuck
     who = Identity.parse(row.process or row.spawner or "")
@@ -77,14 +81,14 @@ def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
 
 
 def _refuse_own(context: Context, row: Dispatch | Job) -> None:
-    """Refuse a dispatch or job that this home made: `fleet kill` and `fleet clean` can end it."""
+    """Raise NotDisowned for a dispatch or job that this home made: `fleet kill` and `fleet clean` can end it."""
     if is_own(context, row):
         advice = f"`fleet kill {row.id} --reason TEXT` ends it, `fleet clean` releases what it held"
         raise errors.NotDisowned(dispatch=row.id, why="it is this home's, and can be judged here", advice=advice)
 
 
 def _refuse_local_home(context: Context, row: Dispatch | Job) -> None:
-    """Refuse a dispatch or job of another home that still exists on this machine: act in that home."""
+    """Raise NotDisowned for a dispatch or job of another home on this machine: the person has to act in that home."""
     place = "" if is_own(context, row) else _path_of_local_home(context, row)
     if place:
         why, advice = f"its home {place} is on this machine", f"act there, with FLEET_HOME={place}"
@@ -92,7 +96,7 @@ def _refuse_local_home(context: Context, row: Dispatch | Job) -> None:
 
 
 def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
-    """Return the path of the home that made a dispatch or job, if that home is on this machine; else empty."""
+    """Return the path of the home that made a dispatch or job, if that home is on this machine; else ""."""
     known = context.store.read(lambda rows: q.home_by_id(rows, id=row.home or ""))
     if known is None:
         if row.home is not None or not isinstance(row, q.Dispatch) or row.host != context.world.host.id:
@@ -105,7 +109,7 @@ def _path_of_local_home(context: Context, row: Dispatch | Job) -> str:
 
 
 def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
-    """Return the claims that disowning changes, each with "given up" or "freed" (its unknown process is forgotten)."""
+    """Return the claims that disowning changes, each with "given up", or "freed" (its unknown actor is cleared)."""
     held = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     place = {"project": row.project, "slug": row.slug or ""}
     bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
@@ -116,7 +120,7 @@ def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
 
 
 def _step_for_claim(context: Context, claim: Claim) -> str:
-    """Return "given up" for a claim this home cannot release, "freed" for one of an unknown process; else empty."""
+    """Return "given up" for a claim that this home cannot release, "freed" for one whose actor's life is unknown; else ""."""
     if not is_own(context, claim):
         return "given up"
     if claim.kind == "tmux_session" and KINDS[claim.kind].look(claim, context.world) == "unknown":
@@ -128,7 +132,7 @@ def _step_for_claim(context: Context, claim: Claim) -> str:
 def _disown_dispatch(
     context: Context, row: Dispatch, plan: list[tuple[Claim, str]], reason: str
 ) -> Change[DisownedDispatch]:
-    """Record that a dispatch has ended, give up or free its claims, and make it this home's own."""
+    """Return the change that ends a dispatch, gives up or frees its claims, and makes the dispatch this home's own."""
     ident, settings = row.id, context.settings(None)
     most, cooldown = settings["limits.failed_spawns"].value, duration(settings["spawn_cooldown"].value)
     was = owner_of(context, row)
@@ -154,7 +158,7 @@ def _disown_dispatch(
 
 
 def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
-    """End an unfinished dispatch as failed or blocked and settle its task. Return the dispatch's state."""
+    """End an unfinished dispatch as failed or blocked, and settle its task. Returns the dispatch's state."""
     if not is_unfinished(row):
         return row.exec_state
     state: Report = "failed" if is_pending(row) else "blocked"
@@ -168,7 +172,7 @@ def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> E
 
 
 def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDispatch]:
-    """Make a job this home's own, and give up its claims on things of the other home."""
+    """Return the change that makes a job this home's own, and gives up the job's claims of the other home."""
     was = owner_of(context, job)
     held = context.store.read(lambda rows: q.open_claims_of_job(rows, job=job.id))
     claims = [claim for claim in map(Claim.of, held) if not is_own(context, claim)]
@@ -187,7 +191,10 @@ def _take_over_job(context: Context, job: Job, reason: str) -> Change[DisownedDi
 
 
 def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disowned:
-    """Give up a claim of another home or host because a person says so; what was claimed is not touched."""
+    """Give up a claim of another home or host because a person says so; the claimed resource is not touched.
+
+    Raises Absent when there is no such claim, Refused when it is this home's own.
+    """
     held = [
         *_claims_of_dispatch(context, names.DispatchId(ident)),
         *_claims_of_bundle(context, ident),
@@ -222,9 +229,10 @@ def _claims_of_bundle(context: Context, ident: str) -> list[Claim]:
 
 
 def _claims_of_job(context: Context, ident: str) -> list[Claim]:
-    """Return the open claims that the runners of a job hold."""
+    """Return the unreleased claims of a job."""
     return [Claim.of(claim) for claim in context.store.read(lambda rows: q.open_claims_of_job(rows, job=ident))]
 
 
 def _claims_of_dispatch(context: Context, ident: str) -> list[Claim]:
+    """Return the claims that belong to a dispatch itself."""
     return [Claim.of(row) for row in context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=ident))]

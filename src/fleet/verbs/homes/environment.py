@@ -1,8 +1,9 @@
-"""The environment of agents: taken from whoever asks, kept for the ticks, handed over at the launch.
+"""The environment of agents: taken from the person who dispatches, stored for later ticks, handed over at the launch.
 
-A dispatch that a person asks for takes the variables of that person's shell. One that no person asks for (a tick, a
-handoff) takes what the last `fleet up` kept, and over it the file that the setting `environment.file` names. Both are
-limited to the variables that the engine's file names. Values are in private files only, and never shown.
+A dispatch by a person takes the variables of that person's shell. A dispatch by fleet itself (a tick, a handoff) takes
+the variables that the last `fleet up` stored, overridden by those in the file that the setting `environment.file`
+names. Both are limited to the variables that the engine's file names. Values are in private files only, and never
+shown.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 
 def environment_of_agent(context: Context, engine: Engine, *, ticks: bool = False) -> dict[str, str]:
-    """Return the variables that an agent of the engine gets if it is dispatched now.
+    """Return the environment variables that an agent of this engine gets if it is dispatched now.
 
-    With `ticks`, return those that it would get from a tick, whoever asks.
+    With `ticks`, return those that it would get from a tick, also when a person asks.
     """
     named = inheritance.patterns(engine, _own_names(context))
-    return inheritance.inherited(_source(context, ticks=ticks), named)
+    return inheritance.inherited(_source_of_variables(context, ticks=ticks), named)
 
 
-def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
-    """Return the environment from which a dispatch takes variables."""
+def _source_of_variables(context: Context, *, ticks: bool) -> Mapping[str, str]:
+    """Return the environment from which a dispatch takes its variables: the person's shell, or what `fleet up` stored."""
     in_file = _person_file(context)
     if is_asked_by_person(context) and not ticks:
         return {**in_file, **surroundings.environ()}
@@ -43,26 +44,27 @@ def _source(context: Context, *, ticks: bool) -> Mapping[str, str]:
 
 
 def is_asked_by_person(context: Context) -> bool:
-    """Whether a person's own command asks: no agent, and no command that fleet has started by itself."""
+    """Return whether a person's own command is running: neither an agent's nor one that fleet started by itself."""
     return context.by.dispatch is None and UNATTENDED not in surroundings.environ()
 
 
 def keep_environment(context: Context) -> None:
-    """Keep what engines name of the person's environment, for the dispatches of ticks. `fleet up` calls this."""
+    """Store those variables of the person's environment that engines name, for dispatches by ticks. `fleet up` calls this."""
     held = inheritance.inherited(surroundings.environ(), _all_names(context))
     environment.write_variables(context.world.files, paths.KEPT_ENVIRONMENT, held)
 
 
 def missing_variables(context: Context, engine: Engine) -> list[str]:
-    """Return the names of variables that the engine requires or the person wants passed on, and a tick would not pass on."""
+    """Return the variables that the engine requires or the setting `environment.pass` names, and that a tick would not pass."""
     names = (*engine.require, *_own_names(context))
     return inheritance.lacking(environment_of_agent(context, engine, ticks=True), names) if names else []
 
 
 def take_over_environment(context: Context, ident: str, engine: str) -> None:
-    """Make the environment that waits for a dispatch that of this process, which becomes the agent; delete the file.
+    """Give this process, which becomes the agent, the environment stored for its dispatch, and delete that file.
 
-    An older fleet left no file: then the variables of the pane count, as far as the engine names them.
+    A dispatch by an older fleet has no file: then the variables of the pane count, limited to those that the engine
+    names.
     """
     name = paths.agent_environment(ident)
     passed = environment.read_variables(context.world.files, name)
@@ -76,17 +78,18 @@ def take_over_environment(context: Context, ident: str, engine: str) -> None:
 
 
 def _own_names(context: Context) -> list[str]:
-    """Return the names of further variables that the person wants agents to have."""
+    """Return the names of further variables that the person wants agents to get (`environment.pass`)."""
     return list(context.setting("environment.pass"))
 
 
 def _person_file(context: Context) -> dict[str, str]:
+    """Return the variables in the file that the setting `environment.file` names; none when it is not set."""
     path = context.setting("environment.file")
     return environment.variables_in_person_file(path) if path else {}
 
 
 def _all_names(context: Context) -> tuple[str, ...]:
-    """Return the names that any engine of the home has; fleet's own engines that take everything do not count."""
+    """Return the variable names of all engines of the home, without fleet's own engines that take every variable."""
     engines = reader.readable_engines(context.world.home)
     naming = [engine for engine in engines if engine.passes is not None or not reader.is_built_in(engine)]
     named = (name for engine in naming for name in inheritance.patterns(engine))

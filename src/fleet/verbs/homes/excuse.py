@@ -1,6 +1,6 @@
-"""Excuse processes in a worktree: a person says that they are not the agent's. They live on and no longer block the worktree.
+"""Excuse processes in a worktree: a person says that they are not the agent's, so they live on and block it no longer.
 
-Each process is recorded with its start time: a later process with the same pid is not excused.
+Each process is recorded with its start time, so that a later process with the same pid is not excused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
-    """Record that processes in a worktree are not the dispatch's. Raise NotExcused, recording none, if one cannot be excused."""
+    """Record that these processes in a worktree are not the dispatch's.
+
+    Raises NotExcused, and records none, if one of them cannot be excused.
+    """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     census = context.world.processes.census()
@@ -41,7 +44,7 @@ def excuse(context: Context, ident: str, pids: Sequence[int]) -> Excused:
 
 
 def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Remains, census: Census) -> str:
-    """Return why a process cannot be excused; empty when it can."""
+    """Return why a process in a worktree cannot be excused; "" when it can."""
     if not is_unfinished(row):
         return f"{row.id} has ended already: {row.exec_state}"
     if pid not in census.entries:
@@ -52,6 +55,8 @@ def _why_not_excusable(row: Dispatch, pid: int, remains: leftover_processes.Rema
 
 
 def _record_excuse(row: Dispatch, whom: dict[str, str]) -> Change[Excused]:
+    """Return the change that records the excused processes, with their commands, in the operation log."""
+
     def work(tx: Tx) -> Excused:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id

@@ -1,4 +1,7 @@
-"""Metrics: the figures of a home, for Prometheus and others. Their cost grows with projects and agents at work, not with tasks done."""
+"""Metrics: the figures of a home, for Prometheus and others.
+
+Reading them takes longer with more projects and running agents, but not with more finished tasks.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
-# The figures that each project has once: family, kind, help, field of ProjectMetrics.
+# The figures that exist once for each project: family, kind, help, field of ProjectMetrics.
 _FIGURES_OF_PROJECT: tuple[tuple[str, FamilyKind, str, str], ...] = (
     ("fleet_tasks_archived", "gauge", "Archived tasks.", "archived"),
     ("fleet_tasks_ready", "gauge", "Tasks that could be started now.", "ready"),
@@ -36,13 +39,14 @@ _FIGURES_OF_PROJECT: tuple[tuple[str, FamilyKind, str, str], ...] = (
 
 
 def snapshot(context: Context) -> Metrics:
-    """Return the figures of the home as they are now. Agents are looked at as `fleet ps` does."""
+    """Return the figures of the home as they are now: tasks, agents by state, costs, limits and held engines."""
     agents, now = agents_at_work(context), context.world.clock.now()
     limits = {name: context.setting(name) for name in ("limits.agents", "limits.project_agents", *SETTING_OF.values())}
     return context.store.read(lambda rows: _read_metrics(rows, agents, limits, now))
 
 
 def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float | None], now: int) -> Metrics:
+    """Return the figures, from the store and from the given views of agents."""
     asked = q.waiting_questions(rows)
     questions = {name: sum(each.project == name for each in asked) for name in {each.project for each in asked}}
     return Metrics(
@@ -56,6 +60,7 @@ def _read_metrics(rows: Rows, agents: list[AgentView], limits: dict[str, float |
 
 
 def _project_metrics(view: ProjectView, questions: int) -> ProjectMetrics:
+    """Return the figures of one project."""
     return ProjectMetrics(
         project=view.name,
         tasks={status: getattr(view.tasks, status) for status in STATUSES},
@@ -80,7 +85,7 @@ def _agent_counts(agents: list[AgentView]) -> list[AgentCount]:
 
 # as OpenMetrics -------------------------------------------------------------------------------------------------------
 def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = None) -> Iterator[Family]:
-    """Yield the figures as families of OpenMetrics; with those of the daemon, if one answers."""
+    """Yield the figures as OpenMetrics families; also the daemon's, if given."""
     yield _family("fleet", "info", "The version of fleet.", [Sample(value=1, labels={"version": version})])
     yield from _project_families(figures.projects)
     yield _family("fleet_agents", "gauge", "Agents at work, by their state.", map(_agent_sample, figures.agents))
@@ -95,6 +100,7 @@ def families(figures: Metrics, *, version: str, daemon: DaemonFigures | None = N
 
 
 def _project_families(projects: list[ProjectMetrics]) -> Iterator[Family]:
+    """Yield one family for tasks by status, and one for each other figure of a project."""
     tasks = [
         Sample(value=number, labels={"project": each.project, "status": status})
         for each in projects
@@ -107,6 +113,7 @@ def _project_families(projects: list[ProjectMetrics]) -> Iterator[Family]:
 
 
 def _daemon_families(daemon: DaemonFigures) -> Iterator[Family]:
+    """Yield one family for each figure of the daemon."""
     yield _plain("fleet_daemon_uptime_seconds", "gauge", "How long the daemon has been running.", daemon.uptime)
     yield _plain("fleet_daemon_requests", "counter", "Requests that the daemon has answered.", daemon.requests)
     yield _plain("fleet_daemon_errors", "counter", "Requests that ended in an error.", daemon.errors)
@@ -119,10 +126,12 @@ def _daemon_families(daemon: DaemonFigures) -> Iterator[Family]:
 
 
 def _agent_sample(count: AgentCount) -> Sample:
+    """Return the number of agents with the same project, kind and state as a sample."""
     return Sample(value=count.n, labels={"project": count.project, "kind": count.kind, "state": count.state})
 
 
 def _plain(name: str, kind: FamilyKind, help_: str, value: float) -> Family:
+    """Return a family with one sample and no labels."""
     return _family(name, kind, help_, [Sample(value=value)])
 
 

@@ -1,4 +1,4 @@
-"""Decide which home owns a dispatch, claim or job: the one that made it. Only the owner may release or end it."""
+"""Decide which home owns a dispatch, claim or job: the home that made it. Only the owner may release or end it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_own(context: Context, row: Value | Claim) -> bool:
-    """Whether this home made a dispatch, claim or job. A row without a home id is matched by host and tmux socket."""
+    """Return whether this home made a dispatch, claim or job. A row without a home id is matched by host and tmux socket."""
     home, host, socket = _place_of(row)
     if host is not None and host != context.world.host.id:
         return False
@@ -32,14 +32,14 @@ def _place_of(row: Value | Claim) -> tuple[str | None, str | None, str | None]:
 
 
 def why_foreign(context: Context, row: Value | Claim) -> str:
-    """Return which other home owns a dispatch, claim or job; empty when this home owns it."""
+    """Return the sentence that names the other home which owns a dispatch, claim or job; "" when this home owns it."""
     if is_own(context, row):
         return ""
     return f"it belongs to {owner_of(context, row)}, and this is {this_home(context)}"
 
 
 def owner_of(context: Context, row: Value | Claim) -> str:
-    """Describe the home that made a dispatch, claim or job: its path, machine and host id, as far as they are known."""
+    """Return a description of the home that made a dispatch, claim or job: path, machine and host id, as far as known."""
     home, host, socket = _place_of(row)
     known = context.store.read(lambda rows: q.home_by_id(rows, id=home or ""))
     if known is not None:
@@ -51,7 +51,7 @@ def owner_of(context: Context, row: Value | Claim) -> str:
 
 
 def host_named(context: Context, ident: str) -> str:
-    """Describe a host or machine by its name and id; only by what was given when no home is known there."""
+    """Return a host's name and id as text; only the id when no home is known on that host."""
     if ident == context.world.host.machine:
         return f"{context.world.host.name} (host {ident})"
     known = context.store.read(lambda rows: q.home_on_host(rows, host=ident))
@@ -59,7 +59,7 @@ def host_named(context: Context, ident: str) -> str:
 
 
 def this_home(context: Context) -> str:
-    """Describe this home as `owner_of` does: path, machine and host id."""
+    """Return a description of this home: path, machine and host id."""
     world = context.world
     return f"home {world.record.path} on {world.host.name} (host {world.host.id})"
 
@@ -86,13 +86,13 @@ def disown_hint(ident: str) -> str:
 
 
 def note_machine(world: World) -> None:
-    """Record in home.json the machine that the home is on now. The host id stays."""
+    """Record in home.json the machine that the home is on now, if it has changed. The host id stays."""
     if world.record.machine != world.host.machine:
         world.record = home_change.change(world.home, world.funnel, machine=world.host.machine)
 
 
 def note_home(tx: Tx, world: World) -> None:
-    """Record this home among the homes that use the database, in the transaction that records something it owns."""
+    """Record this home among those that use the database, in the transaction that adds a row which this home owns."""
     record = world.record
     q.see_home(tx, id=record.id, host=world.host.id, machine=world.host.machine, name=world.host.name,
            path=record.path, at=tx.at)  # fmt: skip

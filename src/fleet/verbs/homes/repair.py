@@ -1,7 +1,7 @@
 """Show the fleet home, and repair a home that was moved to another path.
 
-A repair changes the worktrees in git, then the store, then home.json, so that a repair that was killed can be run again.
-Nothing is changed while anything may still run at the old path.
+A repair changes the worktrees in git, then the store, then home.json, so that a repair that was killed can be run
+again. Nothing is changed while anything may still run at the old path.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ def home_view(context: Context) -> HomeView:
 
 
 def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """Return what a repair would change. Refuse a home that was not moved, is a copy, or may run at its old path."""
+    """Return what a repair would change.
+
+    Raises Refused when the home was not moved or something may still run at its old path; raises `moved` itself when
+    that says that the home is a copy.
+    """
     if moved is None:
         raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
     if not isinstance(moved, errors.HomeMoved):
@@ -78,12 +82,13 @@ def repair(context: Context, moved: errors.FleetError | None) -> Repair:
 
 
 def _current_path(context: Context) -> str:
+    """Return the real path of the home now."""
     return os.path.realpath(context.world.home)
 
 
 # what may run ---------------------------------------------------------------------------------------------------------
 def _what_may_live(context: Context) -> list[str]:
-    """Return what may still run below the home's old path: processes, sessions, dispatches, job runners, effects."""
+    """Return what may still run at the home's old path: processes, sessions, dispatches, job runners, running effects."""
     world = context.world
     running = [f"process {who.pid}" for who in world.processes.of_home(world.record.path)]
     listing = world.tmux.listing()
@@ -100,14 +105,14 @@ def _what_may_live(context: Context) -> list[str]:
 
 
 def _was_own(context: Context, row: Dispatch) -> bool:
-    """Whether this home made the dispatch, before or after the move."""
+    """Return whether this home made the dispatch, before or after the move."""
     if row.home is not None:
         return row.home == context.world.record.id
     return row.host == context.world.host.id and row.tmux_socket == socket_path(context.world.record.path)
 
 
 def _why_alive_at_old_path(context: Context, row: Dispatch) -> str:
-    """Return why an unfinished dispatch may be alive; empty when it has ended or is proven dead."""
+    """Return why an unfinished dispatch may be alive at the home's old path; "" when it has ended or is proven dead."""
     who = Identity.parse(row.process or row.spawner or "")
     life = context.world.processes.life(who) if who is not None else "dead"
     if not is_unfinished(row) or life == "dead":
@@ -132,7 +137,7 @@ def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]
 
 
 def _repair_worktrees(context: Context) -> list[str]:
-    """Tell git the new path of each worktree. Return a line for each that git refused; it stays as it is."""
+    """Tell git the new path of each worktree. Returns a line for each that git refused, which stays as it is."""
     left = []
     for path, repository in _find_worktrees(context)[0]:
         gate = context.world.git_gate(repository)
@@ -147,7 +152,7 @@ def _repair_worktrees(context: Context) -> list[str]:
 
 # the store ------------------------------------------------------------------------------------------------------------
 def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
-    """Return each claim that names the home's old path, before and after the move."""
+    """Return each claim that names the home's old path, as it is before and after the move."""
     world = context.world
     rows = context.store.read(lambda snapshot: q.claims_below(snapshot, home=world.record.id, host=world.host.id))
     pairs = ((claim, _moved_claim(context, claim)) for claim in map(Claim.of, rows))
@@ -155,6 +160,7 @@ def _claim_moves(context: Context) -> list[tuple[Claim, Claim]]:
 
 
 def _moved_claim(context: Context, claim: Claim) -> Claim:
+    """Return a claim with the home's new path in its name and data."""
     data = {name: _moved_value(context, value) for name, value in claim.data.items()}
     return replace(claim, name=_moved_value(context, claim.name), data=data)
 
@@ -170,6 +176,7 @@ def _moved_value(context: Context, value: Any) -> Any:  # noqa: ANN401 - as clai
 
 
 def _record_move(context: Context) -> Change[None]:
+    """Return the change that records the home's new path in its claims, dispatches and home row."""
     world, moves = context.world, _claim_moves(context)
     old, new = world.record.path, _current_path(context)
 

@@ -1,7 +1,8 @@
 """Rotate the operation log: move old operations from the database into compressed JSON Lines files.
 
-The file is written and synced before its rows are deleted. After a kill in between, the next rotation finds the file and
-deletes the rows; so no operation is lost or in two files. It moves 5000 operations at a time, so that no writer waits long.
+The file is written and synced before its rows are deleted. After a kill in between, the next rotation finds the file
+and deletes the rows; so no operation is lost or in two files. 5000 operations are moved at a time, so that no writer
+waits long.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NAME = re.compile(r"(\d{12})-(\d{12})\.jsonl\.gz")
 
 
 def rotate(context: Context, *, before: int) -> Rotated:
-    """Move operations older than a time into archive files. The newest operation always stays in the database."""
+    """Move operations older than `before` into archive files. The newest operation always stays in the database."""
     moved = _finish_interrupted(context)
     names: list[str] = []
     while True:
@@ -46,18 +47,19 @@ def rotate(context: Context, *, before: int) -> Rotated:
 
 
 def archived_operations(files: Files) -> Iterator[Operation]:
-    """Return every operation in the archive files, oldest first."""
+    """Yield every operation in the archive files, oldest first."""
     for name in _archive_names(files):
         yield from map(q.Operation.made_of, _read_archive(files, name))
 
 
 def _read_archive(files: Files, name: str) -> list[WholeOperation]:
+    """Return the operations in one archive file."""
     text = gzip.decompress(files.read(f"{paths.OPERATIONS}/{name}")).decode()
     return [q.WholeOperation.from_json(json.loads(line)) for line in text.split("\n")[:-1]]
 
 
 def _finish_interrupted(context: Context) -> int:
-    """Delete operations from the database that an interrupted rotation has archived already. Return how many."""
+    """Delete operations from the database that an interrupted rotation has already archived. Returns how many."""
     store, files = context.store, context.world.files
     oldest = store.read(lambda rows: q.operations_after(rows, after=0, until=FOREVER, most=1))
     moved = 0
@@ -69,7 +71,10 @@ def _finish_interrupted(context: Context) -> int:
 
 
 def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int]) -> bool:
-    """Whether the database still has operations of this file. Refuse when it has others under the same numbers."""
+    """Return whether the database still has operations of this file.
+
+    Raises Refused when the database has other operations under the same numbers.
+    """
     stored = store.read(lambda rows: q.operation_keys(rows, first=span[0], last=span[1]))
     archived = {row.key for row in _read_archive(files, name)} if stored else set()
     if any(row.key not in archived for row in stored):
@@ -83,10 +88,13 @@ def _is_still_stored(store: Store, files: Files, name: str, span: tuple[int, int
 
 
 def _archive_names(files: Files) -> list[str]:
+    """Return the names of the archive files of operations, oldest first."""
     return [name for name in files.names(paths.OPERATIONS) if _NAME.fullmatch(name)]
 
 
 def _forget_operations(first: int, last: int) -> Change[int]:
+    """Return the change that deletes these operations from the database; committing it returns how many."""
+
     def work(tx: Tx) -> int:
         count = q.forget_operations(tx, first=first, last=last)
         tx.note(first=first, last=last, forgotten=count)

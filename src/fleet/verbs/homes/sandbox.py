@@ -1,8 +1,9 @@
-"""The sandbox of agents and their door: whether they can be had here, and what one agent has in its sandbox.
+"""The sandbox of agents and how they reach fleet: check what this machine can do, and build the command of one agent.
 
-An agent in the sandbox reaches nothing of the fleet home but the folder of the daemon's socket for agents, its own prompt, the
-files that its engine reads its hooks and rules from, and its worktree. The repository's git directory is readable; writable is
-what a commit in the worktree writes to. What decides which repository and configuration git uses there is not.
+Of the fleet home, an agent in the sandbox sees only the folder of the daemon's socket for agents, its own prompt, the
+files that its engine reads its hooks and rules from, and its worktree. The repository's git directory is readable; only
+the parts that a commit in the worktree writes are writable. The files that decide which repository and configuration
+git uses there are not writable.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LIMIT = 10.0
 _PROGRAM = "bwrap"
 _INSTALL = "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)"
 _OTHERWISE = 'or set agents.sandbox = "none" in config.toml'
-# What git reads of the person's own.
+# The person's own settings that git reads.
 _GIT_SETTINGS = ("~/.gitconfig", "${XDG_CONFIG_HOME:-~/.config}/git/config", "${XDG_CONFIG_HOME:-~/.config}/git/ignore")
 
 
@@ -41,7 +42,7 @@ class Work:
 
     cwd: str
     repository: str
-    # Whether it works in the folder, or only looks at it.
+    # Whether the agent may write to the folder, or only read it.
     writes: bool
     files: tuple[str, ...]
 
@@ -56,14 +57,21 @@ class Enclosed:
 
 
 def plan_sandbox(context: Context, engine: Engine) -> str | None:
-    """Return the sandbox in which an agent of the engine is started; None for none. Refuse a sandbox that cannot be made here."""
+    """Return the sandbox in which an agent of the engine is started; None for none.
+
+    Raises SandboxRefused or NoAgentsDoor when the settings want something that this machine cannot provide.
+    """
     if not is_part_of_fleet(engine):
         check_sandbox(context)
     return wanted_sandbox(context, engine)
 
 
 def check_sandbox(context: Context) -> str:
-    """Return, in words, the sandbox of agents and how they reach fleet, as the settings say; refuse what cannot be made here."""
+    """Return, for people, the sandbox that the settings name and how agents reach fleet.
+
+    Raises SandboxRefused when the sandbox cannot be made here, NoAgentsDoor when no daemon listens on the socket for
+    agents.
+    """
     named: str = context.setting("agents.sandbox")
     if named != "none":
         _refuse_unusable(context)
@@ -81,26 +89,27 @@ def wanted_sandbox(context: Context, engine: Engine) -> str | None:
 
 
 def is_part_of_fleet(engine: Engine) -> bool:
-    """Whether an engine is a part of fleet (its own coordinator, the runner of a job's steps) and no agent."""
+    """Return whether an engine is fleet itself (its own coordinator, the runner of a job's steps), not an agent."""
     return engine.program == "{fleet}"
 
 
 def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
-    """Return the variable that names the daemon's socket for agents; none when an agent reaches fleet by its home.
+    """Return the variable that names the daemon's socket for agents; none when the agent reaches fleet through the
+    home.
 
-    The setting says so, or the agent is in a sandbox, which has no home.
+    The socket is used when the setting `agents.door` says so, and always in a sandbox, which has no home.
     """
     is_given = enclosed is not None or context.setting("agents.door") == "socket"
     return {DOOR: _agents_socket(context)} if is_given and not is_part_of_fleet(engine) else {}
 
 
 def _agents_socket(context: Context) -> str:
-    """Return the path of the daemon's socket for agents in a sandbox."""
+    """Return the path of the daemon's socket for agents."""
     return f"{context.world.home}/{paths.AGENTS_SOCKET}"
 
 
 def _bubblewrap() -> str:
-    """Return the path of bubblewrap; SandboxRefused when it is not installed."""
+    """Return the path of bubblewrap. Raises SandboxRefused when it is not installed."""
     found = shutil.which(_PROGRAM)
     if found is None:
         raise errors.SandboxRefused(why="the program bwrap is not installed", advice=f"{_INSTALL}, {_OTHERWISE}")
@@ -118,7 +127,7 @@ def _refuse_unusable(context: Context) -> None:
 
 
 def _refuse_shown_home(context: Context) -> None:
-    """Raise SandboxRefused when the person's settings would give an agent the whole fleet home."""
+    """Raise SandboxRefused when the person's settings would show an agent the whole fleet home."""
     for name in ("agents.sandbox_read", "agents.sandbox_write"):
         for path in context.setting(name):
             if sandbox.shows(expand_path(path), (context.world.home,)):
@@ -129,7 +138,7 @@ def _refuse_shown_home(context: Context) -> None:
 def enclose(
     context: Context, engine: Engine, work: Work, words: list[str], env: Mapping[str, str], *, lease: int = -1
 ) -> Enclosed:
-    """Return an agent's command in its sandbox. `lease` stays open for as long as the sandbox is there."""
+    """Return an agent's command inside its sandbox. The descriptor `lease` stays open as long as the sandbox exists."""
     home, given = context.world.home, {name: value for name, value in env.items() if name not in sandbox.LEFT_OUT}
     person = expand_path("~", env)
     hidden = (person, home)
@@ -158,12 +167,12 @@ def enclose(
 
 
 def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Return what git needs for a commit in the agent's folder: what is read, what is written, and what stays as it is."""
+    """Return the paths that git needs for a commit in the agent's folder: to read, to write, and to keep read-only."""
     if not work.writes:
         return (work.repository,), (), ()
     common = git_dir(work.repository)
     dirs = commit_dirs(context.world.git, work.cwd)
-    if not dirs:  # the main checkout itself: a step of a job that shares it
+    if not dirs:  # the folder is the main checkout: a step of a job in the shared checkout
         return (), (work.cwd,), (f"{common}/hooks", f"{common}/config")
     own = dirs[0]
     kept = (f"{work.cwd}/.git", *(f"{own}/{name}" for name in ("commondir", "gitdir", "config.worktree")))
@@ -171,7 +180,7 @@ def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple
 
 
 def _alternates(common: str) -> tuple[str, ...]:
-    """Return the folders from which a repository borrows objects."""
+    """Return the folders from which a repository borrows objects (git alternates); the sandbox has to show them."""
     try:
         with open(f"{common}/objects/info/alternates", encoding="utf-8", errors="surrogateescape") as file:
             return tuple(os.path.join(f"{common}/objects", line.rstrip("\n")) for line in file if line.strip())
@@ -182,7 +191,7 @@ def _alternates(common: str) -> tuple[str, ...]:
 def _places_of_programs(
     context: Context, engine: Engine, program: str, env: Mapping[str, str], hidden: tuple[str, ...]
 ) -> Iterable[str]:
-    """Return what the agent's programs need to run: the engine's, those that it names, and fleet."""
+    """Yield the paths that the agent's programs need: the engine's, those that its file names, and fleet's."""
     others = (sandbox.program_on(name, env) for name in engine.sandboxed.programs)
     for path in (program, *filter(None, others)):
         yield from sandbox.places_of_program(path, hidden=hidden)
@@ -190,18 +199,18 @@ def _places_of_programs(
 
 
 def _expanded_paths(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return paths with ~ and variables filled in, without those whose variable is not set."""
+    """Return the paths with ~ and variables expanded, without those whose variable is not set."""
     return tuple(path for path in (expand_path(each, env).rstrip("/") for each in given) if path.startswith("/"))
 
 
 def _make_folders(context: Context, engine: Engine, env: Mapping[str, str]) -> None:
-    """Make the folders that the engine keeps its data in, as it would itself: what is written elsewhere goes with the sandbox."""
+    """Create the folders in which the engine keeps its data; without them, the data would vanish with the sandbox."""
     for path in _expanded_paths((each for each in engine.sandboxed.write if each.endswith("/")), env):
         if not os.path.isdir(path):
             context.world.machine.make_folder(path)
 
 
 def _copied_files(engine: Engine, env: Mapping[str, str]) -> dict[str, int]:
-    """Return the files of which the agent gets a copy, each with a descriptor of its content."""
+    """Return the files of which the agent gets its own copy, each with an open descriptor of the content."""
     there = [path for path in _expanded_paths(engine.sandboxed.copy, env) if os.path.isfile(path)]
     return {path: os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in there}

@@ -1,1 +1,1 @@
-"""Jobs run a workflow over many items. Each job has one runner process; all that the runner knows is in the store."""
+"""Jobs run a workflow over many items. Each job has one runner process, which keeps all its state in the store."""

@@ -22,7 +22,7 @@ _MOST = 1_000
 
 
 def has_runner(context: Context, ident: str) -> bool:
-    """Whether a process that is not proven dead holds the job's gate. Reads the gate's file; never locks the gate."""
+    """Return whether a process that is not proven dead holds the job's gate. Reads the gate's file; never locks the gate."""
     holder = context.world.work_gate(f"job-{ident}", ident).holder()
     return holder is not None and context.world.processes.life(holder.who) != "dead"
 
@@ -38,7 +38,7 @@ def resumable_jobs(context: Context, project: str | None) -> list[Resumable]:
 
 
 def _resumable(row: Job) -> Resumable:
-    """Return a job as the list of resumable work shows it. A running job without a runner was interrupted."""
+    """Return a job as the list of resumable work shows it. A running job without a runner counts as interrupted."""
     lost = row.state == "running"
     return Resumable(
         id=row.id,
@@ -55,7 +55,7 @@ def _resumable(row: Job) -> Resumable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """The processes of a job whose runner is dead, or not known to live."""
+    """The remaining processes of a job whose runner is dead, or not known to live."""
 
     job: str
     # The runner, for people; empty when no claim names it.
@@ -67,7 +67,7 @@ class Leftovers:
     why_kept: str = ""
 
     def in_words(self) -> str:
-        """Return a sentence that names the processes that still run, for people."""
+        """Return the sentence that tells which processes of the job still run, or that only its claim remains."""
         if self.foreign:
             return "the runner of another home or host claimed them"
         if not self.processes:
@@ -78,13 +78,13 @@ class Leftovers:
 
 
 def claimed_leftovers(context: Context) -> list[Leftovers]:
-    """Return the leftovers of every job that has an open claim and no living runner."""
+    """Return the remaining processes of every job that has an unreleased claim and no living runner."""
     leftovers = (_leftovers_of_claim(context, claim) for claim in _job_process_claims(context))
     return [each for each in leftovers if each is not None]
 
 
 def unclaimed_leftovers(context: Context) -> list[Leftovers]:
-    """Return the leftovers of every job whose mark is on running processes without a claim."""
+    """Return the remaining processes of every job that are marked as the job's and have no claim."""
     claimed = {claim.job for claim in _job_process_claims(context)}
     leftovers = (
         _leftovers_without_claim(context, job) for job in sorted(set(context.world.processes.marks_of_jobs()) - claimed)
@@ -93,11 +93,12 @@ def unclaimed_leftovers(context: Context) -> list[Leftovers]:
 
 
 def _job_process_claims(context: Context) -> list[Claim]:
+    """Return the unreleased claims of all jobs."""
     return [Claim.of(row) for row in context.store.read(q.open_claims_of_jobs)]
 
 
 def _leftovers_of_claim(context: Context, claim: Claim) -> Leftovers | None:
-    """Return what the runner of a claim left; None while that runner, or another runner of the job, lives."""
+    """Return the remaining processes under a runner's claim; None while that runner, or another runner of the job, lives."""
     job, runner = claim.job or "", runner_of(claim)
     shown = f"process {runner.pid}" if runner else "an unknown process"
     if not is_own(context, claim):
@@ -111,7 +112,7 @@ def _leftovers_of_claim(context: Context, claim: Claim) -> Leftovers | None:
 
 
 def _leftovers_without_claim(context: Context, job: str) -> Leftovers | None:
-    """Return the processes that carry the mark of a job without a claim; None when there are none, or a runner lives.
+    """Return the processes that are marked as a job's and have no claim; None when there are none, or a runner lives.
 
     An older fleet, which made no such claims, has started them.
     """

@@ -1,4 +1,4 @@
-"""Run or resume a job: read its document, refuse a job that cannot run, record the job, and run it."""
+"""Run or resume a job: read its document, refuse a job that cannot run, record the job, and call the runner."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Asked:
 
 
 def read_document(file: str) -> str:
-    """Return the text of a job's document; refuse a file that cannot be read or is not UTF-8."""
+    """Return the text of a job's document. Raises BadInput for a file that cannot be read or is not UTF-8."""
     try:
         with open(file, encoding="utf-8") as opened:
             return opened.read()
@@ -53,7 +53,7 @@ def read_document(file: str) -> str:
 
 
 def validate(file: str) -> Validation:
-    """Return every fault of a job's document, without running the job."""
+    """Return every fault of a job's document. Runs nothing."""
     problems = [Fault.from_json(fault.as_document()) for fault in faults(read_document(file))]
     return Validation(file=file, valid=not problems, faults=problems)
 
@@ -81,7 +81,7 @@ def shown_parameters(source: str, parameters: dict[str, str]) -> dict[str, str]:
 
 
 def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> tuple[records.NewJob, Workflow]:
-    """Return the record and the workflow of a new job; refuse a bad document, engine or variable. Writes nothing."""
+    """Return the record and the workflow of a new job. Raises for a bad document, engine or variable. Writes nothing."""
     context.project(asked.project)
     source = read_document(asked.file)
     workflow = read(source, asked.file)
@@ -101,7 +101,10 @@ def prepare(context: Context, asked: Asked, environment: Mapping[str, str]) -> t
 
 
 def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the value of each {env.NAME}: from --set, else from the document, else from the environment."""
+    """Return the value of each {env.NAME} in a job's document: from --set, else the document, else the environment.
+
+    Raises BadInput for a variable without a value, and for a --set that the document does not use.
+    """
     used = workflow.variables()
     unknown = sorted(set(given) - set(used) - set(workflow.env))
     if unknown:
@@ -115,19 +118,22 @@ def _parameters_of(workflow: Workflow, given: dict[str, str], environment: Mappi
 
 
 def parts_of(workflow: Workflow) -> list[JobPart]:
-    """Return the parts of a job that run besides its items. Setup without steps runs if the job needs its checkout."""
+    """Return which of setup and reduce the job runs.
+
+    Setup runs also without steps, if its worktree is needed: as the shared checkout, or to read the input.
+    """
     setup = bool(workflow.setup) or workflow.map.isolation == "none" or workflow.map.source != "list"
     wanted = {"setup": setup, "reduce": bool(workflow.reduce)}
     return [part for part in items.PARTS if wanted[part]]
 
 
 def gate_of(context: Context, ident: str) -> Gate:
-    """Return the gate of a job. The job's runner holds the gate while it runs."""
+    """Return the gate of a job. The job's runner holds it while it runs."""
     return context.world.work_gate(f"job-{ident}", ident)
 
 
 def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> None:
-    """Refuse a changed isolation while items are at work: the runner would look for them in the wrong place."""
+    """Raise Refused when the isolation has changed while items run: the runner would look for them in the wrong place."""
     was = read(job.source, f"the document of job {job.id}").map.isolation
     if was == workflow.map.isolation:
         return
@@ -139,7 +145,7 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
-    """Record a job and run it. A job with a known id runs again: its input is read anew, and done items stay done."""
+    """Record a job and run it to its end. A known id runs again: its input is read again, and done items stay done."""
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
     lock_work_to_resume(context, gate, new.id, force=False)
@@ -156,7 +162,7 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
 
 
 def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
-    """Resume a job behind its gate. With `force`, the process that holds the gate is stopped first."""
+    """Resume a job and run it to its end, holding its gate. With `force`, first stop the process that holds the gate."""
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)
     stopped = lock_work_to_resume(context, gate, ident, force=force)

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
-    """Cancel a job and end its attempts. A job that has a runner is ended by that runner, at its next turn."""
+    """Cancel a job and end its attempts. If the job has a runner, that runner ends the attempts in its next round.
+
+    Raises Refused for a job that is done.
+    """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     context.commit(_set_cancelled(ident, reason))
@@ -34,26 +37,26 @@ def cancel(context: Context, ident: str, reason: str) -> JobCancelled:
     try:
         gate.take()
     except errors.GateHeld:
-        return _result(context, ident, [], str(gate.holder()))
+        return _cancelled_view(context, ident, [], str(gate.holder()))
     try:
         left = _end_attempts(context, job)
     finally:
         gate.give()
     write_report(context, context.store.read(lambda rows: records.job_of(rows, ident)))
-    return _result(context, ident, left, None)
+    return _cancelled_view(context, ident, left, None)
 
 
-def _result(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
+def _cancelled_view(context: Context, ident: str, left: list[str], runner: str | None) -> JobCancelled:
     """Return the cancelled job with its counts.
 
-    `left` says what stays; `runner` names a runner that has yet to stop.
+    `left` says what could not be removed; `runner` names a runner that has yet to stop.
     """
     job, counts = context.store.read(lambda rows: records.job_of(rows, ident)), results.count(context, ident)
     return JobCancelled.made_of(job, items=counts, branch=job_branch(ident), left=left, runner=runner)
 
 
 def _set_cancelled(ident: str, reason: str) -> Change[None]:
-    """Record that the job is cancelled; refuse a job that is done."""
+    """Return the change that records the job as cancelled; committing it raises Refused when the job is done."""
 
     def work(tx: Tx) -> None:
         was = records.job_of(tx, ident)
@@ -69,7 +72,7 @@ def _set_cancelled(ident: str, reason: str) -> Change[None]:
 
 
 def _end_attempts(context: Context, job: Job) -> list[str]:
-    """End the job's processes and attempts and remove its worktrees; return what stays, and why."""
+    """End the job's processes and attempts, and remove its worktrees. Returns what could not be removed, and why."""
     end_leftovers(context, job.id)
     for row in context.store.read(lambda rows: q.items_at_work(rows, job=job.id)):
         attempts.stop(context, job, row)

@@ -1,4 +1,4 @@
-"""Let a job wait while one of its engines is held back for all of fleet. After the reset, one item tries the engine."""
+"""Let a job wait while one of its engines is held back for the whole fleet. After the reset, one item tries the engine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def wait_of_job(context: Context, job: Job) -> str | None:
-    """Return which held engine a running job waits for, in words; None when it waits for none.
+    """Return the sentence that names the held engine or spent budget that a running job waits for; None when it waits
+    for none.
 
-    Without the project's settings its engine is not known: then only a spent budget is said. An obstacle names bad settings.
+    While the project's settings cannot be read, its engine is not known: then only a spent budget is named. `fleet
+    status` shows the bad settings as an obstacle.
     """
     if job.state != "running":
         return None
@@ -35,7 +37,7 @@ def wait_of_job(context: Context, job: Job) -> str | None:
 
 
 def _describe_hold(row: EngineHold, now: int) -> str:
-    """Say until when an engine is held back; a limit whose time has passed is tried by one item."""
+    """Return until when an engine is held back, as text; or that one item tries it, when the limit's time has passed."""
     if row.until is None:
         return f"{row.engine} is held back until somebody logs in ({row.reason})"
     if row.until <= now:
@@ -44,7 +46,10 @@ def _describe_hold(row: EngineHold, now: int) -> str:
 
 
 class EngineWait:
-    """The holds on a job's engines, and spent budgets: a usage limit lasts until its reset, a failed login until a person logs in."""
+    """The holds on a job's engines, and its spent budgets.
+
+    A usage limit holds an engine until its reset, a failed login until a person logs in.
+    """
 
     def __init__(self, context: Context, job: Job, workflow: Workflow) -> None:
         self._context = context
@@ -62,17 +67,17 @@ class EngineWait:
         return 0 if any(row.until is None or row.until > now for row in holds) else 1
 
     def in_words(self) -> str:
-        """Return which engines are held back, and until when, for people."""
+        """Return what the job waits for, as text: the spent budget, the engines that are held back, and until when."""
         money, now = self.money(), self._context.world.clock.now()
         return ", ".join([*([money] if money else []), *(_describe_hold(row, now) for row in self._holds())])
 
     def money(self) -> str:
-        """Return which budget is spent, for people; empty when none is."""
+        """Return which budget of the job's project or of the day is spent, for people; "" when none is."""
         spent = self._spent()
         return spent.refusal().spoken if spent is not None else ""
 
     def waits(self) -> str | None:
-        """Return what the job waits for, in words, while no item may run; None when one may run."""
+        """Return what the job waits for, for people, while no item may run; None when one may run."""
         return self.in_words() if self.room() == 0 else None
 
     def _spent(self) -> Budget | None:
@@ -85,9 +90,9 @@ class EngineWait:
         return self._context.store.read(lambda rows: spent_budget(rows, limits, project=place, slug=None, at=now))
 
     def lift(self, *, since: int) -> None:
-        """Lift the holds that are past their end, because an item that began at `since` has passed.
+        """Lift the holds whose time has passed, because an item that began at `since` has passed.
 
-        A limit that was found after `since` stays.
+        A hold that was recorded after `since` stays.
         """
         now = self._context.world.clock.now()
         for row in self._holds():

@@ -41,7 +41,7 @@ _FEW = 5
 
 
 def find_job(context: Context, given: str) -> str:
-    """Return the id of the job that `given` names: an id, the beginning of one, or @last."""
+    """Return the id of the job that `given` names: an id, the beginning of one, or @last. Raises NoSuchJob or Ambiguous."""
     if given == "@last":
         ids = [row.id for row in context.store.read(lambda rows: q.listed_jobs(rows, project=None, most=1))]
     else:
@@ -55,7 +55,7 @@ def find_job(context: Context, given: str) -> str:
 
 
 def find_item(context: Context, job: str, given: str) -> Item:
-    """Return the item that `given` names: an id or the beginning of one."""
+    """Return the item that `given` names: an id or the beginning of one. Raises NoSuchItem or Ambiguous."""
     text = given if given.replace("-", "").isalnum() else "-"
     exact = context.store.read(lambda rows: q.item_by_id(rows, job=job, id=text))
     if exact is not None:
@@ -109,6 +109,7 @@ def _job_processes(context: Context, ident: str) -> list[JobProcess]:
 
 
 def _job_view(context: Context, row: Job) -> JobView:
+    """Return a job as people and programs read it: with counts, branch, and whether a runner runs it."""
     return JobView.made_of(
         row,
         items=results.count(context, row.id),
@@ -122,7 +123,7 @@ def _job_view(context: Context, row: Job) -> JobView:
 
 
 def items_of_job(context: Context, ident: str, state: str | None = None) -> Iterator[ItemView]:
-    """Return the items of a job in their order; only those in `state` when it is given."""
+    """Yield the items of a job in their order; only those in `state` when it is given."""
     return (results.item_view(row) for row in results.each_item(context, ident, state))
 
 
@@ -143,6 +144,7 @@ def _item_failures(row: Item) -> list[ItemFailure]:
 
 
 def _step_view(row: JobStep) -> StepDone:
+    """Return a step as people and programs read it."""
     times = {"started_at": iso(row.started_at), "ended_at": iso(row.ended_at)}
     return StepDone.made_of(row, **times, commits=json.loads(row.commits))
 

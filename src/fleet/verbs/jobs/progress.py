@@ -1,4 +1,4 @@
-"""Report the progress of a job as events, which each surface shows in its own way."""
+"""Report the progress of a job as events; each surface shows them in its own way."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class Progress:
         )
 
     def tell_counts(self, waits: str | None = None, *, now: bool = False) -> None:
-        """Send the counts, the rate, the time left and what is waited for: at most twice a second, or at once with `now`."""
+        """Send counts, rate, time left and what the job waits for: at most twice a second, or at once with `now`."""
         ticks = self._context.world.clock.ticks()
         if now or ticks - self._last >= _EVERY:
             self._last = ticks
             self._tell(self._progress(ticks - self._began).replaced(waits=waits))
 
     def _progress(self, seconds: float) -> JobProgress:
-        """Return the counts, the rate of ended items per second, and the estimated seconds left."""
+        """Return the counts of the job's items, the rate of ended items per second, and the estimated seconds left."""
         counts = results.count(self._context, self._job)
         self._ended_before = counts.ended if self._ended_before is None else self._ended_before
         rate = (counts.ended - self._ended_before) / seconds if seconds > 0 else 0.0

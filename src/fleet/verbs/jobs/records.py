@@ -1,4 +1,4 @@
-"""Record a job and its items in the store. A function that returns a Change is one transaction."""
+"""Record a job and its items in the store. Each function that returns a Change is one transaction."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def job_of(rows: Rows, ident: str) -> Job:
 
 
 def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Record a new job and its parts setup and reduce, which run as items do."""
+    """Return the change that records a new job, with setup and reduce as items of their own."""
 
     def work(tx: Tx) -> None:
         tx.about(new.project)
@@ -63,7 +63,10 @@ def create(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
-    """Record that a known job runs again with a document that was read anew. Done items stay done."""
+    """Return the change that records that a known job runs again, with its document read again. Done items stay done.
+
+    Committing it raises Refused for a cancelled job, or when the id is another job's.
+    """
 
     def work(tx: Tx) -> None:
         was = job_of(tx, new.id)
@@ -86,12 +89,16 @@ def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
 
 
 def _add_parts(tx: Tx, job: str, parts: Iterable[JobPart]) -> None:
+    """Add the job's setup and reduce as items; a job may have either, both or none."""
     for part in parts:
         q.add_item(tx, job=job, id=part, part=part, number=0, data="null")
 
 
 def begin(ident: str) -> Change[None]:
-    """Record that a runner takes the job up. Setup and reduce run again if they had failed."""
+    """Return the change that records that a runner takes up the job; setup and reduce run again if they had failed.
+
+    Committing it raises Refused when there is nothing to resume.
+    """
 
     def work(tx: Tx) -> None:
         was = job_of(tx, ident)
@@ -108,7 +115,7 @@ def begin(ident: str) -> Change[None]:
 
 
 def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
-    """Record that the job is done, paused or failed."""
+    """Return the change that records that the job is done, paused or failed."""
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
@@ -120,7 +127,7 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
 
 
 def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
-    """Move the job to its next phase. The phase stays `map` while an item waits or is at work."""
+    """Return the change that moves the job to its next phase; it stays in `map` while an item waits or is at work."""
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
@@ -133,7 +140,10 @@ def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
 
 
 def add_items(ident: str, contents: list[object]) -> Change[None]:
-    """Record the items of the input and end the setup phase. Known items keep their state; missing ones are skipped."""
+    """Return the change that records the items of the input and ends the setup phase.
+
+    Known items keep their state; items that are no longer in the input are skipped.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
@@ -152,12 +162,15 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
 
 
 def bring_back(tx: Tx, job: str) -> int:
-    """Let items wait again that were missing in the input and are back; return how many."""
+    """Set items of a job back to waiting that were skipped as missing and are in the input again. Returns how many."""
     return q.back_items(tx, job=job, **change(kinds.STEPS, "skipped", "come_back"), reason=GONE)
 
 
 def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
-    """Record that attempts of items start, and open the items' tasks if `tasks`. Returns the ids of started items."""
+    """Return the change that records the start of attempts, and opens the items' tasks if `tasks`.
+
+    Committing it returns the ids of the started items.
+    """
 
     def work(tx: Tx) -> list[str]:
         tx.about(job.project)
@@ -175,7 +188,7 @@ def start(job: Job, chosen: list[Item], *, tasks: bool) -> Change[list[str]]:
 
 
 def open_task(tx: Tx, job: Job, item: Item) -> None:
-    """Open the task of an item; add the task first when it is missing."""
+    """Open the task of an item; add the task first if it is missing."""
     place = {"project": job.project, "slug": kinds.slug(job.id, item.id), "job": job.id}
     title = f"{job.name}: {label(item)}"
     clean = " ".join("".join(char if char.isprintable() else " " for char in title).split())[:300]
@@ -184,12 +197,15 @@ def open_task(tx: Tx, job: Job, item: Item) -> None:
 
 
 def label(item: Item) -> str:
-    """Return an item in a few words, for people; setup and reduce by their names."""
+    """Return a short text for an item, for people; setup and reduce by their names."""
     return item.part if item.part != "map" else kinds.label(json.loads(item.data))
 
 
 def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None = None) -> Change[None]:
-    """Let running items wait again, without a failure: attempts were interrupted, or never began (not `began`)."""
+    """Return the change that sets running items back to waiting, without counting a failure.
+
+    Their attempts were interrupted (`began`), or never began.
+    """
     unbegun, stepped = int(not began), change(kinds.STEPS, "running", "put_back")
 
     def work(tx: Tx) -> None:
@@ -202,7 +218,7 @@ def put_back(job: Job, which: list[str], *, began: bool, not_before: int | None 
 
 
 def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
-    """Record the dispatch that works on an item."""
+    """Return the change that records which dispatch works on an item."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -214,7 +230,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failed attempt: the next state of its item, and what the item's history records."""
+    """A failed attempt: the next state of its item, and the entry for the item's history."""
 
     item: Item
     state: ItemState
@@ -227,7 +243,7 @@ class Failure:
 def record_outcomes(
     job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool
 ) -> Change[None]:
-    """Record ended attempts. A passed item is merged next (`merge`) or done; a failed item is retried or over."""
+    """Return the change that records ended attempts: passed items merge next (`merge`) or are done, failed ones follow `Failure`."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)
@@ -272,16 +288,17 @@ def _record_failure(tx: Tx, job: Job, failure: Failure) -> None:
 
 
 def _finish_item(tx: Tx, job: str, item: str, merged: str | None) -> None:
+    """Record that an item is done, with the commit that contains its work."""
     q.finish_item(tx, job=job, id=item, after=target(kinds.STEPS, "finish"), merged=merged, at=tx.at)
 
 
 def reset_part(tx: Tx, job: str, part: JobPart) -> None:
-    """Let setup or reduce wait again, so that it runs once more; do nothing while it waits or is at work."""
+    """Set setup or reduce back to waiting, so that it runs once more; do nothing while it waits or is at work."""
     q.reset_part(tx, job=job, id=part, after=target(kinds.STEPS, "reset"))
 
 
 def finish(job: Job, item: str, merged: str | None) -> Change[None]:
-    """Record that an item is done. `merged` is the commit with its work on the job's branch, or None without work."""
+    """Return the change that records an item as done; `merged` is the commit with its work, None without work."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project, kinds.slug(job.id, item))
@@ -292,7 +309,10 @@ def finish(job: Job, item: str, merged: str | None) -> Change[None]:
 
 
 def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[bool]:
-    """Archive the task of an ended item. False when the item has no task, or an attempt still works on it."""
+    """Return the change that archives an ended item's task.
+
+    Committing it returns False when the item has no task, or an attempt still works on it.
+    """
 
     def work(tx: Tx) -> bool:
         tx.about(job.project, slug)
@@ -304,7 +324,7 @@ def close_task(job: Job, slug: str, status: str, reason: str | None) -> Change[b
 
 
 def repeat_part(job: Job, part: JobPart) -> Change[None]:
-    """Let setup or reduce run once more."""
+    """Return the change that lets setup or reduce run once more."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

@@ -60,6 +60,7 @@ def _table_rows(context: Context, job: Job) -> Iterator[tuple[str, ...]]:
 
 
 def _html_page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
+    """Yield the parts of the HTML page: summary, chart, and the table of items."""
     title = html.escape(f"{job.name} ({job.id})")
     yield f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>\n'
     yield f"<h1>{title}</h1>\n<p>{html.escape(_summary(job, counts))}</p>\n"
@@ -95,7 +96,7 @@ def _chart(context: Context, job: Job) -> Iterator[str]:
 
 
 def _points(times: list[int], total: int, span: tuple[int, int], tall: int) -> Iterator[str]:
-    """Yield the points of one line of the chart, about 300 at most."""
+    """Yield the points of one line of the report's chart, about 300 at most."""
     step = max(len(times) // _POINTS, 1)
     chosen = [*range(0, len(times), step), len(times) - 1]
     for number in dict.fromkeys(chosen):
@@ -110,6 +111,7 @@ def _chart_point(at: int, count: int, total: int, span: tuple[int, int], tall: i
 
 
 def _markdown_page(context: Context, job: Job, counts: ItemCounts) -> Iterator[str]:
+    """Yield the lines of the Markdown report: summary, and the table of items."""
     yield f"# {job.name} ({job.id})\n\n{_summary(job, counts)}\n\n"
     if job.reason:
         yield "".join(f"    {line}\n" for line in job.reason.splitlines()) + "\n"

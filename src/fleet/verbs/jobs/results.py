@@ -1,4 +1,4 @@
-"""Read the items of a job for views, reports and the reduce steps: one by one, as counts, and as JSON files."""
+"""Read the items of a job for views, reports and the reduce steps: one by one, as counts, or written to JSON files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENTRY = ("id", "number", "item", "state", "started_at", "ended_at", "attempts",
 
 
 def each_item(context: Context, job: str, state: str | None = None) -> Iterator[Item]:
-    """Yield the items of a job. They are read a page at a time, so that ten thousand are never in memory at once."""
+    """Yield the items of a job, reading one page at a time, so that ten thousand are never in memory at once."""
     number, ident = -(1 << 60), ""
     while True:
         page = context.store.read(
@@ -36,7 +36,7 @@ def each_item(context: Context, job: str, state: str | None = None) -> Iterator[
 
 
 def map_values(context: Context, job: Job) -> dict[str, str | int]:
-    """Return the values of {map.…}: the paths of the two result files, and how many items there are and are done."""
+    """Return the values of {map.…}: the paths of the two result files, and the numbers of all and of done items."""
     folder = f"{context.world.home}/{paths.job(job.id)}"
     counts = count(context, job.id)
     files = {"results": f"{folder}/results.json", "failed": f"{folder}/failed.json"}
@@ -44,7 +44,7 @@ def map_values(context: Context, job: Job) -> dict[str, str | int]:
 
 
 def count(context: Context, job: str) -> ItemCounts:
-    """Return how many items are in each state, and in total."""
+    """Return how many items of a job are in each state, and in total."""
     counts: dict[str, int] = dict.fromkeys(items.STATES, 0)
     counts.update((row.state, row.n) for row in context.store.read(lambda rows: q.count_items(rows, job=job)))
     return ItemCounts(**counts, total=sum(counts.values()))
@@ -63,6 +63,7 @@ def write_results(context: Context, job: Job) -> None:
 
 
 def _entry(row: Item) -> dict[str, object]:
+    """Return an item as an entry of a result file."""
     view = item_view(row).as_json()
     return {key: view[key] for key in _ENTRY}
 

@@ -1,7 +1,7 @@
 """Run a job in one process: start its items, settle them, merge them.
 
-The runner knows nothing that the store does not. When a runner is killed, the next one finds every item in a state that
-says what to do with it.
+The runner keeps its state in the store. When a runner is killed, the next one finds every item in a state that says
+what to do with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ INTERRUPTED = "interrupted"
 
 
 class _Halt(Exception):
-    """Stops the runner. The job is paused, or stays cancelled."""
+    """Raised to stop the runner; the job is then paused, or stays cancelled."""
 
 
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
@@ -67,7 +67,7 @@ def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnd
 
 
 def release_all(context: Context, job: Job) -> list[str]:
-    """Remove all worktrees of a cancelled job; uncommitted work is kept in refs. Returns what stays, and why."""
+    """Remove all worktrees of a cancelled job; uncommitted work is kept in refs. Returns what could not be removed, and why."""
     place = {"project": job.project, "job": job.id}
     left = []
     for row in context.store.read(lambda rows: q.open_tasks_of_job(rows, **place)):
@@ -77,7 +77,7 @@ def release_all(context: Context, job: Job) -> list[str]:
 
 
 class Runner:
-    """The runner of one job."""
+    """The runner of one job: a loop that starts, settles and merges its items."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow, tell: Tell, wanted: Wish) -> None:
         self._context = context
@@ -93,7 +93,7 @@ class Runner:
         self.progress = Progress(context, job.id, tell)
 
     def run(self) -> tuple[JobState, str | None]:
-        """Run all phases; return the state that the job ends in, and the reason."""
+        """Run all phases. Returns the state that the job ends in, and the reason."""
         try:
             self._run_phases()
         except _Halt as halt:
@@ -111,7 +111,7 @@ class Runner:
         return "done", None
 
     def _run_phases(self) -> None:
-        """Run setup, map and reduce from the phase that the job is in."""
+        """Run setup, map and reduce, beginning with the phase that the job is in."""
         self.progress.tell_job(self._job)
         end_leftovers(self._context, self._job.id)
         merge_item.ensure_branch(self._context, self._job)
@@ -133,6 +133,7 @@ class Runner:
         self.progress.tell_job(self._job)
 
     def _read_job(self) -> Job:
+        """Return the job's row as it is now."""
         return self._context.store.read(lambda rows: records.job_of(rows, self._job.id))
 
     def _read_input(self) -> None:
@@ -153,11 +154,11 @@ class Runner:
         self.progress.tell_counts(now=True)
 
     def _setup_worktree(self) -> str:
-        """Return the path of setup's worktree, which is also the checkout of items in place."""
+        """Return the path of setup's worktree, which is also the shared checkout of items without worktrees."""
         return f"{self._context.world.home}/{paths.worktree(self._job.project, items.slug(self._job.id, 'setup'))}"
 
     def _run_map(self) -> None:
-        """Run all items; merge the shared checkout if they ran in place."""
+        """Run all items; merge the shared checkout if they ran in it."""
         if self._workflow.map.isolation == "none":
             self._prepare_checkout()
         self._run_part("map")
@@ -168,7 +169,7 @@ class Runner:
         self._step_phase("map", "reduce" if self._workflow.reduce else "over")
 
     def _prepare_checkout(self) -> None:
-        """Make the shared checkout again if it is missing, and put back the items that a dead runner worked on."""
+        """Create the shared checkout again if it is missing, and put back the items that a dead runner had started."""
         if not os.path.isdir(self._setup_worktree()):
             self._context.commit(records.repeat_part(self._job, "setup"))
             self._run_part("setup")
@@ -178,7 +179,7 @@ class Runner:
             self._context.commit(records.put_back(self._job, lost, began=True))
 
     def _stop_in_place(self) -> None:
-        """Kill the steps that run in the shared checkout, and put their items back."""
+        """Kill the steps that run in the shared checkout, and put their items back to waiting."""
         if self._in_place is None:
             return
         killed = self._in_place.kill_all()
@@ -188,7 +189,7 @@ class Runner:
 
     # the loop -------------------------------------------------------------------------------------------------------------
     def _run_part(self, part: JobPart) -> None:
-        """Start, settle and merge items of a part until none is left to do."""
+        """Start, settle and merge the items of a part until none is left to do."""
         while True:
             self._context.forget()
             self._check_wanted()
@@ -206,7 +207,7 @@ class Runner:
         self._refuse_unfinished(part)
 
     def _wait_for_items(self, part: JobPart) -> None:
-        """Wait for the end of an item, but only a moment: the job may be cancelled.
+        """Wait until an item ends, but only for a moment, because the job may be cancelled.
 
         Where the kernel cannot tell, or an item has exited and is not settled yet, wait a little longer each time.
         """
@@ -222,17 +223,18 @@ class Runner:
         self._patience = min(self._patience * 2, _LOOK_AGAIN)
 
     def _wait_until(self, at: int) -> None:
-        """Wait for the time of the next retry, but only a moment: another event may come first."""
+        """Wait until the next item's retry is due, but only for a moment, because another event may come first."""
         left = max(at - self._context.world.clock.now(), 0) / SECOND
         self._context.world.clock.wait(
             _LOOK_LATER if self._engines.room() == 0 else min(left + _LOOK_SOON, _LOOK_AGAIN)
         )
 
     def _runs_in_place(self, part: JobPart) -> bool:
+        """Return whether the items of this part run in the shared checkout."""
         return part == "map" and self._in_place is not None
 
     def _check_wanted(self) -> None:
-        """Stop the runner when it is interrupted, or when the job was cancelled."""
+        """Raise _Halt when the runner is interrupted or the job was cancelled; in the second case first stop its attempts."""
         if not self._wanted():
             raise _Halt(INTERRUPTED)
         if self._read_job().state == "cancelled":
@@ -242,7 +244,7 @@ class Runner:
             raise _Halt("cancelled")
 
     def _refuse_unfinished(self, part: JobPart) -> None:
-        """Fail the job when setup or reduce is not done; items of the map may fail."""
+        """Raise JobFailed when setup or reduce is not done. Items of the map may fail."""
         if part == "map":
             return
         row = self._item(part)
@@ -251,6 +253,7 @@ class Runner:
             raise errors.JobFailed(job=self._job.id, why=why, advice=f"`fleet resume {self._job.id}` tries it again")
 
     def _item(self, ident: str) -> Item | None:
+        """Return the row of an item as it is now; None when the job has no such item."""
         return self._context.store.read(lambda rows: q.item_by_id(rows, job=self._job.id, id=ident))
 
     def _at_work(self, part: JobPart | None) -> list[Item]:
@@ -259,7 +262,7 @@ class Runner:
         return [row for row in rows if part in {None, row.part}]
 
     def _ended_attempts(self, part: JobPart) -> list[Attempt]:
-        """Return the attempts of a part that have ended and are not recorded yet."""
+        """Return the attempts at items of a part that have ended and are not recorded yet."""
         if self._runs_in_place(part) and self._in_place is not None:
             self._own.note(self._in_place.at_work())
             return self._in_place.collect_ended()
@@ -271,7 +274,7 @@ class Runner:
         return ended
 
     def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
-        """Record what becomes of the items of ended attempts; then stop or pause the job if it failed too often."""
+        """Record the next states of the items whose attempts have ended; then stop or pause the job if too many failed."""
         ended = self._put_back_limited(ended)
         if not ended:
             return
@@ -294,7 +297,7 @@ class Runner:
             self._stop_if_failing(failed)
 
     def _put_back_limited(self, ended: list[Attempt]) -> list[Attempt]:
-        """Put back the items that a usage limit ended, because they have not failed; return the other attempts."""
+        """Put back items whose attempt a usage limit ended: they have not failed. Returns the other attempts."""
         limited = [each for each in ended if each.outcome.signature == items.LIMIT]
         if limited:
             self._context.commit(records.put_back(self._job, [each.item.id for each in limited], began=True))
@@ -303,7 +306,7 @@ class Runner:
         return [each for each in ended if each.outcome.signature != items.LIMIT]
 
     def _stop_if_failing(self, failed: list[records.Failure]) -> None:
-        """Release skipped items. Fail the job if `on_failure` is stop; pause it if most items fail alike."""
+        """Release skipped items. Raises JobFailed if `on_failure` is stop, _Halt if most items fail alike."""
         for each in failed:
             if each.state == "skipped":
                 merge_item.release_item(self._context, self._job, each.item.id, status="failed", reason=each.reason)
@@ -315,7 +318,7 @@ class Runner:
             raise _Halt(why_pause)
 
     def _start_items(self, part: JobPart) -> bool:
-        """Start as many items of a part as may run now. Whether any was started."""
+        """Start as many waiting items of a part as may run now. Returns whether any was started."""
         busy = sum(row.state == "running" for row in self._at_work(part))
         room = min(self._workflow.map.max_parallel if part == "map" else 1, self._engines.room()) - busy
         if room <= 0:
@@ -334,7 +337,7 @@ class Runner:
         return bool(begun)
 
     def _start_attempt(self, row: Item, part: JobPart) -> None:
-        """Start the attempt at an item: in the shared checkout, or as a dispatch."""
+        """Start an attempt at an item: in the shared checkout, or as a dispatch."""
         now = self._context.world.clock.now()
         item = row.replaced(attempts=row.attempts + 1, state="running", started_at=now)
         self.progress.tell_item(item, "running")
@@ -346,12 +349,13 @@ class Runner:
             self._record_outcomes([Attempt(self._item(row.id) or item, outcome)], part)
 
     def _merge_passed(self, part: JobPart) -> None:
+        """Merge each item of a part that has passed."""
         for row in self._at_work(part):
             if row.state == "merging":
                 self._merge_one(row)
 
     def _merge_one(self, row: Item) -> None:
-        """Merge an item that passed. Park the item on a conflict; try again later if the job's branch moved."""
+        """Merge an item that passed. Park it on a conflict; leave it for the next round if the job's branch moved."""
         try:
             commit = merge_item.merge(self._context, self._job, row.id)
         except (errors.NotMergeable, errors.GitRefused) as error:
@@ -369,7 +373,7 @@ class Runner:
     def tidy(self, *, over: bool) -> list[str]:
         """Remove the worktrees of done and skipped items, except setup's while items use it.
 
-        Returns what stays, and why.
+        Returns what could not be removed, and why.
         """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))

@@ -1,4 +1,4 @@
-"""Sweep what dead runners of jobs left: processes that they started, and worktrees of items that have ended."""
+"""Sweep what dead runners of jobs left: processes that they started, and worktrees of ended items."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def sweep_ended_items(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the worktrees of ended items, in jobs that no runner has. Without `kill`, only report them."""
+    """Release the worktrees of ended items in jobs without a runner. Without `kill`, only report them."""
     for row in context.store.read(q.job_litter):
         if not is_own(context, row):
-            continue  # another home's job has its gate there
+            continue  # the gate of another home's job is in that home
         gate = context.world.work_gate(f"job-{row.job}", row.job)
         try:
             gate.take()
@@ -39,6 +39,7 @@ def sweep_ended_items(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _release_item(context: Context, row: JobLitter, *, kill: bool) -> Swept:
+    """Release the worktree of an ended item and return the finding; without `kill`, only return the finding."""
     job = context.store.read(lambda rows: records.job_of(rows, row.job))
     status = "done" if row.state == "done" else "abandoned"
     proof = f"the item is {row.state}, the job is {row.job_state}, and nobody runs it"
@@ -47,10 +48,9 @@ def _release_item(context: Context, row: JobLitter, *, kill: bool) -> Swept:
 
 
 def sweep_leftovers(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """End the processes that dead runners left.
+    """Kill the processes that dead runners left, and release their claims. Without `kill`, only report them.
 
-    Without `kill`, only report them. Processes are left alone unless the runner is proven dead and no other runner has
-    the job.
+    Processes are left alone unless their runner is proven dead and the job has no other runner.
     """
     for each in (*claimed_leftovers(context), *unclaimed_leftovers(context)):
         what, why = f"processes of job {each.job}", each.in_words()
@@ -63,6 +63,6 @@ def sweep_leftovers(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _end_leftovers(context: Context, left: Leftovers) -> None:
-    """End the processes while holding the job's gate, so that no runner can start meanwhile."""
+    """Kill the processes while holding the job's gate, so that no runner can start meanwhile."""
     with context.world.work_gate(f"job-{left.job}", left.job):
         end_leftovers(context, left.job)

@@ -1,1 +1,1 @@
-"""Merge a task's branch into the integration branch, and land the integration branch on the target."""
+"""Merge tasks' branches into the integration branch, land that branch on the target, or use pull requests instead."""

@@ -1,9 +1,9 @@
 """Merge several tasks together: one on top of another in one tree, verified once, and published in one step.
 
-When the last commit is red, the batch is split in halves, down to the single task that is to blame. A task in conflict
-with those before it is tried again after them. Each task has a finisher dispatch and a merge commit of its own; the
-integration branch is moved to the last commit by one compare-and-set. When the process is killed, the next merge, tick
-or sweep asks git for each finisher how far it came, as for a single merge.
+When verify fails on the last commit, the batch is split in halves, down to the single task that is to blame. A task
+that conflicts with those before it is tried again after them. Each task has a finisher dispatch and a merge commit of
+its own; one compare-and-set moves the integration branch to the last commit. When the process is killed, the next
+merge, tick or sweep asks git how far each finisher came, as for a single merge.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A task to be merged: the order for its finisher, and the task's state when it was looked at."""
+    """A task to be merged: the order for its finisher, and the task's state when the merge was decided."""
 
     order: Order
     was: TaskState
@@ -62,7 +62,7 @@ def merge_entries(context: Context, entries: list[Entry], results: Results) -> N
 
 
 def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
-    """Return the groups of tasks to try together, in the order in which they were asked for."""
+    """Return the groups of tasks to merge together, in the given order."""
     groups: list[list[Entry]] = []
     shared: list[Entry] = []
     for entry in entries:
@@ -90,9 +90,9 @@ def _merge_group(context: Context, group: list[Entry], results: Results) -> None
 
 
 def _end_interrupted(context: Context, entry: Entry) -> None:
-    """End the finisher of an interrupted merge.
+    """End the finisher of an interrupted merge, unless it has announced its commit.
 
-    One that has announced its commit may have moved the branch: the next merge or sweep asks git, as after a death.
+    An announced commit may already be on the branch: the next merge or sweep asks git, as after a death.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.order.dispatch))
     if row is not None and is_unfinished(row) and row.reported_commit is None:
@@ -100,7 +100,7 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
 
 
 def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
-    """Record the finisher of a task. False when that is refused, for example because an agent works on the task."""
+    """Record the finisher's dispatch of a task. Returns False, with the error in `results`, when that is refused."""
     try:
         begin_finisher(context, entry.order)
     except errors.FleetError as error:
@@ -110,7 +110,7 @@ def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:
 
 
 def _try_group(context: Context, group: list[Entry], results: Results) -> list[list[Entry]]:
-    """Merge, verify and publish a group; return the groups that are to be tried next."""
+    """Merge, verify and publish a group. Returns the groups to try next."""
     group = _at_the_tip(context, group)
     try:
         made = merge_and_verify(context, [entry.order for entry in group])
@@ -131,7 +131,7 @@ def _try_group(context: Context, group: list[Entry], results: Results) -> list[l
 
 
 def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
-    """Say, in the log of a finisher that was verified with others, which finisher has the output of verify."""
+    """Write into a finisher's log which other finisher, verified together with it, has the output of verify."""
     log = f"{context.world.home}/{paths.log(first.order.dispatch, 'verify')}"
     if entry.slug != first.slug and os.path.exists(log):
         text = f"verified together with {first.slug}: `fleet logs {first.order.dispatch}` has the output\n"
@@ -139,7 +139,7 @@ def _point_to_output(context: Context, first: Entry, entry: Entry) -> None:
 
 
 def _split_group(context: Context, group: list[Entry], error: Exception) -> list[list[Entry]]:
-    """Return the parts of a group that could not be merged together: the first task if it is to blame, else halves."""
+    """Return the parts of a group that could not be merged together: the first task alone if it is to blame, else halves."""
     _withdraw_announcement(context, group)
     is_of_first = isinstance(error, errors.NotMergeable) and not isinstance(error, errors.NotVerified)
     middle = 1 if is_of_first else (len(group) + 1) // 2
@@ -147,12 +147,13 @@ def _split_group(context: Context, group: list[Entry], error: Exception) -> list
 
 
 def _entries_with_merges(group: list[Entry], made: list[Made]) -> list[tuple[Entry, Made]]:
+    """Return each merge that was made, with the entry of its task."""
     by_dispatch = {entry.order.dispatch: entry for entry in group}
     return [(by_dispatch[each.order.dispatch], each) for each in made]
 
 
 def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
-    """Return the group with the commit at which the integration branch is now as the base of each order."""
+    """Return the group with the integration branch's present commit as the base of each order."""
     order = group[0].order
     tip = context.world.git.resolve(order.repository, head_ref(order.integration)) or order.base
     return [replace(entry, order=replace(entry.order, base=tip)) for entry in group]
@@ -161,7 +162,7 @@ def _at_the_tip(context: Context, group: list[Entry]) -> list[Entry]:
 def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> None:
     """Announce the merge commits, then move the integration branch to the last one by compare-and-set.
 
-    From the announcement on nobody can change the tasks; what a person decided before it counts, and raises Refused.
+    After the announcement nobody can change the tasks. A change by a person before it counts, and raises Refused here.
     """
     order = group[0].order
     context.commit(_announce_merges(_entries_with_merges(group, made)))
@@ -172,7 +173,7 @@ def _publish_group(context: Context, group: list[Entry], made: list[Made]) -> No
 
 
 def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
-    """Return the change that announces merge commits, unless somebody has changed one of the tasks."""
+    """Return the change that announces merge commits; committing it raises Refused if one of the tasks has changed."""
 
     def work(tx: Tx) -> None:
         for entry, each in pairs:
@@ -189,7 +190,7 @@ def _announce_merges(pairs: list[tuple[Entry, Made]]) -> Change[None]:
 
 
 def _withdraw_announcement(context: Context, group: list[Entry]) -> None:
-    """Take back what was announced, so that the tasks can be changed while their merge is tried again."""
+    """Withdraw the announced merge commits, so that the tasks can be changed until their merge is tried again."""
 
     def work(tx: Tx) -> None:
         tx.about(group[0].order.project)
@@ -208,18 +209,17 @@ def _record_merge(context: Context, entry: Entry, made: Made) -> None:
 
 
 def _refuse_entry(context: Context, entry: Entry, error: Exception, results: Results) -> None:
-    """End the finisher of a task that could not be merged, and park the task if the error says so."""
+    """End the finisher of a task that could not be merged, record the error, and park the task if the error says so."""
     most = context.setting("limits.failed_spawns")
     end_finisher(context, entry.order, "failed", error, partial(_park_failed_merge, entry, most))
     results.refused[entry.slug] = error
 
 
 def _park_failed_merge(entry: Entry, most: int, tx: Tx, error: Exception) -> str | None:
-    """Park the task after a failed merge.
+    """Park the task after a failed merge. Returns the stage at which it is parked; None when it is not parked.
 
-    Return the stage at which the task is parked, None when it is not parked. A conflict or a failed verify parks the
-    task at the stage that can repair it. Any other error parks the task for a person, but only after `most` failures in
-    an hour. A task that somebody has changed meanwhile is left as it is.
+    A conflict or a failed verify parks the task at the stage that can repair it. Any other error parks the task for a
+    person, but only after `most` failures in an hour. A task that somebody has changed meanwhile is left as it is.
     """
     order, was = entry.order, entry.was
     project, slug, why = order.project, entry.slug, str(error)

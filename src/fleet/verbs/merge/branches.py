@@ -1,7 +1,7 @@
 """The branches of a project: the target that work lands on, and the integration branch that agents start from.
 
-The integration branch is fast-forwarded to its target as long as all of its own work has landed, no merge is running and it is not
-checked out. So agents start from the newest commit that people put on the target.
+The integration branch is fast-forwarded to its target while all its own work has landed, no merge is running and it is
+not checked out. So agents start from the newest commit that people put on the target.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 
 def integration_branch(context: Context, project: str, repository: str) -> tuple[str, str]:
-    """Return the name and the commit of the integration branch.
+    """Return the name and the commit of the integration branch; create it from the target if it does not exist.
 
-    Create the branch from the target if it does not exist. Raise MergesMissing when the branch was deleted together
-    with recorded merges that are on no other branch.
+    Raises MergesMissing when the branch was deleted together with recorded merges that are on no other branch.
     """
     name = context.setting("integration", project)
     commit = context.world.git.resolve(repository, head_ref(name))
@@ -47,7 +46,7 @@ def integration_branch(context: Context, project: str, repository: str) -> tuple
 
 
 def _first_commit(context: Context, project: str, repository: str) -> tuple[str, str]:
-    """Return the branch and the commit from which the integration branch is made; raise when there is no commit."""
+    """Return the target branch and its commit, from which the integration branch is made. Raises when there is no commit."""
     git = context.world.git
     target = context.setting("target", project) or _kept_target(context, repository) or git.head_branch(repository)
     commit = git.resolve(repository, head_ref(target)) if target else None
@@ -58,7 +57,7 @@ def _first_commit(context: Context, project: str, repository: str) -> tuple[str,
 
 
 def check_integration(context: Context, project: str, repository: str) -> None:
-    """Raise why no agent could start from the integration branch. Changes nothing, unlike `integration_branch`."""
+    """Raise the error that would keep an agent from starting at the integration branch. Changes nothing."""
     name = str(context.setting("integration", project))
     if name in context.world.git.branches(repository, name):
         return
@@ -69,7 +68,7 @@ def check_integration(context: Context, project: str, repository: str) -> None:
 
 
 def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
-    """Refuse to move a branch that is checked out in a worktree, or that a rebase or bisect uses there."""
+    """Raise BranchInUse when the branch is checked out in a worktree, or a rebase or bisect uses it there."""
     if context.world.git.worktrees(repository) is None:
         raise errors.GitRefused(what=f"say whether {branch} is checked out", why="it does not list the worktrees")
     why = why_branch_in_use(context.world.git, repository, branch)
@@ -78,9 +77,11 @@ def refuse_checked_out(context: Context, repository: str, branch: str) -> None:
 
 
 def target_branch(context: Context, project: str, repository: str) -> str:
-    """Return the branch that finished work lands on: the setting `target`, else the kept one, else that of the user's HEAD.
+    """Return the branch that finished work lands on: the setting `target`, else the kept one, else the user's current
+    one.
 
-    TargetGone when the kept one does not exist any more: the user's HEAD may be on any branch by now.
+    Raises TargetGone when the kept branch no longer exists, because the user may be on any branch by now; DetachedHead
+    when there is none.
     """
     name = context.setting("target", project) or _kept_target(context, repository)
     name = name or context.world.git.head_branch(repository)
@@ -90,20 +91,20 @@ def target_branch(context: Context, project: str, repository: str) -> str:
 
 
 def target_choice(context: Context, project: str) -> TargetChoice:
-    """Return the target branch that is set or kept, and the branches that a person could choose."""
+    """Return the target branch that is set or kept, and the branches that a person could choose instead."""
     repository, git = context.project(project).path, context.world.git
     followed = git.followed(repository)
-    kept = context.setting("target", project) or (followed if _is_there(context, repository, followed) else "")
+    kept = context.setting("target", project) or (followed if _branch_exists(context, repository, followed) else "")
     own = context.setting("integration", project)
     branches = [name for name in local_branches(git, repository) if name != own and not is_of_fleet(name)]
     return TargetChoice(kept=kept or None, current=git.head_branch(repository), branches=branches)
 
 
 def keep_target(context: Context, project: str, wanted: str | None) -> str | None:
-    """Keep the branch that finished work lands on, in a ref of the repository; the setting `target` decides if it is set.
+    """Store, in a ref of the repository, the branch that finished work lands on. The setting `target` takes precedence.
 
-    Without a wanted branch, the one that was kept stays (TargetGone when it does not exist any more); if none was kept,
-    it is the user's current branch. Return the target; None when there is no current branch.
+    Without a wanted branch, the kept one stays (TargetGone when it no longer exists); if none was kept, the user's
+    current branch is stored. Returns the target; None when there is no current branch.
     """
     repository, git = context.project(project).path, context.world.git
     told, current = context.setting("target", project), git.head_branch(repository)
@@ -124,15 +125,15 @@ def keep_target(context: Context, project: str, wanted: str | None) -> str | Non
 
 
 def _kept_target(context: Context, repository: str) -> str:
-    """Return the target that was kept; empty when none ever was. TargetGone when its branch does not exist any more."""
+    """Return the target branch that was stored; "" when none was. Raises TargetGone when that branch no longer exists."""
     kept = context.world.git.followed(repository)
-    if kept and not _is_there(context, repository, kept):
+    if kept and not _branch_exists(context, repository, kept):
         raise errors.TargetGone(branch=kept, path=repository)
     return kept
 
 
-def _is_there(context: Context, repository: str, branch: str) -> bool:
-    """Whether a branch exists. The user's current branch does, even without a commit."""
+def _branch_exists(context: Context, repository: str, branch: str) -> bool:
+    """Return whether a branch exists. The user's current branch does, even before its first commit."""
     git = context.world.git
     return bool(branch) and (branch in git.branches(repository, branch) or branch == git.head_branch(repository))
 
@@ -155,7 +156,7 @@ def start_of_task(
 
 
 def _follow_unless_merging(context: Context, project: str, repository: str) -> str:
-    """Fast-forward the integration branch to its target, unless a merge is running; return its commit."""
+    """Fast-forward the integration branch to its target, unless a merge is running. Returns the branch's commit."""
     gate = context.world.project_gate(project, "merge")
     try:
         gate.take()
@@ -168,7 +169,7 @@ def _follow_unless_merging(context: Context, project: str, repository: str) -> s
 
 
 def follow(context: Context, project: str, repository: str) -> str:
-    """Fast-forward the integration branch to its target if possible; return its commit.
+    """Fast-forward the integration branch to its target if possible. Returns the branch's commit.
 
     The caller holds the merge gate.
     """
@@ -182,5 +183,5 @@ def follow(context: Context, project: str, repository: str) -> str:
 
 
 def _followed_branch(context: Context, project: str, repository: str) -> str:
-    """Return the target that the integration branch follows; empty when none is set or recorded."""
+    """Return the target that the integration branch follows; "" when none is set or stored."""
     return str(context.setting("target", project) or context.world.git.followed(repository))

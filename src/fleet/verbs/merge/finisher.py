@@ -1,4 +1,4 @@
-"""Run a finisher: merge a commit into a branch, in a worktree of fleet's own.
+"""Run a finisher: merge a commit into a branch, in a worktree that fleet owns.
 
 Merges, rehearsals and jobs all use it. A finisher is a dispatch, but it runs in the current process. When the process
 is killed, a later command settles the finisher and releases its worktree, and asks git whether the branch was moved.
@@ -59,12 +59,12 @@ def finish(
     verify: bool = True,
     advice: str = "",
 ) -> str:
-    """Merge and verify the order's commit, move the branch, release the worktree. Return the merge commit.
+    """Merge and verify the order's commit, move the branch, release the worktree. Returns the merge commit.
 
-    `move` moves the branch to the merge commit, and returns False when the branch has left the order's base. None is for a
-    rehearsal: no branch is moved, and NotMergeable is a result, so the finisher still ends as done.
-    `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage or None.
-    `advice` tells a person how to resolve a conflict, where no agent can be started for it.
+    `move` moves the branch to the merge commit, and returns False when the branch is no longer at the order's base.
+    Without `move` this is a rehearsal: no branch is moved, and the finisher ends as done even if NotMergeable is
+    raised. `park` is called in the transaction that ends a failed finisher; it may park the task, and returns the stage
+    or None. `advice` tells a person how to resolve a conflict, where no agent can be started for it.
     """
     begin_finisher(context, order)
     try:
@@ -85,7 +85,7 @@ def finish(
 
 
 def begin_finisher(context: Context, order: Order) -> None:
-    """Record the finisher's dispatch as in_flight."""
+    """Record the finisher's dispatch as in flight. Raises Refused when an agent works on the task."""
     world, me = context.world, str(context.world.processes.me())
 
     def work(tx: Tx) -> None:
@@ -137,6 +137,7 @@ def end_finisher(
 
 
 def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> None:
+    """End the finisher's dispatch with this state and reason."""
     tx.about(order.project, order.slug)
     tx.dispatch = order.dispatch
     q.end_dispatch(
@@ -153,7 +154,7 @@ def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> None:
 
 
 def is_unchanged(now: TaskState, was: TaskState) -> bool:
-    """Whether a task still has the status, stage, assignee and commit that it had before."""
+    """Return whether a task still has the status, stage, assignee and commit that it had in `was`, before its merge."""
     return all(getattr(now, name) == getattr(was, name) for name in ("status", "stage", "assignee", "work"))
 
 
@@ -178,7 +179,7 @@ def commit_merge(
     facts: dict[str, str] | None,
     finisher: Order | None = None,
 ) -> None:
-    """Record a merge and archive its task. `finisher` made the merge; its dispatch ends in the same transaction."""
+    """Record a merge and archive its task; in the same transaction end the dispatch of the `finisher` that made it."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -195,7 +196,7 @@ def commit_merge(
 
 
 def release_merged(context: Context, project: str, slug: str, *, commit: str, finisher: Order | None = None) -> Merged:
-    """Release what a merged task and its finisher still hold; return the merge, with what could not be released."""
+    """Release what a merged task and its finisher still hold. Returns the merge, and what could not be released."""
     if finisher is not None:
         reclaim(context, finisher.dispatch)
     left = release_bundle(context, project, slug)

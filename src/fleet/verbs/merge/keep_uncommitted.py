@@ -1,4 +1,4 @@
-"""Uncommitted work of archived tasks: list the worktrees that are kept for it, and commit such work to a ref."""
+"""Uncommitted work of archived tasks: list the worktrees that are kept because of it, and commit it to a ref."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WAIT = 10.0
 
 
 class KeptTree(OfTask):
-    """A worktree of an archived task that is kept, the reason, and whether its content can be committed to a ref."""
+    """A worktree of an archived task that is kept: the reason, and whether its content can be committed to a ref."""
 
     path: str
     why: str
@@ -32,7 +32,7 @@ class KeptTree(OfTask):
 
 
 class KeptWork(OfTask):
-    """The ref with the committed work, the claims that could not be released yet, and what was moved into the trash."""
+    """The ref that now has the uncommitted work, the claims not released yet, and the files moved to the trash."""
 
     ref: str
     left: list[str]
@@ -61,7 +61,7 @@ def _kept_claims(context: Context) -> list[tuple[Claim, Keep]]:
 
 
 def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -> str:
-    """Commit the uncommitted work of an archived task to a ref and return the ref. Raise Absent when there is none."""
+    """Commit the uncommitted work of an archived task to a ref and return the ref. Raises Absent when there is none."""
     kept_here = [pair for pair in _kept_claims(context) if (pair[0].project, pair[0].slug) == (project, slug)]
     if not kept_here or not is_bundle_releasable(context, project, slug):
         raise errors.Absent(what=f"kept worktree of {project}/{slug} with uncommitted work")
@@ -70,14 +70,14 @@ def _commit_to_ref(context: Context, project: str, slug: str, repository: str) -
         raise errors.GitRefused(what=f"keep the work of {project}/{slug} in a ref", why=kept.reason)
     half_removed.restore(
         claim, context.world
-    )  # an interrupted removal may have deleted files: that is no change of the task
+    )  # an interrupted removal may have deleted files, which is not the task's work
     return keep_dirty(context.world.git, repository, claim.name, slug)
 
 
 def commit_kept_work(context: Context, project: str, slug: str) -> KeptWork:
     """Commit the uncommitted work of an archived task to refs/fleet/kept/<slug>/<n>, then release its worktree.
 
-    No agent can start in the worktree meanwhile: the work lock of the task is held.
+    Holds the task's work lock, so that no agent can start in the worktree meanwhile.
     """
     repository = context.project(project).path
     work, gate = cleanup_gate_of_task(context, project, slug), context.world.git_gate(repository)

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def land(context: Context, project: str, *, dry: bool = False, here: str | None = None) -> Landing:
-    """Fast-forward the target branch to the integration branch.
+    """Fast-forward the target branch to the integration branch. With `dry`, only return what would land.
 
-    With `dry`, only return what would land. A target that is checked out is moved only in the checkout at `here`, where
-    the person is, and only when git overwrites no change there. Otherwise nothing is changed: `why` says the reason,
-    and `run` is the command that lands the work.
+    A target that is checked out is moved only in the checkout at `here`, where the person is, and only when git
+    overwrites no change there. Otherwise nothing is changed: `why` gives the reason, and `run` is the command that
+    lands the work.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_missing(context, project)
@@ -63,9 +63,10 @@ def land(context: Context, project: str, *, dry: bool = False, here: str | None 
 
 
 def waiting_to_land(context: Context, project: str) -> ToLand | None:
-    """Return how many commits of the integration branch wait to land; None when none does, or nobody can say.
+    """Return how many commits of the integration branch wait to land; None when there are none, or when git cannot
+    tell.
 
-    Nothing is created. Settings and repositories that cannot be read are obstacles, which the status page shows itself.
+    Creates no branch. Settings and repositories that cannot be read are shown by the status page as obstacles.
     """
     repository, git = context.project(project).path, context.world.git
     try:
@@ -97,7 +98,7 @@ def _land_in_checkout(
 
 
 def _why_not_moved(context: Context, checkouts: list[Holder], landing: Landing, *, here: str | None) -> str:
-    """Return why a checked-out target may not be moved; empty when it may be moved in its only checkout."""
+    """Return why a checked-out target may not be moved; "" when it may be moved in its only checkout."""
     target, busy = (
         landing.target,
         next((checkout for checkout in checkouts if checkout.operation or checkout.called_bare), None),

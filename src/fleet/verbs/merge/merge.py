@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Elsewhere(NamedTuple):
-    """Why the work of a task is not on its branch, and the stage that can continue the task."""
+    """Why the work of a task is not all on its branch, and the stage at which the task can continue."""
 
     why: str
     stage: str = "finisher"
@@ -51,8 +51,8 @@ def merge(context: Context, project: str, slug: str) -> Merged:
 def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
     """Merge several tasks of a project, one on top of another with one verify, as far as that works.
 
-    Waits while another merge of the project runs. Returns for each task its merge, or the error that kept it from being
-    merged; a task with a conflict or a failed verify is parked.
+    Waits while another merge of the project runs. Returns for each task its merge, or the error that prevented it; a
+    task with a conflict or a failed verify is parked.
     """
     results = Results()
     with merge_turn(context, project, slugs):
@@ -73,7 +73,10 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
 
 
 def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
-    """Return the task that is to be merged, or its merge when git has its work already. Raise when the task cannot be merged."""
+    """Return the entry for a task to be merged; its merge when the branch contains the work already.
+
+    Raises when the task cannot be merged.
+    """
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)
     refuse_missing(context, project)
@@ -105,12 +108,12 @@ def _refuse_unfinished(project: str, slug: str, state: TaskState) -> None:
 
 
 def is_finished(state: TaskState) -> bool:
-    """Whether a task is at the stage `finisher`, or a person has marked the task as done."""
+    """Return whether a task is at the stage `finisher`, or a person has marked it as done."""
     return state.status == "done" or (state.status in {"in_progress", "open"} and state.stage == "finisher")
 
 
 def park_if_moved(context: Context, project: str, slug: str, state: TaskState, tip: str | None) -> None:
-    """Send a task back to review and raise WorkMoved when its branch has left the reported or accepted commit."""
+    """Send a task back to review and raise WorkMoved when its branch is not at the reported or accepted commit."""
     try:
         refuse_moved(context, project, slug, state, tip)
     except errors.WorkMoved as error:
@@ -119,7 +122,7 @@ def park_if_moved(context: Context, project: str, slug: str, state: TaskState, t
 
 
 def _refuse_without_branch(context: Context, project: str, slug: str, state: TaskState) -> NoReturn:
-    """Refuse to merge a task that has no branch. Park the task too, unless it is archived, or done without any work."""
+    """Raise NotMergeable for a task without a branch. Park the task too, unless it is archived, or done without any work."""
     missing = f"there is no branch {task_branch(slug)}"
     deleted = _describe_deleted_branch(slug, state)
     elsewhere = Elsewhere(deleted) if deleted else _describe_work_elsewhere(context, project, slug, state)
@@ -137,7 +140,7 @@ def _park_and_refuse(context: Context, project: str, slug: str, state: TaskState
 
 
 def _park_task(context: Context, project: str, slug: str, was: TaskState, why: str, *, stage: str) -> None:
-    """Block a task with a reason, at the stage that can continue it, unless somebody has changed the task meanwhile."""
+    """Block a task that cannot be merged, at the stage that can continue it, unless somebody has changed the task meanwhile."""
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
@@ -149,7 +152,7 @@ def _park_task(context: Context, project: str, slug: str, was: TaskState, why: s
 
 
 def _describe_deleted_branch(slug: str, state: TaskState) -> str:
-    """Say at which commit the work of a task with a deleted branch is; empty when no commit is recorded."""
+    """Return the sentence that names the commit of a task whose branch was deleted; "" when no commit is recorded."""
     if state.work is None or state.archived:
         return ""
     branch, work = task_branch(slug), state.work[:12]
@@ -159,8 +162,8 @@ def _describe_deleted_branch(slug: str, state: TaskState) -> str:
 def _describe_work_elsewhere(context: Context, project: str, slug: str, state: TaskState) -> Elsewhere | None:
     """Return which work of a task is not on its branch, committed or not; None when all work is on the branch.
 
-    An agent can commit what was forgotten. A commit on another branch is for a person to look at. What an agent left
-    uncommitted on purpose is not part of the work.
+    Forgotten changes are for an agent to commit; a commit on another branch is for a person to look at. Files that an
+    agent left uncommitted on purpose do not count.
     """
     outside = work_outside_branch(context, project, slug, context.setting("integration", project))
     if outside:
@@ -171,7 +174,7 @@ def _describe_work_elsewhere(context: Context, project: str, slug: str, state: T
 
 
 def work_outside_branch(context: Context, project: str, slug: str, integration: str) -> str:
-    """Say where the agent committed when its worktree is not on the task's branch; empty when no such commit exists."""
+    """Return where the agent committed, if its worktree is not on the task's branch; "" when there is no such commit."""
     repository, git = context.project(project).path, context.world.git
     path = os.path.realpath(f"{context.world.home}/{paths.worktree(project, slug)}")
     trees = git.worktrees(repository)
@@ -190,7 +193,7 @@ def work_outside_branch(context: Context, project: str, slug: str, integration: 
 
 
 def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Elsewhere | None:
-    """Name the uncommitted files in the worktree of a task; None when the worktree is clean or missing."""
+    """Return the uncommitted files in a task's worktree, as a reason against its merge; None when it is clean or missing."""
     path = f"{context.world.home}/{paths.worktree(project, slug)}"
     if not os.path.isdir(path):
         return None
@@ -203,7 +206,7 @@ def _describe_uncommitted_work(context: Context, project: str, slug: str) -> Els
 def finish_dead_merges(context: Context, project: str) -> None:
     """Settle the finishers of a project whose process died, and record what they had merged.
 
-    The caller has the turn to merge. Finishers that live, or of which nobody can say, are left alone.
+    The caller has the turn to merge. Finishers that live, or whose life is unknown, are left alone.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     for row in rows:
@@ -212,7 +215,7 @@ def finish_dead_merges(context: Context, project: str) -> None:
 
 
 def finish_dead_merge(context: Context, row: Dispatch) -> None:
-    """Record the merge of a finisher that died after it moved the integration branch. Do nothing for other dispatches."""
+    """Record the merge of a finisher that died after it moved the integration branch. Does nothing for any other dispatch."""
     if row.kind != "finisher" or row.slug is None:
         return
     project, slug = row.project, row.slug

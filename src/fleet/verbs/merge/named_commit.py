@@ -1,4 +1,4 @@
-"""The named commit of a task: the commit that its report, its review and its merge are about."""
+"""The named commit of a task: the one commit that its report, its review and its merge all refer to."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def refuse_moved(context: Context, project: str, slug: str, state: TaskState, ti
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
     """Return the commit that a verdict is about; None when the task has no branch.
 
-    `seen` is the commit that the reviewer looked at. Raise WorkMoved when the branch is not at `seen`. Without `seen`,
-    an acceptance is refused when the branch is not at the reported commit.
+    `seen` is the commit that the reviewer looked at. Raises WorkMoved when the branch is not at `seen`; without `seen`,
+    when an acceptance finds the branch not at the reported commit.
     """
     repository = context.project(project).path
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
@@ -82,7 +82,7 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
 
 
 def _work_since(context: Context, repository: str, commits: tuple[str, str, str]) -> WorkSince | None:
-    """Return what changed between an old and a new commit of a task; None when the old commit no longer exists."""
+    """Return the difference between an old and a new commit of a task, for review; None when the old one no longer exists."""
     onto, old, new = commits
     if context.world.git.resolve(repository, old) is None:
         return None

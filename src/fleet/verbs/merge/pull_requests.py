@@ -34,7 +34,7 @@ CHECK_INTERVAL = 60 * SECOND
 
 
 def open_pull_request(context: Context, project: str, slug: str) -> PullRequestView:
-    """Push a task's branch and open a pull request for it. A pull request that is open already stays as it is."""
+    """Push a task's branch and open a pull request for it, if none is open. Raises NotPulled when that fails."""
     with context.world.project_gate(project, "pull"):
         task = _pullable_task(context, project, slug)
         repository, remote, program = _remote_and_forge(context, project, slug)
@@ -73,10 +73,9 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
 
 
 def start_pull_request_check(context: Context, project: str) -> list[str]:
-    """Start `fleet pr --check` in the background.
+    """Start `fleet pr --check` in the background, if a pull request is due. Returns a line that says so, else none.
 
-    Return that in words; empty when no pull request is due. The check runs in its own process because the server of the
-    pull requests may be slow.
+    The check runs in its own process because the server of the pull requests may be slow.
     """
     due = _due_tasks(context, project, _last_checks(context, project))
     if not due:
@@ -86,10 +85,9 @@ def start_pull_request_check(context: Context, project: str) -> list[str]:
 
 
 def update_pull_requests(context: Context, project: str) -> list[PullRequestView]:
-    """Open missing pull requests and check open ones, each at most once a minute.
+    """Open missing pull requests and check open ones, each at most once a minute. Returns the state of each.
 
-    Return the state of each. A pull request that could not be opened or checked has the state `unknown` and the reason
-    in `why`.
+    A pull request that could not be opened or checked has the state `unknown` and the reason in `why`.
     """
     views = []
     with context.world.project_gate(project, "pulls"):
@@ -114,7 +112,7 @@ def _due_tasks(context: Context, project: str, last_checks: dict[str, int]) -> l
 
 
 def _update_pull_request(context: Context, project: str, slug: str, *, opened: bool) -> PullRequestView:
-    """Check the pull request of a task if it has one. If it is still open or missing, push the branch and open it."""
+    """Check the pull request of a task if it is `opened`. If it is still open or missing, push the branch and open it."""
     if opened:
         checked = check_pull_request(context, project, slug)
         if checked.state != "open":
@@ -123,7 +121,7 @@ def _update_pull_request(context: Context, project: str, slug: str, *, opened: b
 
 
 def _last_checks(context: Context, project: str) -> dict[str, int]:
-    """Return when each task's pull request was last checked. Empty when the file is lost: then all are checked again."""
+    """Return when each task's pull request was last checked; nothing when the file is lost, so that all are checked again."""
     try:
         times = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):
@@ -140,9 +138,9 @@ def _record_check_time(context: Context, project: str, last_checks: dict[str, in
 
 
 def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
-    """Return the task if a pull request may be opened for it.
+    """Return the row of a task for which a pull request may be opened.
 
-    Refuse unfinished work, and a task that an agent works on.
+    Raises IllegalStep for unfinished work, Contested while an agent works on the task.
     """
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if not is_finished(state) or state.archived:
@@ -157,7 +155,7 @@ def _pullable_task(context: Context, project: str, slug: str) -> PullRequest:
 
 
 def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
-    """Return a task's row with its pull request. Raise NoSuchTask or NoSuchProject when the task does not exist."""
+    """Return a task's row with its pull request. Raises NoSuchTask or NoSuchProject when there is none."""
     row = context.store.read(lambda rows: q.pull_request_of(rows, project=project, slug=slug))
     if row is None:
         raise context.store.read(lambda rows: tasks.missing_error(rows, project, slug))
@@ -165,7 +163,7 @@ def _pull_request_row(context: Context, project: str, slug: str) -> PullRequest:
 
 
 def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, str, Own | GitHub | GitLab]:
-    """Return the repository, the name of its remote, and the program that handles pull requests there."""
+    """Return the repository, the name of its remote, and the program that handles pull requests. Raises NotPulled without them."""
     repository = context.project(project).path
     remote = context.setting("pr.remote", project)
     address = context.world.remotes.address_of(repository, remote)
@@ -180,7 +178,10 @@ def _remote_and_forge(context: Context, project: str, slug: str) -> tuple[str, s
 
 
 def _push_branch(context: Context, project: str, slug: str, repository: str, remote: str) -> str:
-    """Push the task's branch to the remote; return its commit. Refuse when the remote branch has commits that fleet did not push."""
+    """Push the task's branch to the remote. Returns its commit.
+
+    Raises NotPulled when the remote does not answer, or its branch has commits that fleet did not push.
+    """
     git, branch = context.world.git, task_branch(slug)
     tip = git.resolve(repository, head_ref(branch))
     if tip is None:
@@ -209,10 +210,10 @@ def _push_branch(context: Context, project: str, slug: str, repository: str, rem
 
 
 def _finish_if_merged(context: Context, project: str, slug: str, repository: str, remote: str, *, merged: bool) -> bool:
-    """Record the merge of a task that was merged by pull request.
+    """Record the merge of a task that was merged by pull request. Returns False when its work is not merged yet.
 
-    Return False when its work is not merged yet. Fetches the target, and fast-forwards the integration branch to it.
-    Work that the fetched target contains counts as merged too.
+    Fetches the target, and fast-forwards the integration branch to it. Work that the fetched target contains counts as
+    merged too.
     """
     git = context.world.git
     target = target_branch(context, project, repository)
@@ -266,8 +267,10 @@ def _record_closed(project: str, slug: str, address: str) -> Change[None]:
 
 
 def _refusal(project: str, slug: str, why: str, advice: str) -> errors.NotPulled:
+    """Return the error for a pull request that could not be opened or checked."""
     return errors.NotPulled(project=project, slug=slug, why=why, advice=advice)
 
 
 def _view(project: str, slug: str, address: str | None, state: PullRequestState, *, changed: bool) -> PullRequestView:
+    """Return the state of a task's pull request as commands print it."""
     return PullRequestView(project=project, task=slug, address=address, state=state, changed=changed)

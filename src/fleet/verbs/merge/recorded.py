@@ -1,4 +1,4 @@
-"""Recorded merges: whether the integration or the target branch still contains every merge that fleet has recorded.
+"""Recorded merges: check that the integration or the target branch still contains every merge that fleet has recorded.
 
 A merge that neither branch contains is missing: somebody has rewound or deleted the branch. Nothing is merged or landed
 until a person restores the missing merges, or acknowledges that they are gone on purpose (after a squash or a reset).
@@ -64,6 +64,7 @@ def describe_missing(context: Context, project: str) -> str | None:
 
 
 def _missing_error(missing: list[Merge]) -> errors.MergesMissing:
+    """Return the error that names the tasks whose merges are missing."""
     newest = missing[0]
     slugs = ", ".join(slugs_of(missing))
     return errors.MergesMissing(project=newest.project, integration=newest.integration, count=len(missing), slugs=slugs)
@@ -83,6 +84,7 @@ def list_merges(context: Context, project: str) -> list[MergeView]:
 
 
 def _merge_view(row: Merge, *, missing: bool) -> MergeView:
+    """Return a recorded merge with its state, as people and programs read it."""
     state: MergeState = "missing" if missing else "contained" if row.acknowledged_at is None else "acknowledged"
     return MergeView.made_of(row, task=row.slug, at=iso(row.at), state=state, by=row.acknowledged_by)
 

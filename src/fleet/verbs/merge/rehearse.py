@@ -1,4 +1,4 @@
-"""Rehearse a merge: try in a worktree of fleet's own whether a task's work merges and verifies. No branch is moved."""
+"""Rehearse a merge: try whether a task's work merges and verifies, in a worktree that fleet owns. No branch is moved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def rehearse(context: Context, project: str, slug: str) -> Tried:
-    """Merge and verify a task's branch without moving any branch. Return whether that worked, and why not.
+    """Merge and verify a task's branch without moving any branch. Returns whether that worked, and why not.
 
     Waits while a merge of the project runs.
     """

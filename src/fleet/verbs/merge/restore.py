@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def restore_merges(context: Context, project: str) -> MergesRestored:
-    """Put every missing merge back onto the integration branch. Commits that are on the branch stay there."""
+    """Put every missing merge back onto the integration branch. Commits that are on the branch stay there.
+
+    Raises BranchInUse when the branch is checked out, Refused on a conflict.
+    """
     with context.world.project_gate(project, "merge"):
         missing = missing_merges(context, project)
         if not missing:
@@ -29,7 +32,7 @@ def restore_merges(context: Context, project: str) -> MergesRestored:
 
 
 def _restore_branch(context: Context, repository: str, integration: str, commits: list[str]) -> str:
-    """Move the integration branch so that it contains the given commits, and return its new commit.
+    """Move the integration branch so that it contains the given commits. Returns its new commit.
 
     Fast-forwards where possible, else makes a merge commit.
     """
@@ -48,7 +51,7 @@ def _restore_branch(context: Context, repository: str, integration: str, commits
 
 
 def _join_commits(context: Context, repository: str, integration: str, tip: str, commit: str) -> str:
-    """Return a commit that contains both commits: one of the two, or a new merge commit. Refuse a conflict."""
+    """Return a commit that contains both commits: one of the two, or a new merge commit. Raises Refused on a conflict."""
     git = context.world.git
     if git.is_in(repository, commit, tip):
         return tip

@@ -1,1 +1,1 @@
-"""Projects: register and remove a repository, write its settings, trust its settings, remote control."""
+"""Projects: register and remove a repository, write and trust its settings, set its remote control, stop its agents."""

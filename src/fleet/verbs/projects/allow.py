@@ -1,4 +1,4 @@
-"""Allow commands: keep what a person has approved for always, and gather what an agent may run without a question."""
+"""Allow commands: store the rules that a person has approved for always, and collect what an agent may run unasked."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def approved_commands(context: Context, project: str) -> Allowed:
 
 
 def refuse_unreadable_rules(context: Context, project: str) -> None:
-    """Raise BadSetting when the rules of a project cannot be read: a new one could not be kept beside them."""
+    """Raise BadSetting when a project's file of rules cannot be read, because no rule could be added to it."""
     allowed.read_strictly(context.home, project, context.project(project).added_at)
 
 
 def remember_rule(context: Context, project: str, rule: Allowed) -> None:
-    """Keep a rule for a project, beside those that are kept already. BadSetting when those cannot be read."""
+    """Add a rule to a project's file of rules. Raises BadSetting when that file cannot be read."""
     added_at = context.project(project).added_at
     gate = context.world.project_gate(project, "allow")
     gate.take(wait=_GATE_WAIT)
@@ -40,11 +40,11 @@ def remember_rule(context: Context, project: str, rule: Allowed) -> None:
 
 
 def allowed_in_project(context: Context, project: str) -> Allowed:
-    """Return what agents of a project may run: what its trusted setting `allow` names, and what a person approved."""
+    """Return what agents of a project may run unasked: the commands in its trusted setting `allow`, and those a person approved."""
     return Allowed(prefixes=context.setting("allow", project)).joined(approved_commands(context, project))
 
 
 def allowed_for_agent(context: Context, project: str, role: str) -> Allowed:
-    """Return what an agent may run without a question: fleet's commands of its role, its commits, and its project's."""
+    """Return what an agent may run unasked: fleet's commands for its role, git commits for a worker, and its project's rules."""
     own = (*commands_of(role), *(COMMITS if role in {WORKER, JOB_STEP} else ()))
     return Allowed(prefixes=own).joined(allowed_in_project(context, project))

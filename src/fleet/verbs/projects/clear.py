@@ -1,7 +1,7 @@
-"""Clear a project's way out of fleet: release what this project holds, in one go, and nothing of any other project.
+"""Clear a project before it is removed: release everything that this project holds, and nothing of another project.
 
-Each step can be repeated. Until the last one the project stays registered, so that whoever is killed in between leaves
-nothing without an owner: `fleet project remove` goes on, and `fleet clean` still knows everything.
+Each step can be repeated. The project stays registered until the last step. So if the process is killed in between,
+everything still has an owner: `fleet project remove` continues, and `fleet clean` still knows everything.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def in_the_way(context: Context, project: str) -> InTheWay:
-    """Return what keeps a project from being removed. Changes nothing."""
+    """Return what keeps a project from being removed: its coordinator, agents, tasks and running jobs. Changes nothing."""
     context.project(project)
     rows = _dispatches_of_project(context, project)
     seat = context.store.read(lambda snapshot: seats.seat(snapshot, project))
@@ -45,8 +45,8 @@ def in_the_way(context: Context, project: str) -> InTheWay:
 def clear(context: Context, project: str) -> Cleared:
     """Stop the coordinator and the agents, end the tasks that hold something, and release their worktrees.
 
-    Uncommitted work is committed to a ref of its own first. A task that had not ended is abandoned; its reason says what
-    it was. What could not be released is in `left`, with the reason.
+    Uncommitted work is first committed to refs of its own, which `kept` lists. A task that had not ended is abandoned;
+    its reason names the status it had. `left` says what could not be released, and why.
     """
     stopped = down(context, project)
     if stopped.left:
@@ -62,9 +62,10 @@ def clear(context: Context, project: str) -> Cleared:
 
 
 def remove_files(context: Context, project: str) -> None:
-    """Remove the files that the home keeps for a project, each by its name. Folders go when they are empty; a held lock stays.
+    """Remove the files that the home keeps for a project, and their empty folders. A lock file that is held stays.
 
-    Called before the project is removed from the database: a project without them is complete, the reverse is not.
+    Call this before the project is removed from the database: a project without files is valid, files without a project
+    are not.
     """
     home, files = context.world.home, context.world.files
     for name in paths.files_of_project(project):
@@ -82,7 +83,7 @@ def remove_files(context: Context, project: str) -> None:
 
 
 def _remove_lock(context: Context, name: str) -> None:
-    """Remove a lock file while holding it, so that nobody takes it in between; a held one stays."""
+    """Remove a lock file of a project while holding its lock, so that no other process takes it; skip one that is held."""
     lock = FileLock(f"{context.world.home}/{name}", create=False)
     try:
         lock.take(0)
@@ -95,16 +96,18 @@ def _remove_lock(context: Context, name: str) -> None:
 
 
 def _remove_empty(context: Context, path: str) -> None:
+    """Remove a folder of a project if it exists and is empty."""
     if os.path.isdir(path) and not os.listdir(path):
         context.world.funnel.through("remove folder of project", lambda: os.rmdir(path))
 
 
 def _dispatches_of_project(context: Context, project: str) -> list[Dispatch]:
+    """Return all dispatches of a project that are not archived, ended or not."""
     return context.store.read(lambda rows: q.listed_dispatches(rows, project=project, ended=1))
 
 
 def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[str]:
-    """Return the tasks that are in progress or have attempts, worktrees or folders that are not released."""
+    """Return the project's tasks that are in progress, have dispatches, or hold worktrees or folders that are not released."""
     claims = context.store.read(q.open_claims)
     held = {claim.slug for claim in claims if claim.project == project and claim.slug}
     working = context.store.read(lambda snapshot: q.slugs_in_progress(snapshot, project=project))
@@ -113,7 +116,7 @@ def _tasks_to_end(context: Context, project: str, rows: list[Dispatch]) -> list[
 
 
 def _end_task(context: Context, project: str, slug: str) -> None:
-    """Archive a task; abandon it first unless it has ended."""
+    """Archive a task of the project that is cleared; abandon it first unless it has ended."""
     was = context.store.read(lambda rows: tasks.state(rows, project, slug))
     if was.status not in TERMINAL:
         reason = f"its project is removed from fleet; it was {was.status}"
@@ -123,13 +126,13 @@ def _end_task(context: Context, project: str, slug: str) -> None:
 
 
 def _commit_uncommitted(context: Context, project: str) -> list[str]:
-    """Commit the uncommitted work in the project's worktrees to refs of its own; return the refs."""
+    """Commit the uncommitted work of each worktree of the project to a ref of its own. Returns the refs."""
     trees = [tree for tree in kept_worktrees(context) if tree.project == project and tree.committable]
     return [commit_kept_work(context, project, tree.task).ref for tree in trees]
 
 
 def refuse_left(cleared: Cleared) -> None:
-    """Raise ProjectInUse when something of the project could not be released."""
+    """Raise ProjectInUse when clearing the project has left something that could not be released."""
     if cleared.left:
         advice = "nothing is lost; see to these, then say it again"
         raise errors.ProjectInUse(project=cleared.project, tasks="; ".join(cleared.left), advice=advice)

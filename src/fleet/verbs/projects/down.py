@@ -21,9 +21,9 @@ _RUNNING_JOB = "running"
 
 
 def down(context: Context, project: str) -> Down:
-    """End the coordinator first, so that it starts nobody again, then stop every agent. All of them can be resumed.
+    """End the coordinator first, so that it starts no new agents, then stop every agent. All of them can be resumed.
 
-    Safe to repeat: who was interrupted says it again. What could not be ended is in `left`, with the reason.
+    Safe to repeat after an interruption. `left` says what could not be ended, and why.
     """
     coordinator, left = _stop_coordinator(context, project)
     stopped = stop_all(context, project, reason="fleet down")
@@ -37,7 +37,7 @@ def down(context: Context, project: str) -> Down:
 def stop_all(context: Context, project: str, *, reason: str) -> Down:
     """Stop every agent of a project that works on a task; their work is kept.
 
-    A merge or a trial that runs is no agent: it may be a person's own command, and is left. A dead one is settled.
+    A running merge or rehearsal is left alone, because it may be a person's own command. A dead one is settled.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     stopped, left = [], []
@@ -46,7 +46,7 @@ def stop_all(context: Context, project: str, *, reason: str) -> Down:
             continue
         is_merge = row.kind == "finisher"
         why = _running_merge(context, row) if is_merge else ""
-        why = why or _stop(context, row.id, reason)
+        why = why or _stop_agent(context, row.id, reason)
         stopped += [] if why or is_merge else [row.id]
         left += [f"{'merge' if is_merge else 'agent'} {row.id} of {row.slug}: {why}"] if why else []
     return Down(project=project, coordinator=None, stopped=stopped, left=left)
@@ -59,7 +59,7 @@ def running_jobs(context: Context, project: str) -> list[str]:
 
 
 def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[str]]:
-    """Return the id of the coordinator that was ended, and why one was not."""
+    """Stop the project's coordinator. Returns its id if it was ended, and the reason, as a list, if it was not."""
     try:
         ended = seat.stop(context, project, "fleet down")
     except errors.NoCoordinator:
@@ -70,7 +70,7 @@ def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[
 
 
 def _running_merge(context: Context, row: Dispatch) -> str:
-    """Return why a merge is left; empty when its process is dead."""
+    """Return why `fleet down` leaves a merge running; "" when its process is dead."""
     process = Identity.parse(row.process or "")
     life = context.world.processes.life(process)
     match life:
@@ -85,8 +85,8 @@ def _running_merge(context: Context, row: Dispatch) -> str:
             return assert_never(life)
 
 
-def _stop(context: Context, ident: str, reason: str) -> str:
-    """Stop an agent; return why it has not ended, empty when it has."""
+def _stop_agent(context: Context, ident: str, reason: str) -> str:
+    """Stop an agent. Returns why it has not ended; "" when it has."""
     try:
         ended = end(context, ident, asked_for="stop", reason=reason)
     except (errors.Refused, errors.Contested, errors.Superseded) as error:

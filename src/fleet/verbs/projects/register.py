@@ -34,7 +34,10 @@ _REMOVALS = (
 
 
 def register(*, name: str, path: str) -> Change[Registration]:
-    """Register a repository under a name. Registering the same path under the same name again changes nothing."""
+    """Return the change that registers a repository under a name; repeating it changes nothing.
+
+    Committing it raises ProjectTaken when the name has another path, or the path another name.
+    """
     names.project(name)
 
     def work(tx: Tx) -> Registration:
@@ -59,9 +62,10 @@ def _refuse_taken(tx: Tx, name: str, path: str) -> None:
 
 
 def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | None = None) -> Change[Removed]:
-    """Remove a project from the database; its repository stays. With tasks only if `with_tasks`, and after a copy of them.
+    """Return the change that removes a project from the database; its repository stays.
 
-    `kept` is the file of that copy. `seen` is the newest operation before the copy: Contested when the tasks changed since.
+    A project with tasks is refused unless `with_tasks` is set and the tasks were copied to the file `kept`. `seen` is
+    the newest operation before that copy: Contested when the project has changed since.
     """
     names.project(name)
 
@@ -86,7 +90,11 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 
 
 def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
-    """Whether `remove` would find nothing that keeps the project."""
+    """Return whether `remove` would succeed.
+
+    It does not while the project has job processes, dispatches, or tasks in progress; or any tasks, without
+    `with_tasks`.
+    """
     if q.project_by_name(rows, name=name) is None:
         return False
     count, journals = q.count_tasks(rows, project=name), q.count_dispatches(rows, project=name).n

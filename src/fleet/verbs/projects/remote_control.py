@@ -1,4 +1,4 @@
-"""Remote control: whether a project's coordinator may be controlled from another device. Stored with the project."""
+"""Remote control: whether a project's coordinator may be controlled from another device. Stored in the project's row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteControlView]:
-    """Turn a project's remote control up or down. It applies when its coordinator starts the next time."""
+    """Return the change that turns a project's remote control up or down, from the next start of its coordinator on."""
     names.project(project)
 
     def work(tx: Tx) -> RemoteControlView:
@@ -30,7 +30,7 @@ def set_remote_control(*, project: str, to: RemoteControl) -> Change[RemoteContr
 
 
 def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
-    """Return whether the project's coordinators may be controlled remotely: "up", "down", or None in it when nobody has said."""
+    """Return a project's remote control: "up", "down", or None when nobody has set it. Raises NoSuchProject."""
     row = q.remote_control_of(rows, project=names.project(project))
     if row is None:
         raise errors.NoSuchProject(project=project)
@@ -38,12 +38,12 @@ def remote_control_of(rows: Rows, project: str) -> RemoteControlView:
 
 
 def is_off_for_all(context: Request) -> bool:
-    """Whether config.toml of the home turns remote control off for all projects, whatever each of them says."""
+    """Return whether the home's config.toml turns remote control off for all projects."""
     return bool(context.setting("remote_control") == "down")
 
 
 def is_on(context: Request, project: str) -> bool:
-    """Whether a coordinator of the project that starts now may be controlled from another device."""
+    """Return whether a coordinator of the project that starts now may be controlled from another device."""
     said = context.store.read(lambda rows: remote_control_of(rows, project)).remote_control
     return said == "up" and not is_off_for_all(context)
 
@@ -54,7 +54,7 @@ def controlled_projects(context: Request) -> list[str]:
 
 
 def turn_up_if_unset(context: Context, project: str) -> list[str]:
-    """Turn remote control up for a coordinator that is about to start, unless a person has set it. Return warnings."""
+    """Turn remote control up before a coordinator starts, unless a person has set it. Returns warnings."""
     if is_off_for_all(context):
         return []
     if context.store.read(lambda rows: remote_control_of(rows, project)).remote_control is not None:

@@ -1,4 +1,4 @@
-"""Trust a repository's settings: a person accepts the commands they run and the permissions they give."""
+"""Trust a repository's settings: a person accepts the commands that they run and the permissions that they give."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ def untrusted_settings(context: Context, project: str) -> Untrusted:
 
 
 def _changes(values: dict[str, Any], trusted: dict[str, Any]) -> list[TrustChange]:
-    """Return the differences between written and trusted values, as commands print them."""
+    """Return the differences between the values in the file and the trusted values, as commands print them."""
     waiting = rules.differences(values, trusted)
     return [TrustChange(name=item.name, was=item.was, now=item.now, runs=item.guard == "runs") for item in waiting]
 
 
 def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
-    """Record these values as trusted. The operation records the names of the settings and a hash, not the values.
+    """Record these values as trusted. The operation log gets the names of the settings and a hash, not the values.
 
-    The operation comes first: if only it was written, nothing is trusted yet, and the next try writes both.
+    The operation is committed before the file is written: if only the operation was written, nothing is trusted yet,
+    and the next call writes both.
     """
     path = context.project(project).path
     before, fingerprint = trusted_values(context.world.home, project, path), rules.fingerprint(values)
@@ -63,12 +64,14 @@ def trust(context: Context, project: str, values: dict[str, Any]) -> Trusted:
 
 
 def trust_written(context: Context, project: str, wanted: Mapping[str, str | list[str]]) -> None:
-    """Trust the values that a person has just chosen, and keep trusting the values trusted before."""
+    """Trust the values that a person has just chosen, in addition to those trusted before."""
     path = context.project(project).path
     trust(context, project, trusted_values(context.world.home, project, path) | dict(wanted))
 
 
 def _record_trust(project: str, fingerprint: str, names: list[str]) -> Change[None]:
+    """Return the change that logs which settings were trusted, and the hash of all trusted values."""
+
     def work(tx: Tx) -> None:
         tx.about(project)
         tx.note(trusted=names, hash=fingerprint)

@@ -1,1 +1,1 @@
-"""Resume work that ended before it was finished."""
+"""Resume tasks, coordinators and jobs whose agent or runner ended before the work was finished."""

@@ -21,13 +21,13 @@ _PLACEHOLDER = re.compile(r"\{conversation(?::(\d+))?\}")
 
 
 def recorded_conversation(context: Context, ident: str) -> str | None:
-    """Return the engine's id of an agent's conversation, set at its start or reported by hooks; None when unknown."""
+    """Return the recorded id of an agent's conversation, set at its start or by its hooks; None when unknown."""
     agent = context.store.read(lambda rows: q.agent_by_id(rows, id=ident))
     return agent.conversation if agent else _archived_conversation(context, ident)
 
 
 def _archived_conversation(context: Context, ident: str) -> str | None:
-    """Return the conversation in an archived journal; None when there is no journal, or it is from an older fleet."""
+    """Return the conversation in an archived journal; None without a journal, or when an older fleet wrote it."""
     journal = archived_journal(context, ident)
     records = [claim.data for claim in journal.claims if claim.kind == "agent_record"] if journal else []
     known = records[0].get("conversation") if records else None
@@ -35,7 +35,7 @@ def _archived_conversation(context: Context, ident: str) -> str | None:
 
 
 def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
-    """Return the one conversation that the engine's files show to have begun during the attempt; else None."""
+    """Return the conversation that began in the worktree during the attempt, by the engine's files; None unless exactly one."""
     since, until = row.launched_at, row.ended_at
     if engine.kept is None or since is None or until is None or row.slug is None:
         return None
@@ -44,7 +44,7 @@ def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch 
 
 
 def can_continue(engine: Engine, conversation: str | None) -> bool:
-    """Whether the engine can resume a conversation, and still has its file if it keeps conversations in files."""
+    """Return whether the engine can resume a conversation, and still has its file if it keeps conversations in files."""
     if not engine.resume:
         return False
     if not any("{conversation}" in word for word in engine.resume):
@@ -53,12 +53,12 @@ def can_continue(engine: Engine, conversation: str | None) -> bool:
 
 
 def transcript_files(engine: Engine, conversation: str) -> list[str]:
-    """Return the files in which the engine keeps a conversation; none when it keeps none in files."""
+    """Return the files in which the engine keeps a conversation; none when it keeps conversations elsewhere."""
     return [found for path in engine.transcript for found in glob.glob(_pattern(path, conversation))]
 
 
 def _pattern(path: str, conversation: str) -> str:
-    """Return the glob pattern of a conversation's file. {conversation:8} is the first eight characters of its id."""
+    """Return the glob pattern of a conversation's file. {conversation:8} means the first eight characters of its id."""
 
     def filled(match: re.Match[str]) -> str:
         return glob.escape(conversation[: int(match[1])] if match[1] else conversation)

@@ -1,7 +1,7 @@
 """Resume: continue the work of an agent that ended before it was finished.
 
 A resume takes the work lock, settles the earlier dispatch, and makes a new dispatch that adopts the bundle: the same
-worktree, and the same conversation if the engine can continue it. An agent that is alive, or may be, is never resumed.
+worktree, and the same conversation if the engine can continue it. An agent that is or may be alive is never resumed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ _TRIES = 5
 
 
 def resume(context: Context, given: str, *, project: str | None = None, force: bool = False) -> Resumed:
-    """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock."""
+    """Start a successor for the named dispatch, session or task. `force` stops a process that holds the work lock.
+
+    Raises NotResumable when its agent may be alive, has finished, or belongs to another home.
+    """
     row = recorded_dispatch(context, find_dispatch_to_resume(context, given, project))
     _refuse_foreign(context, row)
     gate = (
@@ -63,7 +66,7 @@ def resume(context: Context, given: str, *, project: str | None = None, force: b
 
 
 def find_dispatch_to_resume(context: Context, given: str, project: str | None) -> str:
-    """Return the dispatch that an id, a session's name, a slug or @last names. NoSuchDispatch when there is none."""
+    """Return the dispatch that an id, a session's name, a slug or @last names. Raises NoSuchDispatch when there is none."""
     session = _SESSION.fullmatch(given)
     project, bare = names.project_and_slug(given, project)
     wanted = session[1] if session else given if given == "@last" else names.slug(bare)
@@ -78,14 +81,14 @@ def find_dispatch_to_resume(context: Context, given: str, project: str | None) -
 
 # resume a task ----------------------------------------------------------------------------------------------------------
 def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
-    """Settle the newest attempt at the task if it died, and start its successor."""
+    """Settle the newest attempt at the task if its agent has died, and start the successor."""
     last = _newest_attempt(context, row, slug)
     _refuse_foreign(context, last)
     last = settle_if_dead(context, last)
     parked = context.store.read(lambda rows: q.parked_handoff_of(rows, dispatch=last.id)) is not None
     _refuse_unresumable(context, last, slug, parked=parked)
     engine = read_engine(context.world.home, last.engine or "")
-    # The conversation of an agent that was handed off is as good as full: its successor starts anew.
+    # An agent is handed off because its conversation is nearly full: its successor starts a new one.
     conversation_id = None if parked else _conversation_of(context, engine, last)
     goes_on = conversation.can_continue(engine, conversation_id)
     wanted = replace(
@@ -102,7 +105,7 @@ def _resume_task(context: Context, row: Dispatch, slug: str) -> Resumed:
 def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | None:
     """Return the conversation of an attempt, as recorded or as found in the engine's files; None when unknown.
 
-    An attempt that was never launched has one only if it was to continue its predecessor's.
+    An attempt that was never launched has a conversation only if it was to continue its predecessor's.
     """
     if not row.launched_at and row.resumes != "conversation":
         return None
@@ -112,7 +115,7 @@ def _conversation_of(context: Context, engine: Engine, row: Dispatch) -> str | N
 
 
 def _wanted_like(row: Dispatch) -> Wanted:
-    """Return a request to start an agent with the engine, autonomy, model and command of an earlier dispatch."""
+    """Return a request for a successor with the engine, autonomy, model and command of the earlier dispatch."""
     command = tuple(json.loads(row.command or "[]"))
     return Wanted(
         project=row.project, slug=row.slug, engine=row.engine, autonomy=row.autonomy, model=row.model, command=command
@@ -120,7 +123,7 @@ def _wanted_like(row: Dispatch) -> Wanted:
 
 
 def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
-    """Return the newest attempt at the task; NotResumable unless it is the named dispatch or resumed that one."""
+    """Return the newest attempt at the task. Raises NotResumable unless it is the named dispatch, or resumed that dispatch."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=row.project, slug=slug))
     if last is None:
         raise _not_resumable(row, resumption.why_finished(row) or "its task is archived")
@@ -137,7 +140,10 @@ def _newest_attempt(context: Context, row: Dispatch, slug: str) -> Dispatch:
 
 
 def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
-    """Return the row of an ended attempt, after settling it if it died. NotResumable when it is alive or unknown."""
+    """Return the row of an ended attempt; settle it first if its agent has died.
+
+    Raises NotResumable when its agent is alive or unknown.
+    """
     for _ in range(_TRIES):
         if not is_unfinished(row):
             return row
@@ -154,14 +160,14 @@ def settle_if_dead(context: Context, row: Dispatch) -> Dispatch:
 
 
 def _refuse_foreign(context: Context, row: Dispatch) -> None:
-    """Refuse a dispatch of another home: only that home knows whether the agent lives, and has its worktree."""
+    """Raise NotResumable for a dispatch of another home: only that home has the worktree and knows whether the agent lives."""
     why = why_foreign(context, row)
     if why:
         raise errors.NotResumable(dispatch=row.id, why=why, advice=f"resume it there; {disown_hint(row.id)}")
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: bool) -> None:
-    """Refuse an attempt that belongs to a job, has finished, or whose task was taken up since."""
+    """Raise NotResumable for an attempt that belongs to a job, has finished, or whose task was taken up since."""
     place = {"project": row.project, "slug": slug}
     task = context.store.read(lambda rows: q.task_job(rows, **place))
     if task is not None and task.job:
@@ -179,6 +185,7 @@ def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: b
 
 
 def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
+    """Return the error for a dispatch that cannot be resumed, with the advice for a task or a coordinator."""
     advice = f"`fleet task show {row.slug} -p {row.project}` shows its state; `fleet task retry` opens it again"
     return errors.NotResumable(
         dispatch=row.id, why=why, advice=advice if row.slug else "start one with `fleet coord start`"
@@ -186,7 +193,7 @@ def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
 
 
 def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:
-    """Return the text that tells the successor how its predecessor ended and what it left."""
+    """Return the text that tells the successor how its predecessor ended and which work it left."""
     repository = context.project(row.project).path
     branch = task_branch(slug)
     base = row.base or integration_branch(context, row.project, repository)[1]
@@ -208,6 +215,7 @@ def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> s
 
 
 def _bullet_list(lines: list[str]) -> str:
+    """Return lines as a bullet list for a successor's briefing, cut off after 20; "none" for no lines."""
     if not lines:
         return "none"
     more = [f"\n  - and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
@@ -216,7 +224,7 @@ def _bullet_list(lines: list[str]) -> str:
 
 # resume a coordinator ---------------------------------------------------------------------------------------------------
 def _resume_coordinator(context: Context, row: Dispatch) -> Resumed:
-    """Start a new coordinator in the seat of one that died, in its conversation if possible; refused while one lives."""
+    """Start a new coordinator in the seat of a dead one, in its conversation if possible. Raises while the old one may live."""
     if not is_unfinished(row):
         _refuse_unseated(context, row)
     conversation_id, goes_on = conversation_of_coordinator(context, row)
@@ -237,7 +245,7 @@ def conversation_of_coordinator(context: Context, row: Dispatch) -> tuple[str | 
 
 
 def _briefing_of_coordinator(row: Dispatch) -> str:
-    """Return the text that tells a coordinator in its own conversation that it has been away."""
+    """Return the text that tells a coordinator, which continues its conversation, that it was interrupted."""
     ended = times.iso_or_none(row.ended_at) or "an unknown time"
     return (
         f"You coordinated {row.project} before, as agent {row.id}, until {ended} ({row.blocked_reason or row.exec_state}). "
@@ -246,7 +254,7 @@ def _briefing_of_coordinator(row: Dispatch) -> str:
 
 
 def _refuse_unseated(context: Context, row: Dispatch) -> None:
-    """Refuse an ended coordinator that is no longer in the seat, or that ended on purpose."""
+    """Raise NotResumable for an ended coordinator that no longer holds the seat, or that ended on purpose."""
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
     if holder != row.id:
         raise _not_resumable(row, f"{holder or 'nobody'} has the seat of {row.project} now")

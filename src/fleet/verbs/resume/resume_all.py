@@ -1,4 +1,4 @@
-"""List what can be resumed, and resume everything that was interrupted."""
+"""List the work that can be resumed, and resume everything that was interrupted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def resumable(context: Context, project: str | None = None) -> list[Resumable]:
-    """Settle dispatches that died unnoticed, kill nothing, and list what can be resumed: tasks, coordinators, jobs."""
+    """Settle dispatches whose agent has died, without killing anything; return the tasks, coordinators and jobs to resume."""
     for row in _unfinished(context, project):
         decide_and_apply(context, row, "resumable")
     rows = context.store.read(lambda snapshot: q.left_attempts(snapshot, project=project))
@@ -39,16 +39,16 @@ def resumable(context: Context, project: str | None = None) -> list[Resumable]:
 
 
 def resume_all(context: Context, project: str | None = None) -> ResumedMany:
-    """Resume everything that was interrupted. What cannot start now is returned as waiting, with the reason."""
+    """Resume everything that was interrupted. Work that cannot start now is returned as waiting, with the reason."""
     _settle_dead(context, project)
     return _resume_each(context, [work for work in resumable(context, project) if work.interrupted])
 
 
 def resume_after_boot(context: Context) -> ResumedMany | None:
-    """Resume what was lost with an earlier boot of this machine. None when that was done before in this boot.
+    """Resume the work that an earlier boot of this machine interrupted.
 
-    It is done when nothing waits any more. Whoever is killed before that leaves the rest to the next call: each piece of
-    work that is resumed is recorded on its own.
+    Returns None when this boot has already resumed everything. If the process is killed, the next call resumes the
+    rest: each piece of work that is resumed is recorded on its own.
     """
     if _resumed_boot(context) == context.world.host.boot:
         return None
@@ -62,7 +62,7 @@ def resume_after_boot(context: Context) -> ResumedMany | None:
 
 
 def _resumed_boot(context: Context) -> str:
-    """Return the boot in which everything was resumed; empty when none is known."""
+    """Return the id of the boot in which all interrupted work was resumed; "" when none is known."""
     try:
         return context.world.files.read(paths.RESUMED_BOOT).decode()
     except OSError:
@@ -70,7 +70,10 @@ def _resumed_boot(context: Context) -> str:
 
 
 def _is_of_old_boot(context: Context, work: Resumable) -> bool:
-    """Whether the process that did the work was of another boot: what was lost since is a person's to resume."""
+    """Return whether the process that did the work belonged to an earlier boot.
+
+    Work that was interrupted since this boot is for a person to resume.
+    """
     if work.kind == "job":
         holder = context.world.work_gate(f"job-{work.id}", work.id).holder()
         return holder is not None and holder.boot != context.world.host.boot
@@ -80,7 +83,7 @@ def _is_of_old_boot(context: Context, work: Resumable) -> bool:
 
 
 def _resume_each(context: Context, works: list[Resumable]) -> ResumedMany:
-    """Resume each piece of work. What cannot start now is returned as waiting, with the reason."""
+    """Resume each piece of work. Work that cannot start now is returned as waiting, with the reason."""
     many = ResumedMany(resumed=[], waiting=[], jobs=[])
     for work in works:
         if work.kind == "job":
@@ -95,7 +98,7 @@ def _resume_each(context: Context, works: list[Resumable]) -> ResumedMany:
 
 
 def _settle_dead(context: Context, project: str | None) -> None:
-    """Settle dispatches whose agent died, and kill the processes they left. Leave living and unknown agents alone."""
+    """Settle dispatches whose agent has died, and kill the processes they left. Leave living and unknown agents alone."""
     for row in _unfinished(context, project):
         try:
             settle_if_dead(context, row)
@@ -104,13 +107,13 @@ def _settle_dead(context: Context, project: str | None) -> None:
 
 
 def _unfinished(context: Context, project: str | None) -> list[Dispatch]:
-    """Return the unfinished dispatches of this home, without finishers: git shows what became of a merge."""
+    """Return this home's unfinished dispatches that a resume settles; not finishers, because git shows how far a merge came."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     return [row for row in rows if row.kind != "finisher" and is_own(context, row)]
 
 
 def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
-    """Return the coordinators that were interrupted and are still in their seat."""
+    """Return the coordinators that were interrupted and still hold their seat."""
     lost = []
     for seat in context.store.read(q.all_seats):
         if not seat.holder or project not in {None, seat.project}:
@@ -125,6 +128,7 @@ def _lost_coordinators(context: Context, project: str | None) -> list[Dispatch]:
 
 
 def _resumable_view(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resumable:
+    """Return an interrupted or ended dispatch as the list of resumable work shows it."""
     return Resumable(
         id=row.id,
         project=row.project,
@@ -139,7 +143,7 @@ def _resumable_view(row: Dispatch | LeftAttempt, *, conversation: bool) -> Resum
 
 
 def _can_coordinator_continue(context: Context, row: Dispatch) -> bool:
-    """Whether a successor could continue the conversation of a coordinator; False when its engine's file is gone."""
+    """Return whether a successor could continue the coordinator's conversation; False when its engine's file is gone."""
     try:
         return conversation_of_coordinator(context, row)[1]
     except errors.FleetError:
@@ -147,7 +151,7 @@ def _can_coordinator_continue(context: Context, row: Dispatch) -> bool:
 
 
 def _can_continue_conversation(context: Context, row: LeftAttempt) -> bool:
-    """Whether a successor could continue the conversation of the attempt."""
+    """Return whether a successor could continue the conversation of the attempt."""
     try:
         engine = read_engine(context.world.home, row.engine or "")
     except errors.FleetError:

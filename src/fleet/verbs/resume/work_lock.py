@@ -34,14 +34,15 @@ def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -
 
 
 def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
-    """Return the work lock of a task for a caller that removes files. `--force` does not stop this holder."""
+    """Return the work lock of a task, for a caller that removes files. `--force` does not stop a holder of this form."""
     return gate_of_task(context, project, slug, f"{_CLEANUP}{project}/{slug}")
 
 
 def lock_work(context: Context, project: str, slug: str) -> Gate:
     """Take the work lock of a task for a dispatch, and return it.
 
-    While another process holds it, wait for a bounded time. TaskHeld at once when the task has an unfinished dispatch.
+    While another process holds it, wait up to ten seconds, then raise GateHeld. Raises TaskHeld at once when the task
+    has an unfinished dispatch.
     """
     gate = gate_of_task(context, project, slug)
     deadline = context.world.clock.ticks() + WAIT
@@ -58,17 +59,17 @@ def lock_work(context: Context, project: str, slug: str) -> Gate:
 
 
 def _refuse_attempted(context: Context, project: str, slug: str) -> None:
-    """Refuse a task that has an unfinished dispatch."""
+    """Raise TaskHeld when the task whose work lock is held has an unfinished dispatch."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=project, slug=slug))
     if row is not None:
         raise errors.TaskHeld(project=project, slug=slug, holder=row.id, since=iso(row.created_at))
 
 
 def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bool) -> Holder | None:
-    """Take a work lock for a resume.
+    """Take a work lock for a resume. Returns the holder that `force` has stopped; None when none had to be stopped.
 
-    Return the holder that was stopped by `force`, or None. Without `force`, ResumeInProgress when another process holds
-    it. A holder that only cleans up is waited for.
+    Without `force`, raises ResumeInProgress when another process holds the lock; a holder that only removes files is
+    waited for.
     """
     try:
         gate.take(wait=WAIT if not force and _is_cleanup(gate.holder()) else 0)
@@ -87,7 +88,7 @@ def lock_work_to_resume(context: Context, gate: Gate, subject: str, *, force: bo
 
 
 def _is_cleanup(holder: Holder | None) -> bool:
-    """Whether the holder of a work lock only removes or moves files, and starts no agent."""
+    """Return whether the holder of a work lock only removes or moves files, and starts no agent."""
     return holder is not None and holder.id.startswith(_CLEANUP)
 
 
@@ -101,7 +102,7 @@ def _in_progress_error(gate: Gate, subject: str) -> errors.ResumeInProgress:
 def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
     """Stop the process that holds the gate (SIGTERM, then SIGKILL) and return it; None when the gate became free.
 
-    ForceRefused when the process is not proven to be the holder.
+    Raises ForceRefused when the process is not proven to be the holder.
     """
     for _ in range(_LOOKS):  # a process that has just taken the gate may not have written its name yet
         holder = gate.holder()
@@ -123,7 +124,7 @@ def _stop_holder(context: Context, gate: Gate, subject: str) -> Holder | None:
 
 
 def _is_free(gate: Gate) -> bool:
-    """Whether the gate is free at this moment. It is given back, because the caller takes it itself."""
+    """Return whether the gate is free at this moment. It is taken and given back, because the caller takes it itself."""
     try:
         gate.take()
     except errors.GateHeld:
@@ -133,7 +134,7 @@ def _is_free(gate: Gate) -> bool:
 
 
 def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> str:
-    """Return why the holder cannot be stopped; empty when it is proven to be alive, on this host and at the gate."""
+    """Return why the holder cannot be stopped; "" when it is proven to be alive, on this host and holding the gate."""
     if holder is None or not holder.start:
         return "its lock file does not say who it is"
     if holder.host_id != context.world.host.machine:
@@ -149,11 +150,13 @@ def _why_not_stoppable(context: Context, gate: Gate, holder: Holder | None) -> s
 
 
 def _has_other_work(context: Context, holder: Holder) -> bool:
-    """Whether the holder is this process, or the daemon, with which much else would end."""
+    """Return whether the lock's holder is this process or the daemon: stopping it would end other work too."""
     return holder.pid in {context.world.processes.me().pid, context.world.daemon_pid()}
 
 
 def _record_forced_stop(holder: Holder, subject: str) -> Change[None]:
+    """Return the change that logs which process is stopped so that the work can be resumed."""
+
     def work(tx: Tx) -> None:
         tx.note(stopped=str(holder), process=str(holder.who), work=subject)
 

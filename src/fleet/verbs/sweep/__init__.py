@@ -1,1 +1,1 @@
-"""Find and release what no dispatch, task or job needs any more."""
+"""The sweep: find and release what no dispatch, task or job needs any more."""

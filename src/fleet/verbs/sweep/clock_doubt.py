@@ -1,8 +1,8 @@
-"""Whether the wall clock can be trusted for what is deleted because of its age.
+"""Decide whether the wall clock can be trusted, before anything is deleted because of its age.
 
-A clock that was set a year ahead makes everything look old. So each sweep and each upkeep notes what time it was. When more time has
-passed since then than a home is usually left alone, nothing is deleted by its age for a day: by then a wrong clock is
-set right, and a home that nobody used for so long loses nothing by the day.
+A clock that was set a year ahead makes everything look old. So each sweep stores the time. When more than 31 days have
+passed since the last one, nothing is deleted by its age for a day: in that time a wrong clock can be corrected, and a
+home that was unused for so long loses nothing by waiting a day.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _WAIT = DAY
 
 
 def why_clock_doubted(context: Context) -> str:
-    """Return why nothing may be deleted by its age now; empty when it may. Notes the time for the next call."""
-    now, (seen, until) = context.world.clock.now(), _noted(context)
+    """Return why a sweep may delete nothing by its age now; "" when it may. Stores the time for the next call."""
+    now, (seen, until) = context.world.clock.now(), _stored_times(context)
     if seen is None or now < seen:
         until = 0  # nothing is known, or the clock was set back: nothing looks older than it is
     elif now - seen > LONGEST_ABSENCE:
@@ -33,8 +33,8 @@ def why_clock_doubted(context: Context) -> str:
     return f"the clock may be wrong: {jump}; the next look after {clock(until)} trusts it" if is_doubted else ""
 
 
-def _noted(context: Context) -> tuple[int | None, int]:
-    """Return the time of the last look, None when there is none, and until when the clock is doubted."""
+def _stored_times(context: Context) -> tuple[int | None, int]:
+    """Return the stored time of the last look, None when there is none, and until when the clock is doubted."""
     try:
         seen, until = context.world.files.read(paths.CLOCK).split()
         return int(seen), int(until)

@@ -1,4 +1,4 @@
-"""Sweep up after replaced coordinators: hopeless candidates, unused proofs, old proofs and messages."""
+"""Sweep what replaced coordinators left: candidates that cannot prove themselves, unused nonces, old nonces and messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MESSAGE_DAYS = 7
 
 
 def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Withdraw, or only report, each seat's candidate that cannot prove itself any more."""
+    """Withdraw each seat's candidate that can no longer prove itself; without `kill`, only report it."""
     for project in [row.name for row in context.store.read(q.all_projects)]:
         candidate, why = replace.hopeless_candidate(context, project)
         if why:
@@ -34,7 +34,7 @@ def sweep_candidates(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Report proofs that no coordinator ever presented, and delete old proofs and messages."""
+    """Report nonces that no coordinator ever presented; report old nonces and messages, and with `kill` delete them."""
     for row in context.store.read(q.stale_nonces):
         why = f"this new coordinator of {row.project} never proved itself"
         yield Swept(what=f"dispatch {row.dispatch}", why=why, proof=f"its proof of {clock(row.minted_at)} was never presented",
@@ -43,7 +43,7 @@ def sweep_proofs_and_messages(context: Context, *, kill: bool) -> Iterator[Swept
 
 
 def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Report the one-time proofs of coordinators and the acknowledged messages that are past their time; with `kill`, delete them."""
+    """Report presented nonces and acknowledged messages that are older than their retention; with `kill`, delete them."""
     now = context.world.clock.now()
     for what, days, count, forget in (
         ("presented proofs", _proof_days(), q.old_nonces, q.prune_nonces),
@@ -59,7 +59,10 @@ def _forget_old_rows(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _proof_days() -> int:
-    """Return after how many days a presented proof is deleted, from the environment or the default."""
+    """Return after how many days a sweep deletes a presented nonce: from the environment variable, else 30.
+
+    Raises BadInput when the variable is not a number.
+    """
     days = os.environ.get(RETENTION, "")
     if days and not days.isdigit():
         raise errors.BadInput(what=f"{RETENTION}={days!r} is not a number of days")

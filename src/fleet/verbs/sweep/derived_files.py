@@ -1,4 +1,4 @@
-"""Write coord-state.json of each project from the store. Nothing in fleet reads these files back as facts."""
+"""Write coord-state.json of each project from the store. The files are for other programs; fleet never reads them as facts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class CoordState(Value):
-    """The content of a project's coord-state.json: its coordinator, and what is going on at each task, by slug."""
+    """The content of a project's coord-state.json: its coordinator, and the running agent of each task, by slug."""
 
     coordinator: str | None  # the seat's holder
     supervisor: dict[str, SupervisorEntry]
@@ -23,7 +23,7 @@ class CoordState(Value):
 
 
 class SupervisorEntry(Value):
-    """What a coordinator supervises at one task."""
+    """The agent that works on one task, and its kind."""
 
     agent_id: str
     kind: str

@@ -1,4 +1,4 @@
-"""Make a finding of the sweep: what was found, why it may go, what proves that, and what was done about it."""
+"""Make a finding of the sweep: what was found, why it may be released, the proof, and what was done."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def describe_dispatch(row: Dispatch) -> str:
-    """Return a dispatch in words: id, kind, project and task."""
+    """Return a dispatch as text for a finding: id, kind, project and task."""
     place = f"{row.project}/{row.slug}" if row.slug else row.project
     return f"dispatch {row.id} ({row.kind} of {place})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of an act: why it failed (empty: it did not), what was put aside, what is left to release."""
+    """The outcome of an act: why it failed ("" when it did not), what was moved to the trash, what is still unreleased."""
 
     failure: str = ""
     aside: list[str] = field(default_factory=list)
@@ -30,9 +30,9 @@ class Outcome:
 
 
 def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callable[[], object]) -> Swept:  # noqa: FBT001, PLR0917
-    """Call `act` if `kill` is true, and return the finding with its outcome; else say what would be done.
+    """Call `act` if `kill` is true, and return the finding with the outcome; else return what would be done.
 
-    `act` returns an Outcome, a list of what is left to release, or False for a failure. Anything else means success.
+    `act` returns an Outcome, a list of what could not be released, or False for a failure. Anything else means success.
     """
     if not kill:
         return Swept(what=what, why=why, proof=proof, action=f"would {action}")
@@ -48,6 +48,7 @@ def act_on(what: str, why: str, proof: str, action: str, kill: bool, act: Callab
 
 
 def _outcome_of(returned: object) -> Outcome:
+    """Return what an act of the sweep returned, as an Outcome."""
     if isinstance(returned, Outcome):
         return returned
     if returned is False:

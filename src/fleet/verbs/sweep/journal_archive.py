@@ -20,7 +20,7 @@ _NAME = re.compile(r"[0-9a-f]{8}-(\d+)\.json")
 
 
 def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
-    """Delete archived journals older than an age (default 90 days). Ids of their dispatches are never used again."""
+    """Delete archived journals older than an age (default 90 days). The ids of their dispatches are never used again."""
     before = context.world.clock.now() - duration(older_than or DEFAULT_AGE)
     times = {name: _archived_at(name) for name in context.world.files.names(paths.JOURNALS)}
     old = [name for name, at in times.items() if at is not None and at < before]
@@ -29,7 +29,7 @@ def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
 
 
 def journals_over_limit(context: Context) -> list[str]:
-    """Return the oldest journals, enough to bring the archive below its size limit; none of the last day."""
+    """Return as many of the oldest journals as bring the archive below its size limit; none from the last day."""
     sizes = _journal_sizes(context)
     total, surplus = sum(sizes.values()), []
     for name in sorted(sizes, key=lambda journal: _archived_at(journal) or 0):

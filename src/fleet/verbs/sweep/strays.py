@@ -38,7 +38,7 @@ _LATE = 168 * HOUR
 
 
 def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Kill panes of ended dispatches. Only report sessions with our name or mark that belong to no known dispatch."""
+    """Kill panes of ended dispatches. Only report sessions with fleet's name or mark that belong to no known dispatch."""
     held = {row.name for row in context.store.read(q.open_claims)}
     ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
@@ -51,7 +51,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
         if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
-            continue  # its dispatch releases it by its claim
+            continue  # the session is released with its dispatch's claim
         if row is None and archived_dispatch(context, pane.dispatch) is None:
             yield Swept(what=what, why="it has our mark, but its dispatch is neither in the database nor archived",
                         proof="was a backup restored?", action="listed only", standing=True)  # fmt: skip
@@ -72,7 +72,7 @@ def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
 
 
 def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Kill processes whose environment has the id of an ended dispatch. Only report them when fleet never launched it."""
+    """Kill processes that carry the id of an ended dispatch. Only report them when fleet never launched that dispatch."""
     for ident, marked in context.world.processes.marks().items():
         row = dispatch_or_none(context, ident)
         if row is None or is_unfinished(row):
@@ -87,7 +87,7 @@ def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
-    """Return these processes without the daemon, which an agent may have started."""
+    """Return the given stray processes without the daemon, which an agent may have started."""
     return [who for who in marked if who.pid != context.world.daemon_pid()]
 
 
@@ -130,7 +130,7 @@ def sweep_files(context: Context, *, kill: bool) -> Iterator[Swept]:
 def _remove_leftover_files(context: Context) -> None:
     """Delete locks of closed claims, half-written files of dead writers, and leftover links.
 
-    List locks before reading the claims: a new claim is recorded before its lock is made.
+    The locks are listed before the claims are read, because a new claim is recorded before its lock is made.
     """
     files = context.world.files
     locks = files.names(paths.EFFECT_LOCKS)
@@ -145,7 +145,7 @@ def _remove_leftover_files(context: Context) -> None:
 
 
 def _remove_leftover_links(context: Context) -> None:
-    """Delete temporary links to the fleet program, unless another process is replacing the link now."""
+    """Delete temporary links to the fleet program that a killed process left, unless another process is replacing the link now."""
     links = [name for name in context.world.files.names(paths.LOCKS) if name.startswith("fleet.")]
     if not links:
         return
@@ -159,7 +159,7 @@ def _remove_leftover_links(context: Context) -> None:
 
 
 def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Finish rewriting prompts that were handed to a successor by a process that died before it wrote the file."""
+    """Finish the rewrite of prompt files that were handed to a successor by a process that died before writing them."""
     for row in context.store.read(q.unfinished_rewrites):
         claim = Claim.of(row)
         if not is_own(context, claim):
@@ -169,7 +169,7 @@ def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release prompts that still exist a week after their dispatch ended."""
+    """Release the prompt files that still exist a week after their dispatch ended."""
     before = context.world.clock.now() - _LATE
     for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):
         claim = Claim.of(row)

@@ -1,7 +1,8 @@
 """Sweep: find and release what dead or ended dispatches left behind, and report what a person has to look at.
 
-A thing is destroyed only when its dispatch has ended, it has this home's mark, and its kind recognises it as ours; never
-because of its age or name, or because no row was found. An error is not proof of absence. Without `kill`, nothing changes.
+A thing is destroyed only when its dispatch has ended, it has this home's mark, and its kind recognises it as ours;
+never because of its age or name, or because no row was found. An error is not proof of absence. Without `kill`, nothing
+changes.
 """
 
 from __future__ import annotations
@@ -63,9 +64,10 @@ _STANDING = {
 
 
 def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept]:
-    """Run phases of a sweep: orphans, failed releases, derived files. Return findings; act only with `kill`.
+    """Run the named phases: orphans, retry-releases, reconcile-derived. Returns the findings; acts only with `kill`.
 
-    `warm-trees` besides `retry-releases`: remove also the merge trees that are kept for the next merge.
+    The phase `warm-trees`, together with `retry-releases`, also removes the merge trees that are kept for the next
+    merge.
     """
     doubt = why_clock_doubted(context) if kill else ""
     findings: list[Swept] = [_finding_of_clock(doubt)] if doubt else []
@@ -101,19 +103,20 @@ def sweep(context: Context, *, kill: bool, phases: frozenset[str]) -> list[Swept
 
 
 def _finding_of_clock(doubt: str) -> Swept:
+    """Return the finding that nothing is deleted by its age, because the clock may be wrong."""
     return Swept(
         what="what is deleted by its age", why=doubt, proof="the time of the last sweep", action="kept", standing=True
     )
 
 
 def _dispatches_by_end(context: Context, *, ended: bool) -> list[Dispatch]:
-    """Return the dispatches of all projects that have ended, or that have not."""
+    """Return the dispatches of all projects that have ended if `ended`, else those that have not."""
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=int(ended)))
     return [row for row in rows if is_unfinished(row) != ended]
 
 
 def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Settle or end unfinished dispatches whose agent is dead or should have exited."""
+    """Settle or end the unfinished dispatches whose agent is dead or should have exited; without `kill`, only report them."""
     rows = _dispatches_by_end(context, ended=False)
     census = context.world.processes.census() if rows else None
     for row in rows:
@@ -125,7 +128,7 @@ def _sweep_unfinished(context: Context, listing: Listing, *, kill: bool) -> Iter
 def _sweep_unfinished_dispatch(
     context: Context, row: Dispatch, listing: Listing, census: Census | None, *, kill: bool
 ) -> Swept | None:
-    """Return the finding about one unfinished dispatch; None when it is in order or a seat's candidate."""
+    """Return the finding about one unfinished dispatch; None when it is in order or only a candidate to withdraw."""
     seen = gather_facts(context, row, "sweep", listing=listing, census=census)
     if kill and seen.condition == "alive":
         leftover_processes.record_descendants(context, row, census)
@@ -141,7 +144,7 @@ def _sweep_unfinished_dispatch(
 
 
 def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
-    """Return the finding about a dispatch that a person has to look at; None when nobody has to."""
+    """Return the finding about a dispatch that a person has to look at; None when that is not needed."""
     if not left.is_standing:
         return None
     why = _UNSEATED if seen.place in {"out", "withdrawn"} else _STANDING[left.cause]
@@ -149,7 +152,7 @@ def _finding_left_alone(row: Dispatch, seen: Seen, left: Leave) -> Swept | None:
 
 
 def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Press | Dismiss) -> tuple[str, str, str]:
-    """Return why a remedy is needed, what proves that, and what it does, in words."""
+    """Return three texts for the finding: why a remedy is needed, what proves that, and what the remedy does."""
     match remedy:
         case Settle():
             proof = "its process is dead" if row.process else "its spawner is dead, and no process is making its claims"
@@ -172,7 +175,7 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
 
 
 def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
-    """Apply a remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
+    """Apply a sweep's remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")
@@ -182,7 +185,7 @@ def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: List
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """Open claims, owners of bundles and tmux panes, read once for all ended dispatches."""
+    """The open claims, the owners of bundles and the tmux panes, read once for all ended dispatches."""
 
     claims: dict[str, list[Claim]]
     owners: frozenset[tuple[str, str, str]]
@@ -192,6 +195,7 @@ class _Snapshot:
 
     @classmethod
     def of(cls, context: Context) -> _Snapshot:
+        """Read the claims and bundles from the store, and the panes from tmux."""
         claims: dict[str, list[Claim]] = {}
         bundled, unmade = set(), set()
         for claim in (Claim.of(row) for row in context.store.read(q.open_claims)):
@@ -207,11 +211,14 @@ class _Snapshot:
 
 
 def _sweep_ended(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release what ended dispatches still hold, and archive the journals of those that hold nothing."""
+    """Release what ended dispatches still hold, and archive the journals of those that hold nothing.
+
+    Without `kill`, only report them.
+    """
     snapshot = _Snapshot.of(context)
     for row in _dispatches_by_end(context, ended=True):
         if not is_own(context, row) and row.id not in snapshot.claims:
-            continue  # its own home archives it
+            continue  # the home that owns the dispatch archives it
         finding = _sweep_ended_dispatch(context, row, snapshot, kill=kill)
         if finding is not None:
             yield finding
@@ -225,7 +232,7 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
     if row.blocked_reason == HANDED_OFF and context.store.read(lambda rows: is_handed_over(rows, row.id)):
         claims = [claim for claim in claims if claim.kind != "coord_prompt_inbox"]
     if claims:
-        standing = _why_standing(context, claims, snapshot.listing, kill=kill)
+        standing = _why_claims_kept(context, claims, snapshot.listing, kill=kill)
         if standing:
             return Swept(what=what, why=standing, proof=proof, action="left alone", standing=True)
         names = ", ".join(str(claim) for claim in claims)
@@ -242,8 +249,8 @@ def _sweep_ended_dispatch(context: Context, row: Dispatch, snapshot: _Snapshot, 
     return act_on(what, "it holds nothing any more", proof, "archive it", kill, lambda: reclaim(context, row.id))
 
 
-def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
-    """Return why an ended dispatch keeps its claims; empty when releasing is worth a try."""
+def _why_claims_kept(context: Context, claims: list[Claim], listing: Listing, *, kill: bool) -> str:
+    """Return why the sweep leaves an ended dispatch's claims alone; "" when it should try to release them."""
     stuck = [why for why in (_why_stuck(context, claim, listing) for claim in claims) if why]
     if len(stuck) == len(claims):
         return "; ".join(stuck)
@@ -252,7 +259,7 @@ def _why_standing(context: Context, claims: list[Claim], listing: Listing, *, ki
 
 
 def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
-    """Return why a claim of an ended dispatch cannot be released; empty when it can."""
+    """Return why a claim of an ended dispatch cannot be released; "" when it can."""
     if not is_own(context, claim):
         return f"{claim} belongs to {owner_of(context, claim)}; {disown_hint(claim.dispatch or 'ID')}"
     kind = KINDS.get(claim.kind)
@@ -285,7 +292,7 @@ def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Yield a finding for each worktree and directory of archived tasks that no agent uses. With `kill`, release them."""
+    """Yield a finding for each archived task's worktree and folder that no agent uses. With `kill`, release them."""
     lone = [Claim.of(row) for row in context.store.read(q.lone_claims)]
     tasks = dict.fromkeys((claim.project or "", claim.slug or "") for claim in lone)
     listing = context.world.tmux.listing()
@@ -303,18 +310,19 @@ def _sweep_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _ignored_files_note(context: Context, claims: list[Claim]) -> str:
-    """Say how many ignored files will be put aside before a bundle is released; empty when there are none."""
+    """Return the words that tell how many ignored files move to the trash before the release; "" when there are none."""
     counts = [aside.files for aside in (verdict(context, claim) for claim in claims) if isinstance(aside, Aside)]
     return f", {sum(counts)} ignored files put aside before" if counts else ""
 
 
 def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
+    """Release a task's bundle. Returns what could not be released, and which files were moved to the trash."""
     left = release_bundle(context, project, slug)
     return Outcome(left=left, aside=[] if left else trash.describe_trash(context, project, slug))
 
 
 def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release claims on worktrees and directories that do not exist any more."""
+    """Release claims on worktrees and folders that no longer exist."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
@@ -324,12 +332,15 @@ def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _why_kept(context: Context, claim: Claim, listing: Listing) -> str:
-    """Return why a claim of a bundle is kept, such as uncommitted work; empty when it may be released."""
+    """Return why a claim of a bundle is kept, such as uncommitted work; "" when it may be released."""
     return _why_stuck(context, claim, listing) or why_kept(context, claim)
 
 
 def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Rewrite each coord-state.json that differs from the store. In a project with a coordinator the next tick does that."""
+    """Rewrite each coord-state.json that differs from the store; without `kill`, only report it.
+
+    In a project with a coordinator the next tick rewrites it too.
+    """
     coordinated = {seat.project for seat in context.store.read(q.all_seats) if seat.holder}
     for project, stale in reconcile_coord_state(context, write=kill).items():
         if stale:

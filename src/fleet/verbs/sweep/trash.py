@@ -1,4 +1,4 @@
-"""Trash: keep ignored files of a worktree for a while after the worktree is removed, if they may not be reproducible.
+"""Trash: keep ignored files of a removed worktree for a while, if they may not be reproducible.
 
 A row records which files are about to be moved; then they are moved; then the row records that they were. While the
 worktree's claim is open, its removal may still fail, be given up or be interrupted: then the files are moved back.
@@ -38,12 +38,12 @@ _WHY = "ignored files that no setting calls disposable"
 
 
 def has_room(context: Context, size: int, limit: int) -> bool:
-    """Whether the trash may take `size` bytes more without exceeding `limit`."""
+    """Return whether the trash may take `size` bytes more without exceeding `limit`."""
     return context.store.read(lambda rows: q.trash_size(rows, home=own_home_id(context))).n + size <= limit
 
 
 def put_aside(context: Context, claim: Claim, aside: Aside) -> str:
-    """Move ignored files of a worktree into the trash. On failure move them back and return why; else empty."""
+    """Move ignored files of a worktree into the trash. On failure move them back and return why; else return ""."""
     row = _new_row(context, claim, aside)
     context.commit(_record_intent(row))
     try:
@@ -78,6 +78,7 @@ def _new_row(context: Context, claim: Claim, aside: Aside) -> Trash:
 
 
 def _record_intent(row: Trash) -> Change[None]:
+    """Return the change that records which files are about to be moved into the trash."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -95,6 +96,7 @@ def _with_current_count(context: Context, row: AnyTrash) -> AnyTrash:
 
 
 def _record_count(row: AnyTrash) -> Change[None]:
+    """Return the change that records how many files are left in a trash folder."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -105,7 +107,7 @@ def _record_count(row: AnyTrash) -> Change[None]:
 
 
 def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
-    """Record that the files are in the trash, and say so in the task's log."""
+    """Return the change that records that the files are in the trash, in their row and in the task's log."""
     row = _with_current_count(context, intended)
 
     def work(tx: Tx) -> None:
@@ -118,6 +120,7 @@ def _record_move(context: Context, intended: AnyTrash) -> Change[None]:
 
 
 def _record_end(row: AnyTrash, why: str) -> Change[None]:
+    """Return the change that records that a trash folder no longer exists, and why."""
 
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
@@ -128,10 +131,9 @@ def _record_end(row: AnyTrash, why: str) -> Change[None]:
 
 
 def bring_back(context: Context, claim: Claim) -> list[str]:
-    """Move files from the trash back into their worktree.
+    """Move files from the trash back into their worktree. Returns which could not be moved, and why.
 
-    Return what could not be moved, and why. Needs the gate of the task's work. While git may still be removing the
-    worktree, nothing is moved.
+    The caller holds the task's work lock. While git may still be removing the worktree, nothing is moved.
     """
     rows = context.store.read(lambda snapshot: q.trash_of_claim(snapshot, claim=claim.id, home=own_home_id(context)))
     if not rows:
@@ -150,21 +152,22 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
 
 
 def describe_trash(context: Context, project: str, slug: str) -> list[str]:
-    """Return for each trash folder of a task how many files it has, where it is, and when it expires."""
+    """Return a line for each trash folder of a task: how many files it has, where it is, and when it expires."""
     place = {"project": project, "slug": slug, "home": own_home_id(context)}
     return [_describe_row(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
 
 def _describe_row(context: Context, row: AnyTrash) -> str:
+    """Return the line about one trash folder: number of files, path and expiry."""
     where = f"{context.world.home}/{row.name}"
     verb = "was" if row.files == 1 else "were"
     return f"{describe_count(row)} of {row.slug} {verb} put aside in {where}, kept until {clock(row.until)}"
 
 
 def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
-    """Sweep each trash folder of this home. Skip a folder while another process works on its task's bundle.
+    """Sweep each trash folder of this home, except while another process works on its task's bundle.
 
-    `is_due`: what has expired may be deleted.
+    `is_due`: expired folders may be deleted.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)
@@ -179,7 +182,10 @@ def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept
 
 
 def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) -> Swept:
-    """Bring a trash folder's files and its row in line: move back, record as moved or gone, delete, or keep."""
+    """Make a trash folder and its row agree again: move files back, record them as moved or gone, delete, or keep.
+
+    Without `kill`, only return the finding.
+    """
     now, what = context.world.clock.now(), f"{row.name} ({describe_count(row)} of {row.project}/{row.slug})"
     if row.held:
         why = "its worktree is still there"
@@ -199,10 +205,12 @@ def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) ->
 
 
 def _bring_back_row(context: Context, row: KeptTrash) -> list[str]:
+    """Move the files of a trash folder back into their worktree, if its claim is still recorded."""
     claim = context.store.read(lambda rows: q.claim_by_id(rows, id=row.claim))
     return bring_back(context, Claim.of(claim)) if claim is not None else []
 
 
 def _delete_expired(context: Context, row: KeptTrash) -> None:
+    """Delete an expired trash folder, and record that."""
     trash.delete(context.world, row.name)
     context.commit(_record_end(row, "deleted, it had expired"))

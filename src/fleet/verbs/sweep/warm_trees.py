@@ -1,4 +1,4 @@
-"""Sweep warm merge trees: those of removed projects, those whose making or removal was interrupted, and on request all."""
+"""Sweep warm merge trees: of removed projects, those whose creation or removal was interrupted, and on request all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def sweep_warm_trees(context: Context, *, every: bool, kill: bool) -> Iterator[Swept]:
-    """Release warm trees that nobody can use any more; with `every`, also those that the next merge would use."""
+    """Release warm trees that no merge can use any more; with `every`, also those that the next merge would use."""
     for row in context.store.read(q.claims_of_projects):
         claim = Claim.of(row)
         why, proof = _why_released(context, claim, every=every)
@@ -30,7 +30,7 @@ def sweep_warm_trees(context: Context, *, every: bool, kill: bool) -> Iterator[S
 
 
 def _why_released(context: Context, claim: Claim, *, every: bool) -> tuple[str, str]:
-    """Return why a warm tree is released, and what proves it; empty when it stays."""
+    """Return why a warm tree is released, and the proof; two empty texts when it stays."""
     if claim.project not in context.projects():
         return "its project was removed", "looked up in the store"
     if not claim.is_live:
@@ -40,7 +40,7 @@ def _why_released(context: Context, claim: Claim, *, every: bool) -> tuple[str, 
 
 
 def release_tree(context: Context, project: str) -> Outcome:
-    """Release the warm tree of a project, unless a merge uses it now."""
+    """Release the warm merge tree of a project, unless a merge is using it."""
     try:
         with context.world.project_gate(project, "merge"):
             return Outcome(left=release_warm_tree(context, project))

@@ -1,1 +1,1 @@
-"""The verbs of tasks, one file for each: add, edit, claim, report, review, show and others."""
+"""The verbs about tasks, one file for each: add, edit, claim, report, review, show and others."""

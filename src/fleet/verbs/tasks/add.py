@@ -34,10 +34,7 @@ class NewTask(Value):
 
     @property
     def request_fields(self) -> tuple[object, ...]:
-        """The fields that are the same when a request is repeated.
-
-        Leaves out a time given relative to now ("in 2 hours").
-        """
+        """The task's fields that are the same when the request is repeated: all but a time relative to now ("in 2 hours")."""
         asked = self if self.not_before_said is None else self.replaced(not_before=None)
         return tuple(asked.as_json().values())
 
@@ -67,7 +64,7 @@ def add(new: NewTask) -> Change[Added]:
 
 
 def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
-    """Make the task `slug` wait for the existing task `needs`. Return 1, or 0 when it waited for that task before."""
+    """Make the task `slug` wait for the existing task `needs`. Returns 1, or 0 when it already waited for that task."""
     if needs == slug:
         raise errors.DependencyCycle(cycle=graph.cycle_text([slug, slug]))
     if q.task_exists(tx, project=project, slug=needs) is None:
@@ -76,7 +73,7 @@ def add_edge(tx: Tx, project: str, slug: str, needs: str) -> int:
 
 
 def checked_task(new: NewTask) -> NewTask:
-    """Return the task with cleaned texts. Raise an error for a name or text that the store cannot keep."""
+    """Return the task with cleaned texts. Raises BadInput for a name or text that the store cannot keep."""
     names.project(new.project)
     if new.slug is not None:
         names.slug(new.slug)

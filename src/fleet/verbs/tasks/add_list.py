@@ -1,4 +1,4 @@
-"""Add a list: add every item of a Markdown list as a task, all of them or none."""
+"""Add every item of a Markdown list as a task: all of them or none."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany]:
-    """Return the change that adds every item of a list as a task, or none. An item's own model goes before that of `like`.
+    """Return the change that adds every item of a list as a task, or none.
 
-    Every task gets the other fields of `like`. Only items that are not indented under another item get the dependencies
-    of `like`.
+    Every task gets the fields of `like`, except that an item's own model replaces the model of `like`. Only items that
+    are not indented under another item get the dependencies of `like`.
     """
     drafts = _checked_drafts(items, like)
 
@@ -50,7 +50,7 @@ def add_list(items: list[Item], like: NewTask, *, name: str) -> Change[AddedMany
 
 
 def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
-    """Return the tasks that a list would become, each with a free slug. Nothing is written."""
+    """Return the tasks that a list would become, each with a free slug. Writes nothing."""
     if q.project_by_name(rows, name=like.project) is None:
         raise errors.NoSuchProject(project=like.project)
     for needs in like.after:
@@ -75,7 +75,7 @@ def planned_tasks(rows: Rows, items: list[Item], like: NewTask) -> list[Added]:
 
 
 def _choose_slugs(rows: Rows, items: list[Item], drafts: list[NewTask]) -> list[str]:
-    """Return the slug of each item: its own, or a free one made from its title. SlugTaken when its own is taken."""
+    """Return the slug of each item: its own, or a free one made from its title. Raises SlugTaken when its own is taken."""
     own = [item.slug for item in items if item.slug]
     taken: set[str] = set(own)
     chosen: list[str] = []
@@ -88,6 +88,7 @@ def _choose_slugs(rows: Rows, items: list[Item], drafts: list[NewTask]) -> list[
 
 
 def _is_task(rows: Rows, project: str, slug: str) -> bool:
+    """Return whether the project has a task with this slug."""
     return q.task_exists(rows, project=project, slug=slug) is not None
 
 
@@ -106,7 +107,7 @@ def _checked_drafts(items: list[Item], like: NewTask) -> list[NewTask]:
 
 
 def _refuse_findings(findings: list[str]) -> None:
-    """Raise ImportRefused with every finding, if there are any."""
+    """Raise ImportRefused with every fault that was found in the list, if there are any."""
     if findings:
         raise errors.ImportRefused(told=interchange.findings_text(findings), findings=findings)
 

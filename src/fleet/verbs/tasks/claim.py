@@ -1,4 +1,4 @@
-"""Claim a ready task, and give a claimed task back."""
+"""Claim a ready task for the caller, and give a claimed task back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def claim(*, project: str, slug: str, override: bool = False) -> Change[Claimed]
 
 
 def _refuse_other_task(tx: Tx, project: str, slug: str) -> None:
-    """Refuse an agent that claims a task other than the one it was started on. A coordinator may claim none."""
+    """Raise NotAllowed when an agent claims a task other than the one it was started on. A coordinator may claim none."""
     ident = tx.caller.dispatch
     row = None if ident is None else q.dispatch_by_id(tx, id=ident)
     if row is not None and (row.project, row.slug) != (project, slug):
@@ -72,7 +72,7 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 
 
 def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
-    """Raise why a task cannot be claimed. Return when `override` may take the task from its assignee."""
+    """Raise the error that says why a task cannot be claimed. Return when `override` may take the task from its assignee."""
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))
@@ -82,6 +82,7 @@ def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, ov
 
 
 def _claimed_view(project: str, slug: str, tx: Tx, *, changed: bool) -> Claimed:
+    """Return the claimed task as the caller gets it."""
     now = tasks.state(tx, project, slug)
     return Claimed(
         project=project,

@@ -70,13 +70,13 @@ def edit(wanted: Edit) -> Change[Edited]:
 
 
 def _request_fields(wanted: Edit) -> tuple[object, ...]:
-    """Return the fields that are the same when a request is repeated. Leaves out a time relative to now ("in 2 hours")."""
+    """Return the edit's fields that are the same when the request is repeated: all but a time relative to now ("in 2 hours")."""
     asked = wanted if wanted.not_before_said is None else wanted._replace(not_before=None)
     return *asked._replace(clear=frozenset()), *sorted(wanted.clear)
 
 
 def _new_values(wanted: Edit) -> dict[str, object]:
-    """Return the columns to change, each with its checked new value; None empties a column."""
+    """Return the columns of the task to change, each with its checked new value; None empties a column."""
     given = {
         "title": None if wanted.title is None else texts.title(wanted.title),
         "description": None if wanted.description is None else texts.maybe("description", wanted.description),
@@ -91,7 +91,7 @@ def _new_values(wanted: Edit) -> dict[str, object]:
 
 
 def _supersede_assignee(tx: Tx, project: str, slug: str, was: TaskState, *, override: bool) -> None:
-    """Reopen a task that somebody else works on. Raise NeedsOverride when `override` is not given."""
+    """Reopen a task that somebody else works on. Raises NeedsOverride without `override`."""
     if was.status != "in_progress":
         return
     fence.check_person(project, slug, was, tx.caller, override=override)

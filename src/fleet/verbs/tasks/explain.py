@@ -39,7 +39,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
 
 
 def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
-    """Say that the task's agent runs on another engine than the first choice, and why; empty when it does not."""
+    """Return the sentence that the task's agent runs on another engine than the first choice, and why; none when it does not."""
     attempt = q.unfinished_of_task(rows, project=project, slug=slug)
     if attempt is None or attempt.instead_of is None:
         return []
@@ -48,7 +48,7 @@ def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
 
 
 def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocker]:
-    """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each one is followed only once."""
+    """Return the unfinished tasks that a task waits for, nearest first, at most 200. Each is followed only once."""
     chain: list[Blocker] = []
     queue, seen = [(slug, 0)], {slug}
     for waiting, depth in queue:
@@ -65,12 +65,12 @@ def _blocker_chain(rows: Rows, project: str, slug: str, now: int) -> list[Blocke
 
 
 def state_in_words(rows: Rows, project: str, row: WholeTask | Need, now: int) -> str:
-    """Return the state of a task as a clause that follows its name. Every view that says it takes it from here."""
+    """Return the state of a task as a clause that follows its name. All views that show such a clause call this."""
     return _finished_work_clause(rows, project, row) or _state_clause(row, now)
 
 
 def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> str:
-    """Say that finished work waits for a review or a merge; empty when the task is not finished."""
+    """Return the clause that finished work waits for a review or a merge; "" when the work is not finished."""
     slug = row.slug
     state = tasks.state(rows, project, slug)
     if row.status != "in_progress" or not fence.is_waiting(state):
@@ -81,7 +81,7 @@ def _finished_work_clause(rows: Rows, project: str, row: WholeTask | Need) -> st
 
 
 def _state_clause(row: WholeTask | Need, now: int) -> str:
-    """Say what state a task is in, as a clause that follows its name."""
+    """Return the state of a task, by its status, as a clause that follows its name."""
     because = f": {' '.join(row.reason.split())}" if row.reason else ""
     match row.status:
         case "in_progress":
@@ -97,7 +97,7 @@ def _state_clause(row: WholeTask | Need, now: int) -> str:
 
 
 def _open_clause(row: WholeTask | Need, now: int) -> str:
-    """Say what an open task waits for, or that it is ready."""
+    """Return what an open task waits for, or that it is ready, as a clause."""
     if row.open_blockers:
         n = row.open_blockers
         return f"waits for {n} other task{'' if n == 1 else 's'}"

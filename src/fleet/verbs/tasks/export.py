@@ -1,4 +1,4 @@
-"""Export the tasks of a project: as nodes that import reads, or as a Markdown page."""
+"""Export the tasks of a project: as nodes that `ingest` can read, or as a Markdown page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SECTIONS = {
 
 
 def nodes(store: Store, project: str, *, archived: bool = True) -> list[Node]:
-    """Return every task of a project as import reads it, from one snapshot, so that all dependencies are included."""
+    """Return every task of a project as a node for export, from one snapshot, so that all dependencies are included."""
     return store.read(lambda rows: _all_nodes(rows, project, archived=archived))
 
 
@@ -81,7 +81,7 @@ def _page_of_nodes(rows: Rows, project: str, last: str, *, archived: bool) -> li
 
 
 def _group_by_slug(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
-    """Return the values of the pairs as one list for each slug."""
+    """Return the values of (slug, value) pairs as one list for each task's slug."""
     groups: dict[str, list[T]] = {}
     for slug, value in pairs:
         groups.setdefault(slug, []).append(value)
@@ -108,4 +108,5 @@ def _markdown_line(node: Node) -> str:
 
 
 def _escape_markdown(title: str) -> str:
+    """Return a title with the characters escaped that Markdown would interpret."""
     return "".join(f"\\{char}" if char in "*_`[]<>\\" else char for char in title)

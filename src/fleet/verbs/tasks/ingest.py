@@ -41,7 +41,10 @@ _COPIED = [
 def ingest(
     *, project: str, lines: Iterable[bytes], name: str, progress: Progress = lambda _n: None
 ) -> Change[Imported]:
-    """Return the change that adds all tasks of a file. Raise ImportRefused, with every finding, if any line is wrong."""
+    """Return the change that adds all tasks of a file.
+
+    Committing it raises ImportRefused, with every finding, if any line is wrong.
+    """
     names.project(project)
     content = blake2s()
     reading = interchange.read_lines(_digest_lines(lines, content))
@@ -63,13 +66,14 @@ def ingest(
 
 
 def _digest_lines(lines: Iterable[bytes], content: blake2s) -> Iterator[bytes]:
-    """Yield the lines and add each to the digest, which shows whether a repeated request has the same file."""
+    """Yield the lines of an import and add each to the digest, which tells whether a repeated request has the same file."""
     for line in lines:
         content.update(line)
         yield line
 
 
 def _archived_slugs(tx: Tx, project: str) -> set[str]:
+    """Return the slugs of the project's archived tasks."""
     rows = q.listed_tasks(
         tx,
         project=project,
@@ -100,6 +104,7 @@ def _insert_nodes(tx: Tx, project: str, reading: Reading, progress: Progress) ->
 
 
 def _batches_of_nodes(nodes: list[Node]) -> Iterator[list[Node]]:
+    """Yield the nodes in batches of 2000."""
     for start in range(0, len(nodes), BATCH):
         yield nodes[start : start + BATCH]
 
@@ -121,12 +126,15 @@ def _task_row(project: str, node: Node, now: int) -> dict[str, object]:
 
 
 def _time_or(at: int | None, otherwise: int | None) -> int | None:
-    """Return the time `at`, or `otherwise` when the file gives no time."""
+    """Return the time `at`, or `otherwise` when the imported file gives no time."""
     return otherwise if at is None else at
 
 
 def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
-    """Yield the log messages of a node as rows. Their numbers end at this operation's, so later messages follow them."""
+    """Yield the log messages of an imported task as rows.
+
+    Their sequence numbers end at this operation's, so that later messages follow them.
+    """
     first = tx.seq - len(node.log)
     for number, entry in enumerate(node.log, 1):
         place = {"project": project, "slug": node.slug, "seq": first + number}
@@ -134,6 +142,7 @@ def _log_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
 
 
 def _artifact_rows(project: str, node: Node, tx: Tx) -> Iterator[dict[str, object]]:
+    """Yield the artifacts of an imported task as rows."""
     for artifact in node.artifacts:
         place = {"project": project, "slug": node.slug, "path": artifact.path}
         yield {**place, "at": _time_or(artifact.at, tx.at), "actor": artifact.actor}

@@ -1,4 +1,4 @@
-"""Add a log message or an artifact to a task. Both only add, so a person may do it while an agent works."""
+"""Add a log message or an artifact to a task. Nothing is changed by that, so a person may do it while an agent works."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def retry(*, project: str, slug: str, anew: bool = False) -> Change[Reopened]:
     """Return the change that opens a blocked or ended task again. An archived task is listed again.
 
-    A blocked or failed task goes on at its stage; with `anew` it begins again with a worker.
+    A blocked or failed task continues at its stage; with `anew` it begins again with a worker.
     """
     names.project(project)
     names.slug(slug)
@@ -85,7 +85,7 @@ def archive_ended(*, project: str, age: int) -> Change[ArchivedMany]:
 def archive_long_ended(*, project: str, slug: str, before: int) -> Change[list[str]]:
     """Return the change that archives a task that failed or was abandoned before a time.
 
-    Its result is empty, or the reason why the task was not archived.
+    Committing it returns an empty list, or the reason why the task was not archived.
     """
 
     def work(tx: Tx) -> list[str]:

@@ -1,4 +1,4 @@
-"""Report that a task is done, failed, blocked or abandoned. The first report of an agent counts; repeating it is fine."""
+"""Report that a task is done, failed, blocked or abandoned. An agent's first report counts; it may repeat the same."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def done(
 ) -> Change[Report]:
     """Return the change that reports a task as done. `work` is the finished commit, None when it is not known.
 
-    `leaves` is why the agent leaves changes uncommitted, None when it leaves none; `left` names the changed files.
+    `leaves` is the agent's reason for leaving changes uncommitted, None when it leaves none; `left` names those files.
     """
     reason = None if leaves is None else texts.text("reason", leaves)
     told = None if reason is None else f"left uncommitted{f' ({left})' if left else ''}: {reason}"
@@ -65,7 +65,7 @@ def block(*, project: str, slug: str, reason: str, work: str | None = None, over
 def abandon(
     *, project: str, slug: str, reason: str | None = None, override: bool = False, planner: bool = False
 ) -> Change[Report]:
-    """Return the change that abandons a task: nobody wants the work any more.
+    """Return the change that abandons a task: the work is no longer wanted.
 
     `planner` is for a project's coordinator, which may abandon tasks that it does not work on.
     """
@@ -95,7 +95,7 @@ def _report_change(
         was = tasks.state(tx, project, slug)
         caller = tx.caller.without_task() if planner else tx.caller
         attempt, report = _speaking_dispatch(tx, project, slug, was, caller), _DISPATCH_REPORTS.get(event)
-        if last_words is not None:  # also when the report is repeated: a message only adds
+        if last_words is not None:  # also when the report is repeated: a message only adds to the log
             tasks.add_log_message(tx, project, slug, last_words)
             tx.note(message=last_words)
         if attempt is not None and report is not None:
@@ -121,9 +121,9 @@ def _report_change(
 
 
 def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: Caller) -> Dispatch | None:
-    """Return the calling agent's dispatch; None for a person or an ended dispatch.
+    """Return the calling agent's unfinished dispatch; None for a person or an ended dispatch.
 
-    Raise Superseded when the task is assigned to another dispatch.
+    Raises Superseded when the task is assigned to another dispatch.
     """
     if caller.dispatch is None:
         return None
@@ -133,10 +133,9 @@ def _speaking_dispatch(tx: Tx, project: str, slug: str, was: TaskState, caller: 
 
 
 def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str | None, commit: str | None) -> bool:
-    """Record an agent's report with its reason and commit.
+    """Record an agent's report with its reason and commit. Returns False when the same report was recorded before.
 
-    Return False when the same report was recorded before. The dispatch does not end by this: the agent may still be
-    writing. A different second report raises Superseded.
+    The dispatch does not end by this: the agent may still be writing. A different second report raises Superseded.
     """
     if attempt.report is None:
         q.report_dispatch(tx, id=attempt.id, report=report, reason=reason, work=commit, at=tx.at)
@@ -150,6 +149,6 @@ def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str
 
 
 def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
-    """Return the assignee whose running work the caller has ended; None when there was no other assignee."""
+    """Return the task's assignee whose running work the caller has ended; None when there was no other assignee."""
     taken = was.status == "in_progress" and was.assignee != tx.caller.actor
     return was.assignee if taken else None

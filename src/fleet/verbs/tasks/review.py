@@ -1,7 +1,7 @@
 """Review: list the work that waits for a verdict, and record verdicts.
 
-Accepted work is merged next; work that is sent back waits at the stage `fix`. The comments of a verdict that does not count,
-because another came first or its reviewer was superseded, are kept for whoever goes on.
+Accepted work is merged next; work that is sent back waits at the stage `fix`. A verdict does not count when another
+came first or its reviewer was superseded; its comments are kept for the next agent.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def record_verdict(
 
 
 def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispatch | None:
-    """Return the reviewer's dispatch if an agent gives the verdict; None for a person. Refuse any other agent."""
+    """Return the reviewer's dispatch if an agent gives the verdict; None for a person. Raises Superseded for any other agent."""
     if tx.caller.dispatch is None:
         return None
     fence.check_agent(project, slug, was, tx.caller)
@@ -94,7 +94,7 @@ def _speaking_reviewer(tx: Tx, project: str, slug: str, was: TaskState) -> Dispa
 
 
 def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
-    """Whether the last verdict on the task has the same actor, verdict and comments."""
+    """Return whether the last verdict on the task has the same actor, verdict and comments."""
     before = [row for row in q.verdicts_of(tx, project=outcome.project, slug=outcome.task) if row.counted]
     if not before:
         return False
@@ -103,7 +103,7 @@ def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
 
 
 def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
-    """Refuse a verdict on a task that is not in review, and a person's verdict while an agent works on the task."""
+    """Raise IllegalStep for a task that is not in review, Contested for a person while an agent works on the task."""
     if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
         at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
@@ -148,7 +148,7 @@ def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work
 
 # comments of a verdict that does not count ------------------------------------------------------------------------------
 class LateVerdict(Value):
-    """A verdict that did not count, with its comments; `message` is an unused id for a message to the agent at work."""
+    """A verdict that did not count, with its comments; `message` is an unused id for a message to the running agent."""
 
     project: str
     slug: str
@@ -159,10 +159,11 @@ class LateVerdict(Value):
 
 
 def keep_comments(late: LateVerdict) -> Change[bool]:
-    """Keep the comments: for the log, for the next agent's prompt, and as a message to an agent that works on it now.
+    """Return the change that keeps the comments of a verdict that did not count.
 
-    The work returns False when the task was never under review, or a speaking agent does not review it. The same comments
-    again are kept once.
+    They go to the task's log, to the next agent's prompt, and as a message to an agent that works on the task now.
+    Committing it returns False when the task was never under review, or the calling agent is not its reviewer. The same
+    comments are kept only once.
     """
 
     def work(tx: Tx) -> bool:
@@ -196,7 +197,7 @@ def keep_comments(late: LateVerdict) -> Change[bool]:
 
 
 def _may_comment(tx: Tx, late: LateVerdict) -> bool:
-    """Whether the speaker is a person, or has reviewed this very task."""
+    """Return whether the caller is a person, or a reviewer of this very task."""
     if tx.caller.dispatch is None:
         return True
     row = q.dispatch_by_id(tx, id=tx.caller.dispatch)
@@ -204,7 +205,7 @@ def _may_comment(tx: Tx, late: LateVerdict) -> bool:
 
 
 def _send_comments(tx: Tx, late: LateVerdict) -> None:
-    """Send the comments to the agent that mends the work now, if there is one."""
+    """Send the comments to the agent that is repairing the work now, if there is one."""
     running = _agent_at_work(tx, late)
     if running is not None:
         text = f"A reviewer of this work says, beside the verdict ({late.verdict}):\n{late.comments}"
@@ -214,5 +215,6 @@ def _send_comments(tx: Tx, late: LateVerdict) -> None:
 
 
 def _agent_at_work(rows: Rows, late: LateVerdict) -> str | None:
+    """Return the running worker, fix or rebase agent of the task; None when there is none."""
     attempt = q.unfinished_of_task(rows, project=late.project, slug=late.slug)
     return attempt.id if attempt is not None and attempt.kind in WORKING else None

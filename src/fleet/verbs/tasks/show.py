@@ -1,4 +1,4 @@
-"""Show and list tasks. Only reads. Times become text, flags become booleans."""
+"""Show and list tasks, as people and programs read them: times as text, flags as booleans. Only reads."""
 
 from __future__ import annotations
 
@@ -95,7 +95,10 @@ def show(rows: Rows, project: str, slug: str, now: int) -> TaskDetails:
 
 
 def with_attempt(context: Context, task: TaskDetails) -> TaskDetails:
-    """Return the task with the news that its agent has died, which the database does not know before it is settled."""
+    """Return the task; if its agent has died and is not settled yet, replace `says` by a sentence about that.
+
+    The store learns of the death only when the dispatch is settled.
+    """
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, project=task.project, slug=task.slug))
     who = Identity.parse(attempt.process or "") if attempt is not None else None
     if attempt is None or who is None or context.world.processes.life(who) != "dead":
@@ -153,7 +156,7 @@ def _matching_page(
 
 
 def _like_pattern(text: str | None) -> str | None:
-    """Return the SQL LIKE pattern for a text; None for None.
+    """Return the SQL LIKE pattern that finds tasks by a text; None for None.
 
     Both databases fold only ASCII letters, so any other letter becomes a wildcard; `_contains_text` checks those
     matches again.
@@ -165,13 +168,13 @@ def _like_pattern(text: str | None) -> str | None:
 
 
 def _contains_text(rows: Rows, row: ListedTask, text: str) -> bool:
-    """Whether the slug, title or description of a task contains the text, in upper or lower case."""
+    """Return whether the slug, title or description of a task contains the text, in upper or lower case."""
     task = q.task_whole(rows, project=row.project, slug=row.slug)
     return task is not None and text.lower() in f"{task.slug}\0{task.title}\0{task.description}".lower()
 
 
 def check_project(rows: Rows, project: str) -> None:
-    """Raise NoSuchProject for a project that is not registered."""
+    """Raise NoSuchProject when the project is not registered."""
     if q.project_by_name(rows, name=names.project(project)) is None:
         raise errors.NoSuchProject(project=project)
 

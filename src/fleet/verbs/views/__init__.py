@@ -1,1 +1,1 @@
-"""Views: status, recap, doctor and the list of operations. They only read."""
+"""Views that only read: status, recap, doctor, claims, obstacles, next steps and the list of operations."""

@@ -1,4 +1,4 @@
-"""Agents at work. What finds out how each of them is doing is imported only when there is one."""
+"""List the unfinished dispatches. The code that inspects each agent is imported only when there is one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Unfinished:
-    """The unfinished dispatches of one snapshot of the store, with what their hooks said and what they have cost."""
+    """The unfinished dispatches of one snapshot of the store, with the states from their hooks and their costs."""
 
     __slots__ = ("answered", "heard", "rows", "titles", "used")
 
@@ -21,9 +21,9 @@ class Unfinished:
         self.rows = rows
         self.heard = heard
         self.used = used
-        # The agents whose last question has its answer, of which their hooks have not told yet.
+        # The agents whose last question was answered, and whose hooks have not reported since.
         self.answered: frozenset[str] = frozenset()
-        # The titles of the tasks, by project and slug, where somebody reads them.
+        # The titles of the tasks, by project and slug; filled only for the status page.
         self.titles: dict[tuple[str, str | None], str] = {}
 
 
@@ -40,14 +40,14 @@ def read_unfinished(rows: Rows, project: str | None = None) -> Unfinished:
 
 
 def agents_at_work(context: Context, project: str | None = None) -> list[AgentView]:
-    """Return every unfinished dispatch as `fleet ps` shows it. Ask neither tmux nor an engine when there is none."""
+    """Return every unfinished dispatch as `fleet ps` shows it. Asks neither tmux nor an engine when there is none."""
     return view_agents(context, context.store.read(lambda rows: read_unfinished(rows, project)))
 
 
 def view_agents(context: Context, found: Unfinished) -> list[AgentView]:
-    """Return these dispatches as `fleet ps` shows them: how each is doing now."""
+    """Return these dispatches as `fleet ps` shows them, with the present state of each agent."""
     if not found.rows:
         return []
-    from fleet.verbs.agents.listing import agents  # noqa: PLC0415 - much, and only when there is one
+    from fleet.verbs.agents.listing import agents  # noqa: PLC0415 - a large import, needed only with agents
 
     return agents(context, found)

@@ -1,4 +1,4 @@
-"""Show claims: those of one dispatch, each compared with the world now, and the rows of the database that count as claims.
+"""Show claims: those of one dispatch, each compared with the world now, and the rows that count as claims.
 
 An agent's record and a project's seat are such rows. They are shown among the claims of their dispatch.
 """
@@ -28,18 +28,21 @@ if TYPE_CHECKING:
 
 
 def inspect(context: Context, ident: str) -> Inspected:
-    """Return the claims of a dispatch, each compared with the world now; those of an archived one as they were."""
+    """Return the claims of a dispatch, each compared with the world now; those of an archived dispatch as recorded.
+
+    Raises Absent when there is no such dispatch.
+    """
     names.DispatchId(ident)
     live = context.store.read(lambda rows: journal_view(rows, ident))
     journal = live or archived_journal(context, ident)
     if journal is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = observed_claims(context, live) if live else [_as_archived(claim) for claim in journal.claims]
+    claims = observed_claims(context, live) if live else [_archived_claim(claim) for claim in journal.claims]
     return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
-def _as_archived(claim: JournalClaim) -> JournalClaim:
-    """Return a claim of an archived journal. Only the agent's record is still there: in the archive."""
+def _archived_claim(claim: JournalClaim) -> JournalClaim:
+    """Return a claim of an archived journal; the agent's record is marked as archived, because it still exists there."""
     return claim.replaced(look="archived") if claim.kind == AGENT_RECORD else claim
 
 
@@ -54,7 +57,7 @@ def age_of(context: Context, journal: Journal) -> int:
 
 
 def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
-    """Return the claims of a dispatch and of the bundle that it owns, each with its age and what is there now."""
+    """Return the claims of a dispatch and of the bundle that it owns, each with its age and how its resource looks now."""
     now, place = context.world.clock.now(), {"project": journal.project, "slug": journal.slug or ""}
 
     def look(rows: Rows) -> tuple[list[ClaimRow], list[JournalClaim], list[ClaimRow]]:
@@ -65,11 +68,15 @@ def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
         return q.claims_of_dispatch(rows, dispatch=journal.id), [record, *seat], owned
 
     own, of_rows, owned = context.store.read(look)
-    return [*(_observed(context, row, now) for row in own), *of_rows, *(_observed(context, row, now) for row in owned)]
+    return [
+        *(_observed_claim(context, row, now) for row in own),
+        *of_rows,
+        *(_observed_claim(context, row, now) for row in owned),
+    ]
 
 
-def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
-    """Return a claim with its age and what is there now. Nothing can be seen from here of what another home made."""
+def _observed_claim(context: Context, row: ClaimRow, now: int) -> JournalClaim:
+    """Return a claim with its age and how its resource looks now; "unknown" for a claim of another home."""
     claim = Claim.of(row)
     look = None
     if claim.kind in KINDS:
@@ -78,6 +85,7 @@ def _observed(context: Context, row: ClaimRow, now: int) -> JournalClaim:
 
 
 def _age_in_seconds(now: int, made: int) -> int:
+    """Return how many seconds lie between two times in milliseconds, at least 0."""
     return max(now - made, 0) // SECOND
 
 
@@ -88,7 +96,7 @@ def _record_claim(agent: Agent | None, now: int) -> JournalClaim:
 
 
 def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
-    """Return a project's seat as a claim, as this dispatch sees it: self, other, or missing when nobody is in it."""
+    """Return a project's seat as a claim, as this dispatch sees it: self, other, or missing when the seat is empty."""
     seat = seats.seat(rows, project)
     look = look_at_seat(seat.holder, ident)
     return JournalClaim(
@@ -101,7 +109,7 @@ def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
 
 
 def row_claims(rows: Rows, here: str) -> list[ClaimView]:
-    """Return the held seats and the live records of agents as claims. `here` is the host of a holder that is archived."""
+    """Return the held seats and the live agent records as claims. `here` is the host given for a holder that is archived."""
     agents = q.listed_dispatches(rows, project=None, ended=0)
     hosts = {row.id: row.host for row in agents}
     held = [(COORD_SPAWN_MARKER, row.project, row.holder) for row in q.all_seats(rows) if row.holder]

@@ -1,4 +1,4 @@
-"""Doctor: check tools, home, store and projects. Each finding says what to do."""
+"""Doctor: check tools, home, store and projects. Each finding of a fault says what to do."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _check_hooks(store: Store, home: str) -> Finding:
 
 
 def _check_daemon(context: Context) -> Finding:
-    """Say whether a daemon serves the home. None is no fault: everything works without it."""
+    """Return a finding that says whether a daemon serves the home. Having none is no fault: everything works without it."""
     process = context.world.daemon_process()
     if process is None:
         return Finding(about="daemon", ok=True, says="none runs; `fleet daemon start` starts one")
@@ -109,7 +109,7 @@ def _check_daemon(context: Context) -> Finding:
 
 
 def _check_notifications(context: Context) -> Finding:
-    """Check that what the settings name for notifications can be used, and that the newest notices were taken by a channel."""
+    """Check that the notification settings can work, and that a channel took the newest notice."""
     about, wrong = "notifications", list(channels.channel_faults(context))
     if wrong:
         return Finding(about=about, ok=False, says="; ".join(wrong), advice="`fleet notify test` tries them")
@@ -124,7 +124,7 @@ def _check_notifications(context: Context) -> Finding:
 
 
 def _check_sandbox(context: Context) -> Finding:
-    """Check that the sandbox which the settings want for agents can be made, and that their door is open."""
+    """Check that the sandbox which the settings name can be made, and that agents can reach fleet."""
     try:
         return Finding(about="agents", ok=True, says=f"are started in {sandbox.check_sandbox(context)}")
     except errors.FleetError as error:

@@ -1,4 +1,4 @@
-"""The trash that will soon be deleted, in words for people."""
+"""List the trash that will soon be deleted, for people."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def expiring_trash_lines(context: Context) -> list[str]:
 
 
 def describe_expiry(row: KeptTrash, now: int) -> str:
-    """Say when an entry of the trash will be deleted."""
+    """Return when an entry of the trash will be deleted, as text."""
     return f"expires in {age(row.until - now)}" if row.until > now else "expired, the next sweep deletes it"
 
 
 def describe_count(row: KeptTrash | Trash) -> str:
-    """Say how many ignored files an entry of the trash contains."""
+    """Return how many ignored files an entry of the trash contains, as text."""
     return f"{row.files} ignored file{'' if row.files == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The names that exist, for an error about one that does not."""
+"""Return the names that exist, for an error about a name that does not."""
 
 from __future__ import annotations
 

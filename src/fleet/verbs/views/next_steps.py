@@ -1,4 +1,4 @@
-"""The next steps of tasks: gather the facts from the store, and from the files of git without starting it.
+"""Find the next steps of tasks, from the store and from git's files without starting git.
 
 Only a worktree that is not on its task's branch costs a git command.
 """
@@ -41,7 +41,7 @@ def steps_of_tasks(context: Context, keys: Sequence[Key]) -> dict[Key, NextStep]
 
 
 def read_facts(rows: Rows, keys: Sequence[Key]) -> list[StepFacts]:
-    """Return what the store knows of these tasks and their last attempts: one query, however many there are."""
+    """Return what the store knows of these tasks and their last attempts, with one query for all of them."""
     width = max((len(name) for key in keys for name in key), default=0)
     projects, slugs = (
         ("".join(name.ljust(width) for name in names) for names in zip(*keys, strict=True)) if keys else ("", "")
@@ -50,7 +50,7 @@ def read_facts(rows: Rows, keys: Sequence[Key]) -> list[StepFacts]:
 
 
 def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, NextStep]:
-    """Return the next steps of tasks whose facts were read, by project and slug. Asks git's files, not the store."""
+    """Return the next steps of tasks whose facts were read, by project and slug. Reads git's files, not the store."""
     if not found:
         return {}
     known = context.projects()
@@ -65,7 +65,7 @@ def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, Next
 
 
 def _is_resumable(context: Context, row: StepFacts) -> bool:
-    """Whether the last attempt of a task can be resumed: it is this home's, and the task is where it left it."""
+    """Return whether a task's last attempt can be resumed: it is this home's, and the task is still at that attempt's stage."""
     if row.left_kind is None or row.stage != STAGE_OF.get(row.left_kind):
         return False
     if why_finished(row, parked=row.status == "blocked" and bool(row.is_parked)):
@@ -76,7 +76,7 @@ def _is_resumable(context: Context, row: StepFacts) -> bool:
 
 
 def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | None:
-    """Return the commits of the tasks' branches that exist, by branch; None when only git could tell."""
+    """Return the commits of the tasks' branches that exist, by branch; None when the files cannot be read."""
     if not slugs:
         return {}
     try:
@@ -86,6 +86,7 @@ def _branch_tips(project: Project, slugs: Sequence[str]) -> dict[str, str] | Non
 
 
 def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
+    """Return the facts about a task that its row in the store tells."""
     now = context.world.clock.now()
     return TaskFacts(
         project=row.project,
@@ -111,13 +112,13 @@ def _stored_facts(context: Context, row: StepFacts) -> TaskFacts:
 
 
 def _with_git(context: Context, project: Project, tips: dict[str, str] | None, facts: TaskFacts) -> TaskFacts:
-    """Return the facts with those about the task's branch and worktree."""
+    """Return the facts with those about the task's branch and worktree added."""
     name, worktree = task_branch(facts.slug), f"{context.world.home}/{paths.worktree(facts.project, facts.slug)}"
     branch: Branch = "unknown" if tips is None else "there" if name in tips else "gone"
     if branch == "gone" and not facts.has_bundle:
         branch = "unknown"  # no agent has begun yet
     head = refs.head_of(worktree)
-    # Without the branches no command can be named that would bring the worktree back.
+    # Without the branches, no command to repair the worktree can be suggested.
     tree: Tree = "unknown" if tips is None else _worktree_place(worktree, head, name)
     is_ahead = False
     if tips and branch == "there" and tree in {"other branch", "no branch"}:
@@ -135,17 +136,17 @@ def _with_git(context: Context, project: Project, tips: dict[str, str] | None, f
 
 
 def _free_name(project: Project, wanted: str) -> str:
-    """Return a name that no branch has: the wanted one, or that with a number."""
+    """Return a branch name that is not taken: the wanted one, or that with a number."""
     names = (wanted, *(f"{wanted}-{number}" for number in range(2, _MOST_RESCUES)))
     taken = refs.branches(refs.git_dir(project.path), names) or {}
     return next((name for name in names if name not in taken), wanted)
 
 
 def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
-    """Return where a worktree is. `head` is what its HEAD says; None when it cannot be read.
+    """Return where a worktree is: on its branch, on another, on none, gone or unknown.
 
-    In the middle of a rebase it counts as on the branch that the rebase returns to: git would refuse to check out
-    anything, and the next agent goes on there.
+    `head` is the content of its HEAD; None when it cannot be read. In the middle of a rebase the worktree counts as on
+    the branch that the rebase returns to: git would refuse a checkout, and the next agent continues there.
     """
     if head is None:
         return "unknown" if os.path.lexists(worktree) else "gone"
@@ -155,7 +156,7 @@ def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
 
 
 def _integration_branch(context: Context, project: str) -> str:
-    """Return the project's integration branch; "" when its settings cannot be read. An obstacle names bad settings."""
+    """Return the project's integration branch; "" when its settings cannot be read, which an obstacle then shows."""
     try:
         return str(context.setting("integration", project))
     except (errors.BadSetting, errors.NotTrusted):

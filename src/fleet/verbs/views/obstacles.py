@@ -1,6 +1,7 @@
 """Obstacles: why no agent starts on the ready tasks of a project, and why its finished work is not merged.
 
-Each obstacle is the error that a start would raise. `status`, `task why` and `fleet up` ask here, and change nothing.
+Each obstacle is the error that a start would raise. `status`, `task why` and `fleet up` use this module; it changes
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
     from fleet.verbs.dispatch.plan import Wanted
 
-# How many ready tasks of a project are looked at for reasons of their own.
+# How many ready tasks of a project are checked one by one.
 _MOST_TASKS = 20
 
 
@@ -39,6 +40,7 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 
 
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
+    """Return the obstacles of one project: missing merges, no coordinator, or what keeps agents and merges from starting."""
     name = project.name
     missing = _refusal_of(lambda: refuse_missing(context, name))
     if missing is not None:
@@ -60,7 +62,7 @@ def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) 
 
 
 def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
-    """Return what keeps ready tasks from starting: what concerns all of them once, then what concerns one."""
+    """Return what keeps ready tasks from starting: first the reasons common to all tasks, then those of single tasks."""
     from fleet.verbs.dispatch.plan import Wanted
 
     now = context.world.clock.now()
@@ -73,7 +75,7 @@ def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
 
 
 def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
-    """Return every reason why the wanted agent could not be started now, as errors; empty when it could be started."""
+    """Return every reason why the wanted agent could not be started now, as errors; none when it could be started."""
     project = wanted.project
     checks = (
         lambda: _check_engine(context, wanted),
@@ -99,7 +101,7 @@ def task_obstacles(context: Context, project: str, slug: str) -> list[Obstacle]:
 
 
 def _own_refusals(context: Context, row: ListedTask, known: list[errors.FleetError]) -> list[errors.FleetError]:
-    """Return what keeps one ready task from starting besides what is known for all: its engine, branch or budget."""
+    """Return the errors that keep this one task from starting and are not in `known`: its engine, branch or budget."""
     from fleet.verbs.dispatch.plan import Wanted
 
     found = _refusal_of(lambda: _check_task_branch(context, row.project, row.slug))
@@ -121,7 +123,7 @@ def _refusal_of(check: Callable[[], None]) -> errors.FleetError | None:
 
 
 def _check_engine(context: Context, wanted: Wanted) -> None:
-    """Raise why the engine could not start here: not installed, not trusted, not ready, or held back."""
+    """Raise the error that keeps the engine from starting here: not installed, not trusted, not ready, or held back."""
     from fleet.verbs.agents.cost.engine_holds import why_engine_held
     from fleet.verbs.dispatch.plan import check_start
 
@@ -133,7 +135,7 @@ def _check_engine(context: Context, wanted: Wanted) -> None:
 
 
 def _check_budget(context: Context, project: str, slug: str | None) -> None:
-    """Raise OverBudget when the task, the project or the day has cost what it may."""
+    """Raise OverBudget when a budget of the task, the project or the day is spent."""
     from fleet.verbs.agents.cost.budgets import limits_in, refuse_spent
 
     limits, now = limits_in(context.settings(None)), context.world.clock.now()
@@ -141,7 +143,7 @@ def _check_budget(context: Context, project: str, slug: str | None) -> None:
 
 
 def _check_variables(context: Context, engine: Engine) -> None:
-    """Raise which variables an agent that a tick starts would lack, by name only."""
+    """Raise VariablesMissing, with names only, when an agent that a tick starts would lack environment variables."""
     from fleet.verbs.homes.environment import missing_variables
 
     lacking = missing_variables(context, engine)
@@ -152,7 +154,7 @@ def _check_variables(context: Context, engine: Engine) -> None:
 def _missing_variables(context: Context, project: str) -> list[Obstacle]:
     """Return the obstacle of variables that agents will lack, also while no task is ready.
 
-    What else would keep an agent from starting is said when a task is ready.
+    Other reasons are reported only when a task is ready.
     """
     from fleet.verbs.dispatch.plan import Wanted, check_start
 
@@ -165,14 +167,14 @@ def _missing_variables(context: Context, project: str) -> list[Obstacle]:
 
 
 def _check_branches(context: Context, project: str) -> None:
-    """Raise why there is no commit to start from."""
+    """Raise the error that says why there is no commit to start from."""
     from fleet.verbs.merge.branches import check_integration
 
     check_integration(context, project, context.project(project).path)
 
 
 def _check_task_branch(context: Context, project: str, slug: str) -> None:
-    """Raise ForeignBranch when the task's branch is somebody else's."""
+    """Raise ForeignBranch when the task's branch exists and is not fleet's."""
     from fleet.verbs.dispatch.plan import refuse_foreign_branch
 
     row, branch = context.project(project), task_branch(slug)
@@ -181,14 +183,14 @@ def _check_task_branch(context: Context, project: str, slug: str) -> None:
 
 
 def _check_setup(context: Context, project: str) -> None:
-    """Raise why the last worktree of the project could not be set up."""
+    """Raise the error with which the project's last worktree setup failed, if it did."""
     why = why_setup_fails(project, context.store.read(lambda rows: q.setup_failure_of(rows, project=project)))
     if why is not None:
         raise why
 
 
 def _check_room(context: Context, project: str) -> None:
-    """Raise which limit of running agents is reached."""
+    """Raise LimitReached when a limit of running agents is reached."""
     most, most_here = (context.setting(f"limits.{name}") for name in ("agents", "project_agents"))
     count = context.store.read(lambda rows: q.count_unfinished(rows, project=project))
     full = why_no_room(project, count, agents=most, project_agents=most_here)
@@ -197,7 +199,7 @@ def _check_room(context: Context, project: str) -> None:
 
 
 def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
-    """Return why nothing can be merged: the integration branch is checked out, or is not known; else nothing."""
+    """Return the error that keeps work from being merged, as a list: the integration branch is checked out or cannot be read."""
     from fleet.verbs.merge.branches import refuse_checked_out
 
     def check() -> None:
@@ -210,4 +212,5 @@ def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
 
 
 def _obstacle_of(project: str, error: errors.FleetError, slug: str | None = None) -> Obstacle:
+    """Return an error as an obstacle of a project or task."""
     return Obstacle(project=project, slug=slug, kind=type(error).__name__, text=error.spoken)

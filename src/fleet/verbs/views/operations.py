@@ -1,4 +1,4 @@
-"""Operations: list them, and wait for new ones. Sequence numbers make sure that none is missed."""
+"""Operations: list them, and follow new ones. By their sequence numbers a follower misses none."""
 
 from __future__ import annotations
 
@@ -46,15 +46,19 @@ class Which:
         self.until = until
 
     def fits_row(self, row: Operation) -> bool:
-        """Whether an operation passes this filter."""
+        """Return whether an operation, as the store has it, passes this filter."""
         return self._is_about(row) and self.since <= row.at <= self.before
 
     def fits_view(self, operation: OperationView) -> bool:
-        """Whether an operation that the daemon tells of passes this filter. Its time is a text, which sorts by time."""
+        """Return whether an operation, as the daemon sends it, passes this filter.
+
+        Its time is an ISO text, which sorts by time.
+        """
         in_time = operation.at >= iso(self.since) and (self.before >= FOREVER or operation.at <= iso(self.before))
         return self._is_about(operation) and in_time
 
     def _is_about(self, operation: Operation | OperationView) -> bool:
+        """Return whether project, task, dispatch, actor and sequence number of an operation pass this filter."""
         return (
             self.project in {None, operation.project}
             and self.slug in {None, operation.slug}
@@ -70,7 +74,7 @@ def operation_view(row: Operation) -> OperationView:
 
 
 def facts_of(what: str) -> dict[str, Any]:
-    """Return the facts that an operation recorded, parsed from its column `what`; empty when there are none."""
+    """Return the facts that an operation recorded, parsed from its column `what`; {} when there are none."""
     facts = jsontext.loads(what)
     return facts if isinstance(facts, dict) else {}
 
@@ -109,7 +113,7 @@ def newest(rows: Rows) -> int:
 
 
 def follow(store: Store, clock: Clock, which: Which, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView]:
-    """Yield each operation after the sequence number `after` once it is committed, until `wanted()` is false."""
+    """Yield each operation after the sequence number `after` as soon as it is committed, until `wanted()` is false."""
     while wanted():
         page = store.read(lambda rows: q.operations_after(rows, after=after, until=FOREVER, most=PAGE))  # noqa: B023
         for row in page:

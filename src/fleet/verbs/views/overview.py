@@ -1,4 +1,4 @@
-"""Overview: the projects with their counts, open questions, and claims that nobody needs but that are not released."""
+"""Overview: the projects with their counts, open questions, and claims that are no longer needed and not released."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class ProjectsOverview(Value):
-    """The projects by name, and in words the claims that nobody needs but that are not released."""
+    """The projects by name, and lines about claims that are no longer needed and not released."""
 
     projects: list[ProjectView]
     reclaim: list[str]
 
 
 def overview(rows: Rows, now: int) -> ProjectsOverview:
-    """Return every project with its counts, and the claims that nobody needs but that are not released."""
+    """Return every project with its counts, and lines about claims that are no longer needed and not released."""
     projects = {row.name: row for row in q.all_projects(rows)}
     counts: dict[str, list[StatusCount]] = {name: [] for name in projects}
     for count in q.project_counts(rows):
@@ -71,7 +71,7 @@ def questions(rows: Rows, project: str | None = None) -> list[Asked]:
 
 
 def _describe_claims(kind: str, count: int) -> str:
-    """Say how many claims of a kind are not released, for example "2 worktrees kept: uncommitted work, …"."""
+    """Return how many claims of a kind are not released, for example "2 worktrees kept: uncommitted work, …"."""
     if kind == "worktree":
         return f"{count} worktree{'' if count == 1 else 's'} kept: uncommitted work, or not swept yet"
     return f"{count} {kind.replace('_', ' ')}{'' if count == 1 else 's'} not released yet"

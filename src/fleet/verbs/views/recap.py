@@ -1,4 +1,4 @@
-"""Recap: what happened since a time, read from the operations and tables of the store."""
+"""Recap: what has happened since a time, read from the operations and tables of the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Recap:
-    """Return what was merged, what waits, failed, was blocked or interrupted, and what the agents cost, since a time."""
+    """Return what was merged, waits, failed, was blocked or interrupted since a time, and what the agents have cost."""
     operations = [(row, facts_of(row.what)) for row in q.settled_since(rows, since=since, project=project)]
     settled = [_settled_view(row, facts) for row, facts in operations if _is_counted_end(row, facts)]
     blocked = [dispatch for dispatch in settled if dispatch.exec_state == "blocked"]
@@ -40,22 +40,24 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
 
 
 def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
-    """Whether an operation ended a dispatch. False for a coordinator that was asked to exit: that is no failure."""
+    """Return whether an operation ended a dispatch. False for a coordinator that was asked to exit, which is no failure."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 
 def _settled_view(row: SettledDispatch, facts: dict[str, Any]) -> SettledView:
+    """Return the end of a dispatch as the recap shows it."""
     return SettledView.made_of(row, at=iso(row.at), exec_state=facts["exec_state"], reason=facts.get("reason"))
 
 
 def _is_interrupted(blocked: SettledView) -> bool:
+    """Return whether a blocked dispatch was interrupted, by its reason."""
     return (blocked.reason or "").startswith(INTERRUPTED)
 
 
 def _total_cost(rows: Rows, since: int, project: str | None) -> Spent:
-    """Return the sum of tokens and dollars of agents that worked since a time, archived ones too.
+    """Return the tokens and dollars of all agents that worked since a time, archived ones included.
 
-    They are counted from the files of their engines; of an agent that has none, the engine's own report counts.
+    They are counted from the engines' files; for an agent without counted files, its engine's own report is used.
     """
     counted = {row.dispatch: row for row in q.used_by_agents_since(rows, since=since, project=project)}
     costs = [(row.dispatch, row.cost, row.tokens) for row in q.spending(rows, since=since, project=project)]

@@ -1,7 +1,7 @@
-"""Look for signs of life of busy agents, and say which of them are silent or wait for a stopped process.
+"""Look for signs of life of busy agents, and tell which agents are silent or wait for a stopped process.
 
 Cheap sources are asked first; the others only for an agent that those do not show to be alive. A source that cannot be
-read gives no sign, and an agent without any sign is left as it is: nothing is known of it.
+read gives no sign. About an agent without any sign nothing is said.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 _LONGEST = 80
 _NANOSECONDS = 1_000_000
-# An engine with this program is fleet itself: its steps have time limits of their own.
+# An engine with this program is fleet itself, whose steps have their own time limits.
 _OWN = "{fleet}"
 
 
 class Subject(Value):
-    """A living agent, with all that is known of it."""
+    """A living agent: its dispatch, hook state, engine and process."""
 
     row: Dispatch
     known: LivingAgent | None
@@ -52,9 +52,9 @@ class Trouble(Value):
 
 
 class SignsOfLife:
-    """Signs of life of all agents of one listing.
+    """The signs of life of all agents in one listing.
 
-    The processes of the machine are read at most once, and so are the screens of all agents.
+    The processes of the machine and the screens of all agents are each read at most once.
     """
 
     def __init__(self, context: Context, listing: Listing, agents: Sequence[str]) -> None:
@@ -66,7 +66,7 @@ class SignsOfLife:
         self._census: Census | None = None
 
     def trouble(self, agent: Subject, state: str) -> Trouble | None:
-        """Return why an agent in this state may not be getting anywhere; None when it lives, waits, or nothing is known."""
+        """Return why an agent in this state may make no progress; None when it lives, waits, or nothing is known."""
         if state not in BUSY or agent.engine is None:
             return None
         sign = newest(self._cheap_signs(agent))
@@ -75,11 +75,11 @@ class SignsOfLife:
         return self._stopped(agent) or self._silent(agent, sign)
 
     def is_unheard(self, agent: Subject, state: str) -> bool:
-        """Whether the hooks of an agent called it busy and have reported nothing for the time that makes it silent."""
+        """Return whether the hooks called the agent busy and have reported nothing for longer than the setting `silent_after`."""
         return state in BUSY and is_older(_sign_by_hook(agent.known), self._now, self._most())
 
     def screen(self, dispatch: str) -> str:
-        """Return the text on an agent's screen; empty when the screen cannot be read."""
+        """Return the text on an agent's screen; "" when the screen cannot be read."""
         pane = self.listing.pane_of(dispatch)
         if pane is None:
             return ""
@@ -89,7 +89,7 @@ class SignsOfLife:
         return self._screens.get(pane.number, "")
 
     def _silent(self, agent: Subject, sign: Sign | None) -> Trouble | None:
-        """Return the silence of an agent; None when a source shows a newer sign of life, or it waits for an answer."""
+        """Return the trouble of a silent agent; None when a source shows a newer sign of life, or the agent waits for an answer."""
         most = self._most()
         if agent.engine is None or agent.engine.program == _OWN or not is_older(sign, self._now, most):
             return None
@@ -100,7 +100,7 @@ class SignsOfLife:
         return Trouble(name="silent", source=sign.source, at=sign.at, detail=detail)
 
     def _stopped(self, agent: Subject) -> Trouble | None:
-        """Return the first stopped process of an agent; None when there is none."""
+        """Return the trouble of an agent that has a stopped process; None when it has none."""
         stopped = self._processes().stopped_in(agent.who)
         if not stopped:
             return None
@@ -114,13 +114,13 @@ class SignsOfLife:
         yield _sign_at("start", row.launched_at)
         heard = _sign_by_hook(known)
         yield heard
-        # The screen of an interactive engine is animated while it waits for its model, so that it tells less than its hooks.
+        # An interactive engine animates its screen while it waits for its model: its hooks tell more.
         if heard is None or agent.engine is None or not agent.engine.interactive:
             pane = self.listing.pane_of(row.id)
             yield _sign_at("screen", pane.active_at if pane else None)
 
     def _other_signs(self, agent: Subject) -> Iterator[Sign | None]:
-        """Yield an agent's signs of life that take a read: its last command, session file, conversation and commit."""
+        """Yield an agent's signs of life that need a read: its last command, session file, conversation and commit."""
         row, engine = agent.row, agent.engine
         yield _sign_at("command", self._context.store.read(lambda rows: q.last_act(rows, dispatch=row.id)).at)
         if engine is not None and engine.status_file is not None:
@@ -128,7 +128,7 @@ class SignsOfLife:
             yield _sign_at("session file", at)
             yield _sign_at("session file", at and _written_at(status_file.path_of(engine.status_file, agent.who)))
         if engine is not None and agent.known is not None and agent.known.conversation:
-            from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - only for who is silent
+            from fleet.verbs.resume.conversation import transcript_files  # noqa: PLC0415 - needed only for a silent agent
 
             for path in transcript_files(engine, agent.known.conversation):
                 yield _sign_at("conversation", _written_at(path))
@@ -137,40 +137,44 @@ class SignsOfLife:
             yield _sign_at("commit", head_moved_at(tree))
 
     def _most(self) -> int:
+        """Return after how much time without a sign an agent counts as silent."""
         return duration(self._context.setting("silent_after"))
 
     def _is_asking(self, agent: Subject) -> bool:
+        """Return whether the agent has an open question."""
         return bool(self._context.store.read(lambda rows: q.open_questions(rows, dispatch=agent.row.id)))
 
     def _process_below(self, who: Identity) -> str:
+        """Return the command of the newest process that descends from the agent; "" when there is none."""
         pid = self._processes().newest_below(who)
         return self._command(pid) if pid is not None else ""
 
     def _command(self, pid: int) -> str:
-        """Return the command line of a process on one line, cut off when it is long."""
+        """Return the command line of an agent's process on one line, cut off when it is long."""
         command = " ".join(self._context.world.processes.command(pid).split())
         return command if len(command) <= _LONGEST else f"{command[:_LONGEST]}…"
 
     def _processes(self) -> Census:
-        """Return all processes, read once."""
+        """Return all processes of the machine, read once."""
         if self._census is None:
             self._census = self._context.world.processes.census()
         return self._census
 
 
 def _sign_by_hook(known: LivingAgent | None) -> Sign | None:
-    """Return when a hook of the agent was last heard of; None when none ever was."""
+    """Return the time of the agent's last hook, as a sign of life; None when no hook has reported."""
     if known is None or known.heartbeat_at is None:
         return None
     return Sign("hook", max(known.state_at or 0, known.heartbeat_at))
 
 
 def _sign_at(source: str, at: int | None) -> Sign | None:
+    """Return a sign of life with its source and time; None without a time."""
     return Sign(source, at) if at else None
 
 
 def _written_at(path: str) -> int | None:
-    """Return when a file was last written, in milliseconds; None when it cannot be read."""
+    """Return when a file of an agent was last written, in milliseconds; None when it cannot be read."""
     try:
         return os.stat(path).st_mtime_ns // _NANOSECONDS
     except OSError:

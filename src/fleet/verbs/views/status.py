@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from fleet.verbs.views.at_work import Unfinished
     from fleet.world.world import World
 
-# The states in which an agent may never go on by itself.
+# The states in which an agent may never continue by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
 _FAILED = "failed_turn"
-# Of these, the states in which a coordinator waits to be woken.
+# Those of the waiting states in which a coordinator waits to be woken.
 _RESTING_STATES = frozenset({"idle"})
 
 
@@ -47,8 +47,8 @@ def status(
 ) -> Overview:
     """Return the whole status page: what needs a person, obstacles, reviews, failures, agents, projects and leftovers.
 
-    Of one project without the leftovers: those belong to the home. Lists of tasks have `most` entries at most. A caller
-    that has just listed the agents passes them on.
+    For one project, leave out the leftovers, which belong to the home. Lists of tasks have at most `most` entries. A
+    caller that has just listed the agents passes them as `agents`.
     """
     page, found, facts = context.store.read(lambda rows: _read_page(rows, context.world, project, most))
     agents = view_agents(context, found) if agents is None else agents
@@ -87,7 +87,7 @@ def _without_resting(context: Context, agents: list[AgentView], needs: list[Need
 
 
 def _rests_in_seat(context: Context, agent: AgentView) -> bool:
-    """Whether a coordinator waits at its prompt to be woken, which is its normal state, and can be woken."""
+    """Return whether an agent is a seated coordinator that waits to be woken, its normal state, and can be woken."""
     if agent.kind != "coord" or agent.state not in _RESTING_STATES:
         return False
     seated = context.store.read(lambda rows: seats.is_holder(rows, agent.project, agent.id))
@@ -95,7 +95,7 @@ def _rests_in_seat(context: Context, agent: AgentView) -> bool:
 
 
 def _only_project(page: Overview, project: str) -> Overview:
-    """Return what a page says about one project. Engines that are held back concern every project."""
+    """Return the page limited to one project. Engines that are held back stay, because they concern every project."""
     return page.replaced(
         needs_you=[each for each in page.needs_you if each.project == project],
         projects=[each for each in page.projects if each.name == project],
@@ -105,7 +105,7 @@ def _only_project(page: Overview, project: str) -> Overview:
 
 
 def _kept_worktrees(context: Context, agents: list[AgentView]) -> list[Obstacle]:
-    """Return the obstacle for each dead agent whose worktree is kept because an unknown process works in it."""
+    """Return an obstacle for each dead agent whose worktree is kept because an unknown process works in it."""
     dead = [agent for agent in agents if agent.state == "exited"]
     if not dead:
         return []
@@ -130,7 +130,10 @@ def _to_land(context: Context, projects: list[ProjectView]) -> list[ToLand]:
 
 
 def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
-    """Whether git has to be asked; False when the branches' files say that nothing waits. An obstacle names bad settings."""
+    """Return whether git has to be asked; False when the branches' files show that nothing waits to land.
+
+    False also when the settings cannot be read, which an obstacle then shows.
+    """
     try:
         integration, target = (context.setting(name, project.name) for name in ("integration", "target"))
     except (errors.BadSetting, errors.NotTrusted):
@@ -139,7 +142,7 @@ def _may_wait_to_land(context: Context, project: ProjectView) -> bool:
 
 
 def _unfinished_jobs(context: Context) -> list[JobView]:
-    """Return the jobs that are not over. Import what jobs need only when there are some."""
+    """Return the jobs that are not over, for the status page. Imports the code of jobs only when there are some."""
     if not context.store.read(lambda rows: q.unfinished_jobs(rows, most=1)):
         return []
     from fleet.verbs.jobs.listing import unfinished_jobs
@@ -148,7 +151,7 @@ def _unfinished_jobs(context: Context) -> list[JobView]:
 
 
 def _processes_of_dead_runners(context: Context) -> list[str]:
-    """Say which processes of jobs still run although the runner that started them is not alive."""
+    """Return a line for each job whose processes still run although the runner that started them is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
     from fleet.verbs.jobs.abandoned import claimed_leftovers
@@ -201,7 +204,7 @@ def _read_agents(rows: Rows, project: str | None) -> Unfinished:
 
 
 def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now: str) -> Overview:
-    """Add to a page what its agents say: those that need a person, those at work, and those in the place of a held engine."""
+    """Return the page with its agents: those that need a person, those at work, and those that replace a held engine."""
     return page.replaced(
         needs_you=_needs_of_all(page.needs_you, agents, found, now),
         holds=[hold.replaced(instead=_engines_instead(hold, agents)) for hold in page.holds],
@@ -213,19 +216,19 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
 
 
 def _stored_needs(rows: Rows) -> list[NeedView]:
-    """Return the needs that the store tells: questions, and tasks that handoffs brought no further."""
+    """Return what the store says that people must do: answer questions, and look at tasks parked by fruitless handoffs."""
     return [*map(_question_need, questions(rows)), *map(_handoff_need, q.tasks_parked_by_handoffs(rows))]
 
 
 def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfinished, now: str) -> list[NeedView]:
-    """Return the needs that the store tells, and those of agents that wait without a question, in the order of the page."""
+    """Return the stored needs and those of agents that wait without a question, in the order of the page."""
     asked = [need for need in stored if need.question]
-    waiting = _needs_without_question(_needy(agents, found), {need.dispatch for need in asked}, now)
+    waiting = _needs_without_question(_agents_needing_person(agents, found), {need.dispatch for need in asked}, now)
     return [*asked, *waiting, *(need for need in stored if not need.question)]
 
 
 def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: int) -> LeftOut:
-    """Return how many entries each list of the page lacks. Nothing is counted while no list is full."""
+    """Return how many entries each list of the page lacks. Counts nothing while no list is full."""
     claimed = sum(attempt.kind is None for attempt in page.working)
     if max(len(page.review), len(page.failed), len(page.parked), len(page.merging), claimed) < most:
         return LeftOut()
@@ -244,20 +247,22 @@ def _parked(rows: Rows, project: str | None, now: int, most: int) -> list[Parked
     found = q.blocked_tasks(rows, project=project, most=most) + q.early_tasks(rows, project=project, now=now, most=most)
     found.sort(key=lambda row: (-row.changed_at, row.project, row.slug))
     return [
-        Parked.made_of(row, not_before=iso_or_none(_future(row.not_before, now)), changed_at=iso(row.changed_at))
+        Parked.made_of(
+            row, not_before=iso_or_none(_time_if_future(row.not_before, now)), changed_at=iso(row.changed_at)
+        )
         for row in found[:most]
     ]
 
 
 def _merging(rows: Rows, project: str | None, most: int) -> list[Merging]:
-    """Return the tasks whose work waits to be merged: accepted ones, then those that a person called done."""
+    """Return the tasks whose work waits to be merged: first accepted ones, then those that a person marked as done."""
     accepted = q.tasks_to_merge(rows, project=project, most=most)
     called_done = q.unmerged_tasks(rows, project=project, most=most - len(accepted))
     return [*map(_merging_view, accepted), *map(_merging_view, called_done)]
 
 
-def _future(at: int | None, now: int) -> int | None:
-    """Return a time that has not passed; None for one that has."""
+def _time_if_future(at: int | None, now: int) -> int | None:
+    """Return the time until which a task waits, if it has not passed; else None."""
     return at if at is not None and at > now else None
 
 
@@ -285,8 +290,8 @@ def _needs_without_question(agents: list[AgentView], asked: set[str], now: str) 
     ]
 
 
-def _needy(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
-    """Return the agents that wait for a person; after a failed turn, those that no reminder will continue."""
+def _agents_needing_person(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
+    """Return the agents that wait for a person, and those after a failed turn that no reminder will continue."""
     left = {row.dispatch for row in found.heard if row.state == _FAILED and not is_continued(row.failed_turns)}
     return [
         agent
@@ -297,12 +302,12 @@ def _needy(agents: list[AgentView], found: Unfinished) -> list[AgentView]:
 
 
 def _has_its_answer(found: Unfinished, agent: AgentView) -> bool:
-    """Whether a person has answered what an agent asked last, and its hooks have not reported since."""
+    """Return whether a person has answered the agent's last question, and its hooks have not reported since."""
     return agent.state == "asks" and agent.source == "hook" and agent.id in found.answered
 
 
 def _handoff_need(row: ParkedByHandoffs) -> NeedView:
-    """Return the entry "needs you" for a task that was parked because handoffs brought nothing."""
+    """Return the entry "needs you" for a task that was parked because its handoffs made no progress."""
     ways = (
         f"`fleet handoffs show {row.dispatch}` shows what it left; make the task smaller (`fleet task edit {row.slug}`)"
     )
@@ -320,12 +325,12 @@ def _handoff_need(row: ParkedByHandoffs) -> NeedView:
 
 
 def _engines_instead(hold: HoldView, agents: list[AgentView]) -> list[str]:
-    """Return the engines whose agents work in the place of an engine that is held back."""
+    """Return the engines on which agents run in place of an engine that is held back."""
     return sorted({agent.engine for agent in agents if agent.instead_of == hold.engine and agent.engine})
 
 
 def _need_text(agent: AgentView) -> str:
-    """Return what is known of an agent that needs a person; for one that may be stuck also what can be done."""
+    """Return what is known of an agent that needs a person; for one that may be stuck, also what a person can do."""
     text = agent.detail or f"it is {agent.state}"
     if agent.state == _FAILED:
         return f"its turn failed ({text}); {ways_on(agent.id)}"
@@ -335,10 +340,12 @@ def _need_text(agent: AgentView) -> str:
 
 
 def _merging_view(row: TaskOnHand | UnmergedTask) -> Merging:
+    """Return a task that waits to be merged as the page shows it."""
     return Merging.made_of(row, since=iso(row.changed_at))
 
 
 def _agent_attempt(agent: AgentView, title: str | None, now: str) -> Attempt:
+    """Return a running agent as the page's list of work in progress shows it."""
     return Attempt.made_of(
         agent,
         slug=agent.task,
@@ -349,7 +356,7 @@ def _agent_attempt(agent: AgentView, title: str | None, now: str) -> Attempt:
 
 
 def _claimed_attempt(row: TaskOnHand) -> Attempt:
-    """Return the attempt for a task that somebody claimed by name, without an agent of fleet."""
+    """Return a task that somebody has claimed without an agent of fleet, as the list of work in progress shows it."""
     since = iso(row.started_at or row.changed_at)
     return Attempt.made_of(
         row,
@@ -365,7 +372,7 @@ def _claimed_attempt(row: TaskOnHand) -> Attempt:
 
 
 def _describe_claims_elsewhere(row: ClaimsElsewhere, world: World) -> str:
-    """Say how many claims another home, host or tmux socket has to release."""
+    """Return the line that tells how many claims another home, host or tmux socket has to release."""
     count = f"{row.n} claim{'' if row.n == 1 else 's'}"
     ways = "if it no longer exists, `fleet dispatches disown` gives up its claims"
     if row.home not in {None, world.record.id}:

@@ -1,30 +1,11 @@
-"""What the hot commands ask about a repository, with few imports.
-
-Branches and HEAD are read from the repository's files without starting git. Only uncommitted work needs one `git
-status`.
-"""
+"""Read branches and HEAD from the repository's files, without starting git and with few imports, for hot commands."""
 
 from __future__ import annotations
 
 import os
-from time import monotonic
 
-from fleet.model.agents.actors import TOKEN
 from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
-from fleet.world.git import pointers
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fleet.world.funnel import Funnel
-
-# How many seconds a `git status` may take; after that nothing is known.
-STATUS_LIMIT = 60.0
-# No watcher or hook of the user's configuration runs, and the index is not locked.
-_STATUS = ("--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "status")
-_ALL = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
-_SIGKILL = 9
 # What git leaves in a worktree's own directory while a rebase waits there.
 _REBASES = ("rebase-merge", "rebase-apply")
 _LENGTHS = frozenset((40, 64))
@@ -149,74 +130,3 @@ def _text_of_file(path: str) -> str | None:
             return file.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
-
-
-# uncommitted work -----------------------------------------------------------------------------------------------------
-def uncommitted(worktree: str, repository: str, funnel: Funnel) -> list[tuple[str, str]] | None:
-    """Return the uncommitted files of a worktree, each with git's two status letters; None when git fails.
-
-    Ignored files are not among them. git is not run in a worktree whose `.git` was replaced, because its configuration
-    may run commands.
-    """
-    try:
-        own = os.path.realpath(git_dir(repository))
-    except (OSError, UnicodeDecodeError):
-        return None
-    place = pointers.read(worktree, lambda common: common == own)
-    if place is None:
-        return None
-    where = ["-C", worktree, f"--git-dir={place.entry}", f"--work-tree={worktree}"]
-    said = funnel.through("git status", lambda: _git_output(["git", *where, *_STATUS, *_ALL], place.common))
-    return None if said is None else [(entry[:2], entry[3:]) for entry in said.split("\0") if entry]
-
-
-def _git_output(words: list[str], common: str) -> str | None:
-    """Run git and return its output; None when git is not installed, fails, or takes too long.
-
-    `common` is the git directory of the repository.
-    """
-    reader, writer = os.pipe()
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
-    try:
-        pid = os.posix_spawnp(
-            words[0], words, {**_own_environment(os.environ), "GIT_COMMON_DIR": common}, file_actions=actions
-        )
-    except OSError:
-        os.close(reader)
-        return None
-    finally:
-        os.close(writer)
-        os.close(null)
-    try:
-        said = _read_all(reader, monotonic() + STATUS_LIMIT)
-    finally:
-        os.close(reader)
-    if said is None:
-        os.kill(pid, _SIGKILL)
-    _pid, status = os.waitpid(pid, 0)
-    return said.decode("utf-8", "surrogateescape") if said is not None and status == 0 else None
-
-
-def _read_all(reader: int, until: float) -> bytes | None:
-    """Read a pipe to its end; None when the time `until` passes before that."""
-    import select  # noqa: PLC0415 - where git has to be asked after all
-
-    waiting = select.poll()
-    parts: list[bytes] = []
-    waiting.register(reader, select.POLLIN)
-    while waiting.poll(max(until - monotonic(), 0) * 1000):
-        part = os.read(reader, 65_536)
-        if not part:
-            return b"".join(parts)
-        parts.append(part)
-    return None
-
-
-def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without secrets and without variables of a git hook, which name another repository or index."""
-    return {
-        name: text
-        for name, text in given.items()
-        if name != TOKEN and (not name.startswith("GIT_") or name.startswith("GIT_CONFIG"))
-    }

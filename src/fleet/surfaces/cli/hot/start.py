@@ -14,7 +14,7 @@ GROUPS = {
     "log": "base fleet task note",
     "artifact": "base fleet task note",
     "claim": "base fleet task claim",
-    "done": "base fleet task report",
+    "done": "base fleet task report done",
     "fail": "base fleet task report",
     "block": "base fleet task report",
     "list": "base fleet read tasks",

@@ -1,1 +1,1 @@
-"""What agents use and cost: counted from their engines' files, summed for the views, held against budgets; and limits of accounts."""
+"""Count the tokens and dollars that agents use, compare them with budgets, and hold back engines whose account has a limit."""

@@ -1,4 +1,4 @@
-"""Allow more than a budget has, and let the agents go on that it stopped."""
+"""Raise a budget (`fleet limits allow`), and send a "go on" message to the agents that may continue now."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ GO_ON = "More money is allowed for this work. Go on where you were."
 
 
 def allow_more(context: Context, scope: BudgetScope, name: str, amount: float) -> Allowed:
-    """Allow dollars beyond a budget, and tell the agents that it stopped to go on."""
+    """Allow `amount` dollars beyond a budget's limit, and send a "go on" message to the agents that may continue now."""
     cost = round(amount * MILLIONTHS)
     context.commit(_record_allowance(scope, name, cost))
     return Allowed(scope=scope, name=name, dollars=amount, continued=continue_allowed(context))
 
 
 def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
+    """Return the change that adds `cost`, in millionths of a dollar, to what a person has allowed beyond a budget's limit."""
+
     def work(tx: Tx) -> None:
         q.allow_cost(tx, scope=scope, name=name, cost=cost, at=tx.at)
         tx.note(allowed=cost, scope=scope, name=name)
@@ -38,7 +40,10 @@ def _record_allowance(scope: BudgetScope, name: str, cost: int) -> Change[None]:
 
 
 def continue_allowed(context: Context, project: str | None = None) -> list[str]:
-    """Tell each agent of this home that a budget stopped to go on, if no budget stops it now. Returns their ids."""
+    """Send a "go on" message to each agent of this home that was stopped by a budget, if no budget stops it now.
+
+    Returns the ids of these agents.
+    """
     stopped = [
         agent
         for agent in context.store.read(lambda rows: q.living_agents(rows, project=project))
@@ -54,7 +59,7 @@ def continue_allowed(context: Context, project: str | None = None) -> list[str]:
 
 
 def _may_go_on(context: Context, agent: LivingAgent) -> bool:
-    """Whether no budget stops the agent any more, and it has not been told so yet."""
+    """Return whether no budget stops the agent now, and no "go on" message already waits for the agent."""
     limits, now = limits_in(context.settings(None)), context.world.clock.now()
     project, slug = agent.project, agent.slug
     if context.store.read(lambda rows: spent_budget(rows, limits, project=project, slug=slug, at=now)) is not None:

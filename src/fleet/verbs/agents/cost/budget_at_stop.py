@@ -1,4 +1,4 @@
-"""What the hook of a turn's end asks: count what the turn used, and say whether a budget is spent."""
+"""Check the budgets when an agent's turn ends: count the tokens of the turn, and say whether a budget is spent."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Committer
 
 
-# How many seconds the answer that ended the turn may take to be in its file, when there are budgets.
+# When budgets are set: how many seconds to wait until the engine has written the last answer of the turn to its file.
 _PATIENCE = 3.0
 _LOOK_AGAIN = 0.05
 
 
 def why_over_budget(by: Committer, home: str, agent: LivingAgent) -> str:
-    """Count the tokens of the agent's turn; return why it may not go on, and the command that allows more; "" if it may."""
+    """Count the tokens of the agent's turn, then check the budgets.
+
+    Returns the refusal, with the command that allows more, when a budget of the task, the project or the day is spent;
+    "" when the agent may continue.
+    """
     engine = read_engine(home, agent.engine)
     work = Work(agent.dispatch, agent.project, agent.slug)
     limits = limits_in(settings_of(home, None))

@@ -1,4 +1,4 @@
-"""Compare what agents cost with the budgets of a task, a project and a day; keep an agent stopped whose budget is spent."""
+"""Compare the cost of agents with the budgets of a task, a project and a day; keep an agent stopped while its budget is spent."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def limits_in(settings: Mapping[str, SettingValue]) -> Limits:
-    """Return the budgets that are set, in millionths of a dollar."""
+    """Return the limit of each budget that the settings contain, by scope (task, project, day), in millionths of a dollar."""
     values = ((scope, settings[name].value) for scope, name in SETTING_OF.items())
     return {scope: round(value * MILLIONTHS) for scope, value in values if value is not None}
 
 
 def spent_budget(rows: Rows, limits: Limits, *, project: str, slug: str | None, at: int) -> Budget | None:
-    """Return the budget that keeps an agent of the task from going on; None when all have something left."""
+    """Return the first spent budget of the task, its project or the day; None when each has money left."""
     names: dict[BudgetScope, str | None] = {
         "task": f"{project}/{slug}" if slug else None,
         "project": project,
@@ -45,7 +45,7 @@ def refuse_spent(rows: Rows, limits: Limits, *, project: str, slug: str | None, 
 
 
 def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
-    """Return a budget, with what a person has allowed beyond its limit."""
+    """Return one budget: the money allowed, which is its limit plus what a person has added, and the money spent."""
     allowance = q.allowance_of(rows, scope=scope, name=name)
     project, _, slug = name.partition("/")
     match scope:
@@ -59,10 +59,10 @@ def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
 
 
 def why_parked(by: Committer, home: str, agent: LivingAgent) -> str:
-    """Return why no message may reach an agent that a budget has stopped; "" when one may. Any message would make it go on.
+    """Return why a spent budget still keeps this agent stopped, so that it may get no message; "" when it may.
 
-    The message of `fleet limits allow` is sent once no budget is spent, and so passes. While the settings cannot be
-    read, nothing is known, and the agent stays stopped.
+    Any message would make a stopped agent continue. The message of `fleet limits allow` is sent when no budget is
+    spent, so it is let through. While the settings cannot be read, the agent stays stopped.
     """
     if agent.state != "over_budget" or agent.report or agent.asked_for:
         return ""

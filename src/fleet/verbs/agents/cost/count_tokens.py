@@ -1,7 +1,7 @@
-"""Count the tokens that an agent has used since they were counted last, from the files of its engine.
+"""Count the tokens that an agent has used since the last count, from the files that its engine writes.
 
-How far a file was read is kept in the store and moved in the transaction that adds the tokens, so nothing is counted twice and
-nothing is lost, whoever reads, and whenever a reader is killed.
+The store keeps how far each file was read. The transaction that adds tokens also moves that position, so that tokens
+are counted exactly once, whichever process reads the file and whenever a reader is killed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Committer, Context
 
-# How long a tick leaves a file alone whose tokens were counted.
+# How long after a count a tick does not read the same file again.
 _BETWEEN = MINUTE
 _NO_NAME = "unknown"
-# What the time of a look for an agent's conversation is kept under; no path begins like this.
+# The prefix of the keys that `look_for` makes; no path begins with it.
 _LOOK = "conversation of "
 
 
 class Work(NamedTuple):
-    """Whose tokens are counted."""
+    """The dispatch, project and task for which tokens are counted."""
 
     dispatch: str
     project: str
@@ -47,7 +47,7 @@ class Work(NamedTuple):
 
 
 def count_project(context: Context, project: str) -> list[str]:
-    """Count the tokens of a project's agents that were not counted within the last minute. Returns no lines."""
+    """Count the tokens of a project's running agents, of each at most once a minute. Returns an empty list: there is nothing to show."""
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
         if agent.launched_at is not None and is_own(context, agent):
@@ -56,7 +56,7 @@ def count_project(context: Context, project: str) -> list[str]:
 
 
 def count_ended(context: Context, row: Dispatch) -> None:
-    """Count what a dead agent has used at last. What cannot be read stays uncounted: its end does not wait for that."""
+    """Count the last tokens of an agent that is dead. Files that cannot be read are skipped: settling does not wait for them."""
     try:
         if row.launched_at is None or row.engine is None or read_engine(context.world.home, row.engine).usage is None:
             return
@@ -68,6 +68,7 @@ def count_ended(context: Context, row: Dispatch) -> None:
 
 
 def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = None) -> None:
+    """Count the new tokens of an agent, if its engine writes usage files; skip files that were counted after the time `newest`."""
     engine = read_engine(context.world.home, agent.engine)
     if engine.usage is None:
         return
@@ -77,9 +78,11 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
 
 
 def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
-    """Return the conversation of an agent that was given none, and keep it with the agent; None when it is not known.
+    """Find the conversation of an agent for which the store has none, record it, and return its name; None if not
+    found.
 
-    With `newest`, do not look when that was done after that time: all conversations of the engine are looked at.
+    Finding it reads all conversations of the engine. So with `newest`, skip the search when the last one was after that
+    time.
     """
     if engine.kept is None or agent.slug is None:
         return None
@@ -91,17 +94,17 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
     if name is not None:
         context.commit(_keep_conversation(agent.dispatch, name))
     elif newest is not None:
-        context.commit(_keep_look(agent.dispatch, look))
+        context.commit(_record_search(agent.dispatch, look))
     return name
 
 
 def look_for(dispatch: str) -> str:
-    """Return the name under which the time of the last look for an agent's conversation is kept, until it is archived."""
+    """Return the key under which the store keeps when the agent's conversation was last searched for, until archiving."""
     return f"{_LOOK}{dispatch}"
 
 
 def _keep_conversation(dispatch: str, name: str) -> Change[None]:
-    """Return the change that keeps a conversation with its agent, unless a hook has named one meanwhile."""
+    """Return the change that records the agent's conversation, unless a hook has recorded one meanwhile."""
 
     def act(tx: Tx) -> None:
         tx.dispatch = dispatch
@@ -113,12 +116,14 @@ def _keep_conversation(dispatch: str, name: str) -> Change[None]:
     return Change(f"the conversation of {dispatch} was found", act, name)
 
 
-def _keep_look(dispatch: str, look: str) -> Change[None]:
-    """Return the change that keeps when the conversation of a living agent was looked for, as if that were a file."""
+def _record_search(dispatch: str, look: str) -> Change[None]:
+    """Return the change that records when a living agent's conversation was searched for. It uses a row of the table of usage files."""
 
     def act(tx: Tx) -> None:
         tx.dispatch = dispatch
-        if q.heard_agent(tx, dispatch=dispatch) is None:  # it may be archived, and nobody would forget the look
+        if (
+            q.heard_agent(tx, dispatch=dispatch) is None
+        ):  # the agent may be archived: then no process would ever delete the row
             return
         q.begin_usage_file(tx, path=look, at=tx.at)
         start = Position()
@@ -128,14 +133,14 @@ def _keep_look(dispatch: str, look: str) -> Change[None]:
 
 
 def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
-    """Return the one conversation that the engine's files show to have begun in the worktree; else None."""
+    """Return the conversation that began in the worktree since the given time, by the engine's files; None unless there is exactly one."""
     if engine.kept is None or tree is None or since is None:
         return None
     return conversations.only_conversation(engine.kept, tree, since=since, until=until)
 
 
 def count_step(context: Context, engine: Engine, work: Work, conversation: str | None, *, cwd: str, since: int) -> None:
-    """Count what an agent step of a job has used, by its conversation, or by the one that it began in its folder."""
+    """Count the tokens of an agent step of a job: of its conversation, or else of the one that began in its folder."""
     if engine.usage is None:
         return
     now = context.world.clock.now()
@@ -146,9 +151,9 @@ def count_step(context: Context, engine: Engine, work: Work, conversation: str |
 def count_conversation(
     by: Committer, home: str, engine: Engine, work: Work, conversation: str | None, *, newest: int | None = None
 ) -> int:
-    """Count the new tokens of a conversation; with `newest`, one piece of each file that was counted before that time.
+    """Count the new tokens of a conversation. Returns how many new answers of the model were found.
 
-    Returns how many new answers of the model were found.
+    With `newest`, count only files that were last counted before that time, and only the next piece of each.
     """
     if engine.usage is None or conversation is None:
         return 0
@@ -166,7 +171,7 @@ def count_conversation(
 
 
 def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Prices) -> int | None:
-    """Count the next piece of a file. Returns how many answers it has; None when nothing new is in the file."""
+    """Count the tokens in the next unread piece of a file. Returns how many answers it has; None when nothing is unread."""
     position, _at = by.store.read(lambda rows: _position_in_file(rows, path))
     spent, after = read_new(usage, path, position)
     if after == position:
@@ -176,7 +181,7 @@ def _count_piece(by: Committer, usage: Usage, work: Work, path: str, listed: Pri
 
 
 def _position_in_file(rows: Rows, path: str) -> tuple[Position, int]:
-    """Return how far a file was read, and when; the beginning and 0 when it was never read."""
+    """Return how far a file was read, and when it was read last; the beginning and 0 when it was never read."""
     row = q.usage_file(rows, path=path)
     if row is None:
         return Position(), 0
@@ -187,7 +192,7 @@ def _position_in_file(rows: Rows, path: str) -> tuple[Position, int]:
 def _add_tokens(
     work: Work, path: str, before: Position, after: Position, *, spent: list[Spent], listed: Prices
 ) -> Change[None]:
-    """Return the change that adds the tokens, unless another reader has counted them meanwhile."""
+    """Return the change that adds the tokens and moves the position in the file, unless another reader has moved it meanwhile."""
 
     def act(tx: Tx) -> None:
         tx.about(work.project, work.slug)
@@ -212,7 +217,7 @@ def _add_tokens(
 
 
 def _add_answer(tx: Tx, work: Work, spent: Spent, listed: Prices) -> None:
-    """Add the tokens of one answer, with their cost, or as tokens without a known price."""
+    """Add the tokens of one answer of a model with their cost; when the model's price is not known, add them as unpriced."""
     price = listed.of(spent.model)
     q.add_usage(
         tx,

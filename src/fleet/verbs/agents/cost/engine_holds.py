@@ -1,7 +1,9 @@
-"""The holds of engines: refuse or replace an engine that is held back, let one dispatch try it, and lift its hold.
+"""Use the holds of engines: refuse or replace an engine that is held back, admit one dispatch as a trial, lift the
+hold.
 
-One limit must not make a hundred agents fail: it holds its engine back for the whole fleet. After the reset one
-dispatch is let through as a trial; the others follow when its model has answered or it has run for a minute.
+One limit must not make a hundred agents fail, so it holds its engine back for the whole fleet. After the limit's reset
+one dispatch is let through as a trial. The others follow when the trial's model has answered or the trial has run for a
+minute.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
 
 
 def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
-    """Return why no agent may start on an engine; None when one may: the engine is not held back, or a trial of it is due."""
+    """Return the refusal to start an agent on a held engine; None when the engine is not held, or when a trial of it is due."""
     held = q.hold_of(rows, engine=engine)
     if held is None:
         return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
@@ -64,9 +66,10 @@ class Held(NamedTuple):
 def choose_engine(
     rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
 ) -> tuple[str, Held | None]:
-    """Return the first engine that is not held back, and the first choice when another one takes its place.
+    """Return the first of the engines that is not held back; also the first choice and its hold, when another one is
+    used.
 
-    When all are held back, return the first choice: starting an agent on it says until when.
+    When all are held back, return the first choice: the refusal to start an agent on it says until when.
     """
     first, *_others = choices
     for name in choices:
@@ -101,12 +104,13 @@ def limits(rows: Rows) -> Limits:
 
 
 def _held_engine(row: Hold) -> HeldEngine:
+    """Return a hold with its times as people read them."""
     times = {"since": iso(row.since), "until": iso_or_none(row.until), "tried_at": iso_or_none(row.tried_at)}
     return HeldEngine.made_of(row, **times)
 
 
 def lift_hold(engine: str) -> Change[None]:
-    """Lift the hold of an engine that was seen to work again."""
+    """Return the change that lifts the hold of an engine that works again."""
 
     def work(tx: Tx) -> None:
         tx.note(lifted=engine)

@@ -21,7 +21,7 @@ DEFAULT_HOLD = 5 * MINUTE
 
 
 def hold_engine(tx: Tx, engine: str, kind: HoldKind, reason: str) -> int | None:
-    """Hold an engine back. Returns the time when the hold ends; None for a failed login, which a person has to fix."""
+    """Record that an engine is held back. Returns when the hold ends; None for a failed login, which a person has to fix."""
     until = _hold_end(tx, engine, reason) if kind == "limit" else None
     q.hold_engine(tx, engine=engine, kind=kind, reason=reason, until=until, at=tx.at)
     tx.note(held=engine, kind=kind, until=until)
@@ -35,9 +35,9 @@ def _hold_end(tx: Tx, engine: str, reason: str) -> int:
 
 
 def _reset_of_window(tx: Tx, engine: str) -> int | None:
-    """Return the earliest reset of a used-up quota window; None when no window is used up.
+    """Return the earliest coming reset of a used-up quota window; None when no window is used up.
 
-    Returns the current time when the reset has just passed: the report of the limit was late.
+    Returns the current time when the reset passed within the last five minutes: the limit was reported late.
     """
     full = [row.resets_at for row in q.quotas_of(tx, engine=engine) if row.percent >= 100]  # noqa: PLR2004
     near = [at for at in full if at is not None and at > tx.at - DEFAULT_HOLD]
@@ -46,7 +46,7 @@ def _reset_of_window(tx: Tx, engine: str) -> int | None:
 
 
 def is_hold_over(held: Hold | None, at: int) -> bool:
-    """Whether a successful turn at time `at` proves that a held engine works again; False for an engine without a hold."""
+    """Return whether a successful turn at time `at` proves that the held engine works again; False without a hold."""
     if held is None or held.since >= at:
         return False
     return held.kind == "login" or (held.until or 0) <= at

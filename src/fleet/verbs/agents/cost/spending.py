@@ -16,25 +16,25 @@ NOTHING = Cost(tokens=0, dollars=0.0, unpriced=0)
 
 
 def cost_view(used: Used | DispatchUsage) -> Cost:
-    """Return a sum of tokens in the form that people and programs read."""
+    """Return a sum of tokens as a `Cost`, with dollars in place of millionths."""
     return Cost(tokens=used.tokens, dollars=round(used.cost / MILLIONTHS, 4), unpriced=used.unpriced)
 
 
 def cost_of_task(rows: Rows, project: str, slug: str) -> Cost:
-    """Return what all attempts at a task have used."""
+    """Return the tokens and dollars that all attempts at a task have used."""
     return cost_view(q.used_by_task(rows, project=project, slug=slug))
 
 
 def cost_before_handoffs(rows: Rows, project: str, slug: str) -> Cost:
-    """Return what the agents of a task that were handed off have used."""
+    """Return the tokens and dollars used by those agents of a task that were handed off to a successor."""
     return cost_view(q.used_before_handoffs(rows, project=project, slug=slug))
 
 
 def cost_of_project(rows: Rows, project: str) -> Cost:
-    """Return what all agents of a project have used."""
+    """Return the tokens and dollars that all agents of a project have used."""
     return cost_view(q.used_by_project(rows, project=project))
 
 
 def cost_of_day(rows: Rows, now: int) -> Cost:
-    """Return what all agents have used today."""
+    """Return the tokens and dollars that all agents have used on the day of `now`."""
     return cost_view(q.used_on_day(rows, day=day_of(now)))

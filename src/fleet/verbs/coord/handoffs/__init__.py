@@ -1,1 +1,1 @@
-"""Handoffs of agents to successors: asked for, written down, drained, and bounded when they bring nothing."""
+"""Handoffs of agents to successors: request, document, queue and drain, and the limit on handoffs without progress."""

@@ -1,4 +1,4 @@
-"""Guard the context windows of agents: remind an agent whose context fills up, then hand it off before it is full."""
+"""Guard the context windows of agents: remind an agent whose context fills up, and hand it off before the context is full."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
 def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[str]:
-    """Remind or hand off each agent of a project whose context is too full. Return one line for each agent acted on.
+    """Remind or hand off each agent of a project whose context is too full. Returns one line for each agent acted on.
 
-    What went wrong beside a handoff is added to `warnings`.
+    Warnings of the handoffs are added to `warnings`.
     """
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row, warnings)) for row in rows if is_own(context, row)]
@@ -32,7 +32,7 @@ def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[
 
 
 def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> str:
-    """Hand off or remind one agent. Return what was done; empty when its context is not full enough."""
+    """Hand off or remind one agent. Returns what was done; "" when its context is not full enough."""
     full = _fill_level(row)
     forced = row.compacting or _is_over(context, row, "force")
     if forced and row.kind != "reviewer":
@@ -48,18 +48,20 @@ def _guard_agent(context: Context, row: AgentContext, warnings: list[str]) -> st
 
 
 def _is_over(context: Context, row: AgentContext, what: str) -> bool:
-    """Whether an agent's context has reached the limit for `ask` or `force`, in percent or in tokens."""
+    """Return whether an agent's context has reached the setting handoff.`what`_percent or _tokens (`what`: "ask" or "force")."""
     percent, tokens = context.setting(f"handoff.{what}_percent"), context.setting(f"handoff.{what}_tokens")
     return bool((row.context or 0) >= percent or (row.tokens or 0) >= tokens)
 
 
 def _fill_level(row: AgentContext) -> str:
-    """Describe how full an agent's context is, in percent and tokens as far as they are known."""
+    """Return how full an agent's context is, as text: percent and tokens, those of them that are known."""
     percent = f"{row.context} % full" if row.context is not None else "of unknown size"
     return f"{percent} ({row.tokens} tokens)" if row.tokens else percent
 
 
 def _remind_agent(row: AgentContext, message: str, text: str) -> Change[None]:
+    """Return the change that stores a message which reminds the agent that its context is nearly full."""
+
     def work(tx: Tx) -> None:
         tx.about(row.project, row.slug)
         tx.dispatch = row.id

@@ -1,8 +1,8 @@
-"""Hand off an agent: end it and start a successor that is given its handoff document.
+"""Hand off an agent: end it and start a successor that gets its handoff document.
 
 The document and a queue entry are written before anything is ended. A drain advances each entry as far as possible, and
-the next drain continues: a coordinator is replaced (see replace.py); a worker is ended, then its successor starts in the
-same bundle. While another process is at work on it, or the agent's life is unknown, the entry is deferred.
+the next drain continues: a coordinator is replaced (see replace.py); a worker is ended, then its successor starts in
+the same bundle. The entry is deferred while another process advances it or the agent's life is unknown.
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ _POLL_SECONDS = 0.1
 
 
 def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by: str) -> HandoffView:
-    """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its tries."""
+    """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its count of
+    tries.
+
+    Raises Refused for a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
+    """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
@@ -63,7 +67,7 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
 
 
 def _refuse_pointless(context: Context, row: Dispatch) -> None:
-    """Refuse to hand off an ended dispatch, a finisher, or a coordinator that is not in the seat."""
+    """Raise Refused for an ended dispatch or a finisher, NotSeated for a coordinator that does not hold the seat."""
     ident, project = row.id, row.project
     if not is_unfinished(row):
         raise errors.Refused(
@@ -77,7 +81,7 @@ def _refuse_pointless(context: Context, row: Dispatch) -> None:
 
 
 def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
-    """Queue a handoff entry. The view's `changed` is False when another entry of this dispatch was queued first."""
+    """Return the change that queues a handoff entry; the view's `changed` is False if another entry was queued first."""
 
     def work(tx: Tx) -> HandoffView:
         tx.about(row.project, row.slug)
@@ -115,9 +119,9 @@ def finish(context: Context, entry: str, *, limit: float) -> HandoffView:
 
 
 def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
-    """Advance one queued handoff entry, unless another process is advancing it or another home owns its dispatch.
+    """Advance one queued handoff, unless another process is advancing it or its dispatch belongs to another home.
 
-    The view's `warnings` are what went wrong although the handoff goes on.
+    Returns the entry's view: `deferred` says why it is not finished, `warnings` what went wrong besides.
     """
     warnings: list[str] = []
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.dispatch))
@@ -146,7 +150,7 @@ def _advance_entry(context: Context, entry: Handoff) -> HandoffView:
 
 
 def _defer_entry(entry: Handoff, why: str) -> Change[None]:
-    """Record why a handoff entry cannot be finished now."""
+    """Return the change that records why a handoff entry cannot be finished now."""
 
     def write(tx: Tx) -> None:
         tx.note(why=why)
@@ -156,7 +160,7 @@ def _defer_entry(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """Return the change that calls `write` for a handoff entry which stays queued."""
+    """Return the change that calls `write` for a handoff entry that stays queued."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -168,7 +172,10 @@ def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Ch
 
 
 def _advance_worker(context: Context, entry: Handoff) -> str:
-    """End the old agent, then start its successor. Return what the entry waits for; empty when it is finished."""
+    """Advance a worker's handoff: end the old agent, then start its successor.
+
+    Returns what the handoff entry still waits for; "" when it is finished.
+    """
     row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
         waits_for = _end_predecessor(context, row, entry)
@@ -183,7 +190,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
     if not context.store.read(lambda rows: _is_task_free(rows, entry)):
         return _end_entry(context, entry, "dropped", None)
     if park_if_fruitless(context, entry, row):
-        reclaim(context, entry.dispatch)  # its inbox waits for no successor
+        reclaim(context, entry.dispatch)  # no successor will take over its inbox
         return ""
     return f"{dispatch(context, _successor_wanted(context, entry, row)).id} is starting"
 
@@ -206,15 +213,16 @@ def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted
 
 
 def _agent_command(row: Dispatch) -> tuple[str, ...]:
+    """Return the command that the dispatch's agent was started with, as words, for its successor."""
     return tuple(json.loads(row.command or "[]"))
 
 
 def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
-    """End the agent that is handed off, if possible now. Return what it waits for; empty when it has ended."""
+    """End the agent that is handed off, if that is possible now. Returns what the handoff waits for; "" when the agent has ended."""
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
     if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # It died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
+        # The agent died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
@@ -225,12 +233,15 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
 
 
 def _started_successor(rows: Rows, entry: Handoff, row: Dispatch) -> Dispatch | None:
-    """Return the successor that an earlier drain has started; None when there is none."""
+    """Return the successor that an earlier drain of the handoff has started; None when there is none."""
     return q.successor_of(rows, project=entry.project, predecessor=entry.dispatch, kind=row.kind)
 
 
 def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -> str:
-    """Finish the entry when its successor was launched, and return empty; else settle a dead successor, and return a reason."""
+    """Mark the handoff done and return "" if the successor was launched; else return that it is starting.
+
+    A successor that died before its launch is settled, so that the next drain starts another.
+    """
     if successor.launched_at is not None:
         return _end_entry(context, entry, "done", successor.id)
     decide_and_apply(context, successor, "handoff")
@@ -238,16 +249,16 @@ def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -
 
 
 def _is_task_free(rows: Rows, entry: Handoff) -> bool:
-    """Whether a successor may take the task: it is open, or still assigned to the agent that is handed off."""
+    """Return whether a successor may take the task: it is open, or still assigned to the agent that is handed off."""
     task = tasks.state(rows, entry.project, entry.slug or "")
     is_assigned = task.status == "in_progress" and task.assignee == entry.dispatch
     return is_assigned or task.status == "open"
 
 
 def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) -> str:
-    """Start the replacement of the coordinator. Return what the entry waits for; empty when it is finished.
+    """Start the replacement of the coordinator. Returns what the entry still waits for; "" when it is finished.
 
-    The warnings of the new coordinator's start are added to `warnings`.
+    Warnings of the new coordinator's start are added to `warnings`.
     """
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
@@ -274,7 +285,7 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
 
 
 def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor: str | None) -> str:
-    """Record a handoff entry as done or dropped, and reclaim what its dispatch held. Always returns the empty text."""
+    """Record a handoff entry as done or dropped, and reclaim what its dispatch held. Always returns "": nothing to wait for."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -283,7 +294,7 @@ def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor:
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))
-    reclaim(context, entry.dispatch)  # its inbox need not wait for a successor any more
+    reclaim(context, entry.dispatch)  # no successor will take over its inbox any more
     return ""
 
 

@@ -36,6 +36,7 @@ def compose_document(context: Context, row: Dispatch, *, reason: str, written: s
 
 
 def _front_matter(row: Dispatch, reason: str, at: str) -> str:
+    """Return the YAML head of the document: agent, task, project, time and reason."""
     facts = {
         "agent": row.id,
         "task": row.slug or "",
@@ -48,35 +49,36 @@ def _front_matter(row: Dispatch, reason: str, at: str) -> str:
 
 
 def _section(title: str, lines: list[str], otherwise: str) -> str:
-    """Return a section with one bullet for each line; with the text `otherwise` when there are no lines."""
+    """Return a section of the handoff document: a bullet for each line, or the text `otherwise` when there are no lines."""
     body = "".join(f"- {' '.join(line.split())}\n" for line in lines) or f"{otherwise}\n"
     return f"## {title}\n\n{body}"
 
 
 def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
-    """Return the log of the dispatch's task; empty for a coordinator, which has no task."""
+    """Return the log of the dispatch's task; none for a coordinator, which has no task."""
     slug = row.slug
     return context.store.read(lambda rows: q.task_log(rows, project=row.project, slug=slug)) if slug else []
 
 
 def _open_questions(context: Context, row: Dispatch) -> list[str]:
+    """Return the texts of the questions that the agent has asked; none for a coordinator."""
     questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
     return [question.text for question in questions]
 
 
 def _log_lines(log: list[LogEntry]) -> list[str]:
-    """Return the newest log messages as lines, after a line that counts the messages left out."""
+    """Return the newest log messages of the task as lines, after a line that counts the messages left out."""
     earlier = [f"{len(log) - _MOST_LOG_LINES} earlier messages are left out here"] if len(log) > _MOST_LOG_LINES else []
     return [*earlier, *(f"{iso(entry.at)} {entry.actor}: {entry.message}" for entry in log[-_MOST_LOG_LINES:])]
 
 
 def _decisions(log: list[LogEntry]) -> list[str]:
-    """Return the log messages that mention a decision."""
+    """Return the log messages that mention a decision, for the handoff document."""
     return [entry.message for entry in log if any(word in entry.message.lower() for word in ("decid", "decision"))]
 
 
 def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """Return the commits of the task's branch and the files that they change. Both are empty for a coordinator."""
+    """Return the commits of the task's branch and the files that they change; none for a coordinator."""
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path

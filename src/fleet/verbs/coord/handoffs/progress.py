@@ -1,7 +1,7 @@
-"""Bound the handoffs that bring nothing: count them, and park the task when there are too many in a row.
+"""Limit handoffs without progress: count them for each task, and park the task when too many come in a row.
 
-The work is looked at when the agent is proven dead, so that its last commit counts. A killed drain is repeated by the next,
-which finds the same work.
+Progress is measured when the agent is proven dead, so that its last commit counts. If a drain is killed, the next drain
+measures again and gets the same result.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ if TYPE_CHECKING:
 
 
 class Weighed(Value):
-    """What a handoff brought: a mark of the work (None when unknown), and how many in a row brought nothing."""
+    """The progress up to a handoff: a fingerprint of the work (None when unknown), and how many handoffs in a row made none."""
 
     mark: str | None
     fruitless: int
 
 
 def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
-    """Record what a handoff brought. Park its task, and finish the entry, when too many in a row brought nothing."""
+    """Record the progress up to a handoff; when too many in a row made none, park the task and drop the entry.
+
+    Returns whether the task was parked.
+    """
     if row.kind not in WORKING or entry.slug is None:
         return False
     weighed = _weigh_handoff(context, entry, row, entry.slug)
@@ -48,7 +51,7 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
 
 
 def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
-    """Compare the work with what it was at the handoff before."""
+    """Compare the fingerprint of the task's work with the one at the previous handoff."""
     head = _branch_commit(context, row, slug)
 
     def look(rows: Rows) -> Weighed:
@@ -62,7 +65,7 @@ def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -
 
 
 def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
-    """Return the commit of the task's branch; None when git does not say."""
+    """Return the commit of the task's branch at the handoff; None when git cannot tell."""
     branch = task_branch(slug)
     try:
         return context.world.git.branches(context.project(row.project).path, branch).get(branch)
@@ -71,7 +74,7 @@ def _branch_commit(context: Context, row: Dispatch, slug: str) -> str | None:
 
 
 def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
-    """Return a fingerprint of the work: commit, artifacts, and the plan (the task's own words and its dependencies)."""
+    """Return a fingerprint of a task's work, to compare handoffs: commit, artifacts, texts and dependencies of the task."""
     key = {"project": project, "slug": slug}
     task = q.task_whole(rows, **key)
     parts = [
@@ -85,6 +88,8 @@ def _mark_of_work(rows: Rows, project: str, slug: str, head: str) -> str:
 
 
 def _record_progress(entry: Handoff, weighed: Weighed) -> Change[None]:
+    """Return the change that stores the fingerprint and the count of handoffs without progress in the entry."""
+
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
@@ -97,7 +102,10 @@ def _record_progress(entry: Handoff, weighed: Weighed) -> Change[None]:
 
 
 def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Change[bool]:
-    """Block the task of an agent that was handed off, and finish the entry. False when the task is another's by now."""
+    """Return the change that blocks the handed-off agent's task and drops the entry.
+
+    Committing it returns False when the task is no longer assigned to that agent.
+    """
 
     def work(tx: Tx) -> bool:
         tx.about(entry.project, slug)

@@ -1,1 +1,1 @@
-"""Tell a person what needs them: look, decide, send, and record what became of it."""
+"""Notices: find what needs a person, send messages about it, and record how each was delivered."""

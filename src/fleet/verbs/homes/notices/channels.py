@@ -1,4 +1,4 @@
-"""The channels: how a message reaches a person. Each has a time limit; what one cannot do harms no other."""
+"""The channels by which a message reaches a person. Each has a time limit, and a failing channel does not stop the others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _DESKTOP_LIMIT, _COMMAND_LIMIT, _URLS_LIMIT = 5.0, 10.0, 30.0
 _DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")
 _OSASCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
-# apprise runs in a process of its own: it can be ended when it hangs, and its addresses are in no list of processes.
+# apprise runs in a process of its own: it can be killed when it hangs, and no process list shows its addresses.
 _APPRISE = """\
 import json, sys, apprise
 given = json.load(sys.stdin)
@@ -34,13 +34,13 @@ def sent(url):
 print("fleet:" + "".join("01"[sent(url)] for url in given["urls"]))
 """
 _EXTRA = "`pip install 'fleet-agents[notify]'` installs apprise"
-# What identifies an agent, or steers Python, is not for a program that tells a person.
+# Variables that identify an agent; the person's program does not get them.
 _OUR_VARIABLES = ("FLEET_DISPATCH_ID", "FLEET_TASK", "FLEET_PROJECT", "FLEET_TOKEN", "FLEET_REPLACE_NONCE")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """The channels that a message can be sent to now, and why others are not among them."""
+    """The channels that can be used now, and for each other one the reason why it cannot."""
 
     there: tuple[NoticeChannel, ...]
     absent: dict[NoticeChannel, str]
@@ -56,12 +56,12 @@ def usable_channels(context: Context, wanted: list[NoticeChannel]) -> Reach:
 
 
 def send_to_channels(context: Context, event: NotifyEvent, there: tuple[NoticeChannel, ...]) -> list[ChannelTried]:
-    """Send a message to these channels, one after the other; say of each what became of it."""
+    """Send a message to these channels, one after the other. Returns the outcome of each."""
     return [_SENDERS[channel](context, event) for channel in there]
 
 
 def channel_faults(context: Context) -> Iterator[str]:
-    """Yield each setting of notifications that cannot be used: a program that is not installed, addresses without apprise."""
+    """Yield a sentence for each notification setting that cannot work: a missing program, or addresses without apprise."""
     machine, command = context.world.machine, context.setting("notify.command")
     if command and not machine.has(command[0]):
         yield f"notify.command: {os.path.basename(command[0])} is not installed"
@@ -70,12 +70,13 @@ def channel_faults(context: Context) -> Iterator[str]:
 
 
 def unusable_channels(reached: Reach) -> list[ChannelTried]:
-    """Return the channels that cannot be used, with the reasons, as a list of tries."""
+    """Return the channels that cannot be used, with the reasons, as tries with the outcome "absent"."""
     return [_tried(channel, "absent", reason) for channel, reason in reached.absent.items()]
 
 
-# is anybody there? ----------------------------------------------------------------------------------------------------
+# which channels can be used ------------------------------------------------------------------------------------------
 def _why_no_desktop(context: Context) -> str:
+    """Return why no desktop notification can be shown; "" when one can."""
     machine = context.world.machine
     if machine.is_mac():
         return "" if machine.has("osascript") else "osascript is not installed"
@@ -85,14 +86,17 @@ def _why_no_desktop(context: Context) -> str:
 
 
 def _why_no_terminal(context: Context) -> str:
+    """Return why no terminal can be notified; "" when one can."""
     return "" if context.world.tmux.clients() else "no terminal is attached to fleet's tmux server"
 
 
 def _why_no_command(context: Context) -> str:
+    """Return why the person's program cannot be used as a channel; "" when it can."""
     return "" if context.setting("notify.command") else "notify.command is not set"
 
 
 def _why_no_urls(context: Context) -> str:
+    """Return why no address can be notified; "" when one can."""
     return "" if context.setting("notify.urls") else "notify.urls is not set"
 
 
@@ -106,7 +110,7 @@ _WHY_ABSENT: dict[NoticeChannel, Callable[[Context], str]] = {
 
 # sending --------------------------------------------------------------------------------------------------------------
 def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Show a notification on the desktop. The body of notify-send is markup, so that it is escaped."""
+    """Show a notification on the desktop. The body is escaped, because notify-send reads it as markup."""
     words = ["notify-send", "--app-name=fleet", "--", event.title, html.escape(event.body, quote=False)]
     if context.world.machine.is_mac():
         words = ["osascript", *(part for line in _OSASCRIPT for part in ("-e", line)), event.title, event.body]
@@ -115,7 +119,7 @@ def _send_desktop(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Ring every terminal that is attached to fleet's tmux server."""
+    """Notify every terminal that is attached to fleet's tmux server, by an escape sequence. Returns the outcome."""
     rung: list[str] = []
     refused: list[str] = []
     for device, name in context.world.tmux.clients():
@@ -128,7 +132,7 @@ def _send_terminal(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Run the person's own program with the message as JSON on its standard input. Its words are not shown."""
+    """Run the person's own program with the message as JSON on its standard input. Only the program's name is shown."""
     words = list(context.setting("notify.command"))
     env = {name: value for name, value in os.environ.items() if name not in _OUR_VARIABLES}
     given = f"{jsontext.dumps(event)}\n"
@@ -140,7 +144,7 @@ def _send_command(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
-    """Send the message to the person's addresses, by apprise. Only their schemes are shown."""
+    """Send the message to the person's addresses, by apprise. Only the schemes of the addresses are shown."""
     if not context.world.machine.has_module("apprise"):
         return _tried("urls", "failed", _EXTRA)
     urls = context.setting("notify.urls")
@@ -154,7 +158,7 @@ def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _urls_outcome(names: list[str], answer: str) -> ChannelTried:
-    """Return what became of a message that went to several addresses: told when one of them took it."""
+    """Return the outcome of a message to several addresses: "told" when at least one of them took it."""
     told = [name for name, taken in zip(names, answer, strict=True) if taken == "1"]
     refused = [name for name, taken in zip(names, answer, strict=True) if taken != "1"]
     without = f"not taken by {', '.join(refused)}" if refused else ""
@@ -172,11 +176,12 @@ _SENDERS: dict[NoticeChannel, Callable[[Context, NotifyEvent], ChannelTried]] = 
 
 
 def _why_failed(program: str, done: Done) -> str:
-    """Return why a program failed. What it printed is not repeated: it may hold secrets of the person."""
+    """Return why a channel's program failed, without its output, which may contain the person's secrets."""
     if done.status is None:
         return escapes.line(done.err.partition(": ")[2] or done.err) if ": " in done.err else escapes.line(done.err)
     return f"{program} exited with status {done.status}"
 
 
 def _tried(channel: NoticeChannel, outcome: ChannelOutcome, text: str) -> ChannelTried:
+    """Return the outcome of one try to send a message to a channel."""
     return ChannelTried(channel=channel, outcome=outcome, text=text)

@@ -1,4 +1,4 @@
-"""Show what was told lately, and try the channels."""
+"""List the newest notices, and send a test message to the channels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def newest_notices(rows: Rows, *, most: int) -> list[NoticeView]:
 
 
 def try_channels(context: Context, only: NoticeChannel | None = None) -> list[ChannelTried]:
-    """Send a message for trial to one channel, or to all that the settings name, also in quiet hours."""
+    """Send a test message to one channel, or to all that the settings name, also in quiet hours. Returns each outcome."""
     wanted: list[NoticeChannel] = context.setting("notify.channels") if only is None else [only]
     reached = channels.usable_channels(context, wanted)
     event = NotifyEvent(
@@ -38,6 +38,7 @@ def try_channels(context: Context, only: NoticeChannel | None = None) -> list[Ch
 
 
 def _notice_view(row: Notice) -> NoticeView:
+    """Return a notice as people and programs read it."""
     return NoticeView.made_of(
         row,
         task=row.slug,

@@ -1,4 +1,4 @@
-"""Look at what a person is to be told of now."""
+"""Find the conditions that a person is to be told of now."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Rows
     from fleet.verbs.context import Context
 
-# States in which no source tells what the agent does. It may still wait for somebody.
+# States that do not tell what the agent does: it may be waiting for a person.
 _UNTOLD_STATES = frozenset({"unknown", "running"})
 _MOST = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What holds now, and the agents whose state nobody can tell at the moment."""
+    """The conditions that hold now, and the agents whose state is unknown at the moment."""
 
     conditions: list[Condition]
     unsure: frozenset[str]
 
 
 def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
-    """Return the conditions of these kinds, which a person is told of, that hold now. tmux is asked only while agents are at work.
+    """Return the conditions of these kinds that hold now. tmux is asked only while agents are at work.
 
-    Of several homes that share a store, each tells the needs of its own agents.
+    If several homes share a store, each home reports only what its own agents need.
     """
     needs: list[Condition] = []
     unsure: frozenset[str] = frozenset()
@@ -52,25 +52,28 @@ def look_for_conditions(context: Context, kinds: list[NoticeKind]) -> Look:
 
 
 def _failed_work(rows: Rows, now: int) -> Iterator[Condition]:
-    """Yield what has failed within the time in which it is news."""
+    """Yield the tasks and jobs that failed recently enough for a notice."""
     yield from map(conditions.failed_task, q.failed_task_news(rows, since=now - conditions.NEWS))
     yield from map(conditions.failed_job, q.failed_jobs(rows, since=now - conditions.NEWS))
 
 
 def _waiting_reviews(rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield a condition for each task that waits for a person's review."""
     yield from map(conditions.waiting_review, q.review_queue(rows, project=None, most=_MOST))
 
 
 def _blocked_tasks(rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield a condition for each blocked task."""
     yield from map(conditions.blocked_task, q.blocked_tasks(rows, project=None, most=_MOST))
 
 
 def _no_conditions(_rows: Rows, _now: int) -> Iterator[Condition]:
+    """Yield nothing: the conditions of this kind come from the agents, not from the store."""
     yield from ()
 
 
 _READERS: dict[NoticeKind, Callable[[Rows, int], Iterator[Condition]]] = {
-    "needs you": _no_conditions,  # the agents themselves tell more than the store
+    "needs you": _no_conditions,  # found by looking at the agents, not in the store
     "failed": _failed_work,
     "review": _waiting_reviews,
     "blocked": _blocked_tasks,

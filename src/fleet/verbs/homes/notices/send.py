@@ -1,7 +1,7 @@
-"""Send what is due: each notice once, whoever dies and whoever else sends.
+"""Send the notices that are due: each once, even if a sender is killed or several processes send.
 
-One process of a home sends at a time: it holds the gate `notices`. So a notice that this home was sending, found by
-whoever holds the gate, has lost its sender. Homes that share a store take notices by compare-and-set.
+One process of a home sends at a time: it holds the gate `notices`. So a notice that this home was sending has lost its
+sender when the holder of the gate finds it. Homes that share a store take notices by compare-and-set.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _KILLED = "the process that was sending it ended"
 
 
 def send_due(context: Context) -> list[str]:
-    """Record what has begun and what is over, then send what is due. Returns a line for each message.
+    """Record the conditions that have begun or ended, then send the notices that are due. Returns a line for each
+    message.
 
     Does nothing while another process of this home sends.
     """
@@ -53,6 +54,7 @@ def send_due(context: Context) -> list[str]:
 
 
 def _send_due(context: Context) -> list[str]:
+    """Record changed conditions and send the due notices, for `send_due`. The caller holds the gate."""
     record_lost_senders(context)
     record_changes(context)
     now = context.world.clock.now()
@@ -62,19 +64,19 @@ def _send_due(context: Context) -> list[str]:
     to_send = messages(due, recent=_recent_messages(context, now), most=context.setting("notify.most")) if due else []
     reached = channels.usable_channels(context, context.setting("notify.channels")) if to_send else None
     if reached is None or not reached.there:
-        return []  # they stay due: a terminal that is attached later is told what waits
+        return []  # the notices stay due: a terminal that is attached later gets them
     return [line for message in to_send if (line := _send_message(context, message, reached.there))]
 
 
 def _recent_messages(context: Context, now: int) -> Recent:
-    """Return how many messages were sent in the last minute."""
+    """Return how many messages were sent in the last minute, and how many of them carried several notices."""
     sent = context.store.read(lambda rows: q.messages_since(rows, since=now - WINDOW, now=now))
     return Recent(count=len(sent), digests=sum(each.n > 1 for each in sent))
 
 
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
-    """Record the conditions that have begun and those that are over. Commits only when there is something to record."""
+    """Record the conditions for notices that have begun and those that have ended, if there are any. Returns them."""
     seen = look_for_conditions(context, context.setting("notify.on"))
     home = context.world.record.id
     known = context.store.read(q.standing_notices)
@@ -86,7 +88,7 @@ def record_changes(context: Context) -> Changes:
 
 
 def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
-    """Record the conditions that have begun and those that are over. The operation is about no project: nobody has to act because of it."""
+    """Return the change that records begun and ended conditions. Its operation names no project: no coordinator has to act on it."""
 
     def work(tx: Tx) -> None:
         for each in found.over:
@@ -101,6 +103,7 @@ def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
 
 
 def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
+    """Add the notice of a condition: due, or lapsed at once when the condition is too old to be news."""
     state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
     q.add_notice(
         tx,
@@ -122,7 +125,7 @@ def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
 
 
 def record_lost_senders(context: Context) -> None:
-    """Decide about notices whose sender was killed. Only whoever holds the gate may call this."""
+    """Step the notices whose sender was killed on to their next state. The caller holds the gate."""
     sender = context.world.record.id
     lost = context.store.read(lambda rows: q.notices_of_lost_senders(rows, sender=sender))
     if not lost:
@@ -137,7 +140,7 @@ def record_lost_senders(context: Context) -> None:
 
 # one message ----------------------------------------------------------------------------------------------------------
 def _send_message(context: Context, message: Message, there: tuple[NoticeChannel, ...]) -> str:
-    """Take the notices of a message, send it, record what became of it. Returns a line for the log; empty: nothing was sent."""
+    """Take the notices of a message, send it, and record the outcome. Returns a line for the log; "" when nothing was sent."""
     ident = context.world.ids.key()
     mine = context.commit(take(message, ident, context.world.record.id))
     taken = retaken(message, set(mine))
@@ -149,7 +152,7 @@ def _send_message(context: Context, message: Message, there: tuple[NoticeChannel
 
 
 def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
-    """Take a message's notices for one sender; the change returns the ids of those that nobody else has taken."""
+    """Return the change that takes a message's notices for one sender; committing it returns the ids that nobody else took."""
     after = tables.step(steps.STEPS, "due", steps.TAKE)
 
     def work(tx: Tx) -> list[str]:
@@ -165,13 +168,13 @@ def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
 
 
 def event(message: Message, now: int) -> NotifyEvent:
-    """Return a message as programs get it."""
+    """Return a message in the form that programs get."""
     told = [Told.made_of(each, task=each.slug, since=iso(each.since)) for each in message.notices]
     return NotifyEvent(title=message.title, body=message.body, at=iso(now), is_test=False, notices=told)
 
 
 def _record_outcome(message: Message, ident: str, tried: list[ChannelTried]) -> Change[None]:
-    """Record what became of a message: told when a channel took it, else due again after a wait, or given up."""
+    """Return the change that records a message's outcome: told if a channel took it, else due again later, or given up."""
     took = [each.channel for each in tried if each.outcome == "told"]
     trouble = "; ".join(f"{each.channel}: {each.text}" for each in tried if each.outcome == "failed")
 
@@ -203,6 +206,7 @@ def _record_notice(
     channels: str = "",
     told_at: int | None = None,
 ) -> None:
+    """Move a notice out of the state "sending", with the outcome of the message."""
     q.record_sending(
         tx,
         id=notice.id,
@@ -217,6 +221,7 @@ def _record_notice(
 
 
 def _tries_in_words(tried: list[ChannelTried]) -> str:
+    """Return the outcomes of all channels as one line."""
     told = [each.channel for each in tried if each.outcome == "told"]
     failed = [f"{each.channel} failed ({each.text})" for each in tried if each.outcome == "failed"]
     return ", ".join([*([f"told by {' and '.join(told)}"] if told else ["nobody was told"]), *failed])

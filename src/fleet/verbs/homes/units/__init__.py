@@ -1,1 +1,1 @@
-"""The unit by which the system starts a home's daemon: a systemd user unit, or a launchd agent."""
+"""The unit by which the operating system starts a home's daemon: a systemd user unit, or a launchd agent."""

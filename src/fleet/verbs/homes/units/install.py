@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 def install(context: Context, *, start: bool = True) -> DaemonUnit:
-    """Write the unit of this home's daemon and enable it. To repeat it, also after a kill, is harmless."""
+    """Write the unit of this home's daemon and enable it. Safe to repeat, also after a kill.
+
+    Raises NoUnitSystem without systemd or launchd, ForeignUnit for a file that fleet did not write, UnitRefused when
+    the system refuses.
+    """
     world = context.world
     system, unit = _unit_system(world), _unit_of_home(world)
     path, text = system.path(unit), system.text(unit)
@@ -53,16 +57,18 @@ def uninstall(context: Context) -> DaemonUnit:
 
 
 def _left_seats(context: Context) -> list[str]:
-    """Return a line about projects that have no coordinator because the daemon has ended; none when there are none."""
+    """Return a line that names the projects left without a coordinator because the daemon has ended; none when there are none."""
     left = sorted(unheld_seats(context))
     return [f"without a coordinator now: {', '.join(left)}; `fleet daemon start` takes the seats again"] if left else []
 
 
 def _unit_system(world: World) -> UnitSystem:
+    """Return launchd on macOS, systemd elsewhere."""
     return Launchd(world) if world.machine.is_mac() else Systemd(world)
 
 
 def _unit_of_home(world: World) -> Unit:
+    """Return the unit of this home's daemon."""
     default = os.path.realpath(f"{world.machine.user_folder()}/.fleet")
     return Unit(
         home=world.home,
@@ -74,7 +80,7 @@ def _unit_of_home(world: World) -> Unit:
 
 
 def _own_unit_text(world: World, system: UnitSystem, unit: Unit, path: str) -> str | None:
-    """Return the text of the unit's file; None when there is none. Raises ForeignUnit for a file of somebody else."""
+    """Return the text of the unit's file; None when there is none. Raises ForeignUnit when another home or program wrote it."""
     text = world.machine.read_file(path)
     if text is None:
         return None
@@ -86,6 +92,7 @@ def _own_unit_text(world: World, system: UnitSystem, unit: Unit, path: str) -> s
 
 
 def _unit_view(system: UnitSystem, unit: Unit, *, is_installed: bool, is_changed: bool, notes: list[str]) -> DaemonUnit:
+    """Return the unit as commands print it."""
     return DaemonUnit(
         system=system.title,
         name=unit.name,

@@ -1,4 +1,4 @@
-"""A launchd agent of macOS. AbandonProcessGroup: to stop the daemon ends the daemon alone."""
+"""A launchd agent of macOS. With AbandonProcessGroup, stopping the daemon ends only the daemon."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Launchd:
         self._world = world
 
     def why_absent(self) -> str:
-        """Return why there is no launchd here; empty when there is."""
+        """Return why launchd cannot be used here; "" when it can."""
         if self._world.machine.has("launchctl"):
             return ""
         return "launchctl is not installed; start the daemon yourself: `fleet daemon start`"
 
     def path(self, unit: Unit) -> str:
-        """Return the path of the agent's property list."""
+        """Return the path of the launchd agent's property list."""
         return f"{self._world.machine.user_folder()}/Library/LaunchAgents/{_launchd_label(unit)}.plist"
 
     def text(self, unit: Unit) -> str:
-        """Return the property list. launchd ignores the key that names the home."""
+        """Return the property list. It names the home in a key of fleet's own, which launchd ignores."""
         return plistlib.dumps(
             {
                 "Label": _launchd_label(unit),
@@ -61,14 +61,17 @@ class Launchd:
         return mark if isinstance(mark, str) else None
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Load the agent, which starts it. One that is not to be started is loaded at the next log-in."""
+        """Load the launchd agent, which starts the daemon; without `start`, leave that to the next log-in.
+
+        Returns why it failed; "" when it worked.
+        """
         if not start:
             return ""
         self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")  # an older one may be loaded
         return _why_launchctl_failed(self._ask("bootstrap", _launchd_domain(), self.path(unit)))
 
     def disable(self, unit: Unit) -> str:
-        """Unload the agent, which stops it."""
+        """Unload the launchd agent, which stops the daemon. Returns why it failed; "" when it worked."""
         done = self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")
         return "" if done.status == _GONE else _why_launchctl_failed(done)
 
@@ -76,20 +79,24 @@ class Launchd:
         """Do nothing: launchd reads the folder at each log-in."""
 
     def notes(self, unit: Unit) -> list[str]:
-        """Say how to look at it."""
+        """Return the command that shows the launchd agent."""
         return [f"`launchctl print {_launchd_domain()}/{_launchd_label(unit)}` shows it"]
 
     def _ask(self, *words: str) -> Done:
+        """Run launchctl with these words."""
         return self._world.programs.run(f"launchctl {words[0]}", ["launchctl", *words], limit=_LIMIT)
 
 
 def _launchd_label(unit: Unit) -> str:
+    """Return the label under which launchd knows the unit."""
     return unit.name.replace("\\", "_")
 
 
 def _launchd_domain() -> str:
+    """Return the launchd domain of this user's graphical session."""
     return f"gui/{os.getuid()}"
 
 
 def _why_launchctl_failed(done: Done) -> str:
+    """Return why a launchctl call failed; "" when it worked."""
     return "" if done.ok else done.err.strip() or f"launchctl exited with status {done.status}"

@@ -1,4 +1,4 @@
-"""A systemd user unit. KillMode=process: to stop the daemon ends the daemon alone, never an agent or a tmux server."""
+"""A systemd user unit. With KillMode=process, stopping the daemon ends only the daemon, never an agent or a tmux server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Systemd:
         self._world = world
 
     def why_absent(self) -> str:
-        """Return why systemd does not run for this user, and what to do; empty when it does."""
+        """Return why systemd does not run for this user, and what to do; "" when it does."""
         if not self._world.machine.has("systemctl"):
             return "there is no systemd here; start the daemon yourself: `fleet daemon start`, for example from @reboot in your crontab"
         if self._ask("show-environment").ok:
@@ -78,26 +78,26 @@ class Systemd:
         )
 
     def home_of(self, text: str) -> str | None:
-        """Return the id of the home in the file's mark; None without one."""
+        """Return the id of the home in the file's mark; None without a mark."""
         marks = [line.removeprefix(_MARK) for line in text.splitlines() if line.startswith(_MARK)]
         return marks[0] if marks else None
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Enable the unit, and start it on request."""
+        """Enable the unit, and start it if `start`. Returns why it failed; "" when it worked."""
         return _why_systemctl_failed(self._ask("daemon-reload")) or _why_systemctl_failed(
             self._ask("enable", *(["--now"] if start else []), "--", _unit_file_name(unit))
         )
 
     def disable(self, unit: Unit) -> str:
-        """Disable the unit and stop it."""
+        """Disable the unit and stop it. Returns why it failed; "" when it worked."""
         return _why_systemctl_failed(self._ask("disable", "--now", "--", _unit_file_name(unit)))
 
     def forget(self) -> None:
-        """Let systemd read its files again."""
+        """Make systemd read its unit files again."""
         self._ask("daemon-reload")
 
     def notes(self, unit: Unit) -> list[str]:
-        """Say how the daemon outlives the log-out of its user."""
+        """Return the command that shows the unit and, if needed, how to keep the daemon running after a log-out."""
         lingers = self._world.programs.run(
             "loginctl", ["loginctl", "show-user", "--property=Linger", "--value"], limit=_LIMIT
         )
@@ -107,6 +107,7 @@ class Systemd:
         return [*shown, "it ends when you log out: `loginctl enable-linger` keeps it, and starts it at every boot"]
 
     def _ask(self, *words: str) -> Done:
+        """Run `systemctl --user` with these words."""
         return self._world.programs.run(f"systemctl {words[0]}", ["systemctl", "--user", *words], limit=_LIMIT)
 
 
@@ -115,14 +116,16 @@ def _unit_file_name(unit: Unit) -> str:
 
 
 def _why_systemctl_failed(done: Done) -> str:
+    """Return why a systemctl call failed; "" when it worked."""
     return "" if done.ok else done.err.strip() or f"systemctl exited with status {done.status}"
 
 
 def _quoted_for_unit(word: str) -> str:
-    """Quote a word for a unit's file, in which backslashes, quotes and percent signs mean something."""
+    """Return a word quoted for a unit's file, where backslashes, quotes and percent signs have a meaning."""
     inner = _without_specifiers(word.replace("\\", "\\\\").replace('"', '\\"')).replace("\n", "\\n")
     return f'"{inner}"'
 
 
 def _without_specifiers(text: str) -> str:
+    """Return a text with its percent signs doubled, because systemd reads % as a specifier."""
     return text.replace("%", "%%")

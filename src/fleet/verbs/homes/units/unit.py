@@ -1,4 +1,4 @@
-"""What is the same for every system: whose daemon it is, the name of its unit, and what a system has to be able to do."""
+"""What every unit system shares: the unit's home and name, and the methods that a system must have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LONGEST = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A home's daemon, as a system has to start it."""
+    """The daemon of a home, as the system has to start it."""
 
     home: str
     home_id: str
@@ -22,22 +22,22 @@ class Unit:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The command that runs the daemon."""
+        """The command that runs the home's daemon, as words."""
         return (self.program, "daemon", "run")
 
     @property
     def name(self) -> str:
-        """The unit's name: that of a home which is not the default has the home's path in it."""
+        """The unit's name; for a home that is not the default one, it contains the home's path."""
         return NAME if self.is_default else f"{NAME}-{escaped_path(self.home)}"
 
 
 class UnitSystem(Protocol):
-    """A system that starts daemons."""
+    """A system that starts daemons: systemd or launchd."""
 
     title: str
 
     def why_absent(self) -> str:
-        """Return why this system cannot start a daemon here, and what to do; empty when it can."""
+        """Return why this system cannot start a daemon here, and what to do; "" when it can."""
 
     def path(self, unit: Unit) -> str:
         """Return the path of the unit's file."""
@@ -49,10 +49,10 @@ class UnitSystem(Protocol):
         """Return the id of the fleet home that a unit's file was written for; None when fleet did not write it."""
 
     def enable(self, unit: Unit, *, start: bool) -> str:
-        """Let the system start the daemon from now on. Returns why it did not work, else an empty text."""
+        """Let the system start the daemon from now on. Returns why it failed; "" when it worked."""
 
     def disable(self, unit: Unit) -> str:
-        """Stop the daemon, and let the system start it no more. Returns why it did not work, else an empty text."""
+        """Stop the daemon, and tell the system not to start it again. Returns why it failed; "" when it worked."""
 
     def forget(self) -> None:
         """Tell the system that the unit's file is gone."""
@@ -71,6 +71,7 @@ def escaped_path(path: str) -> str:
 
 
 def _escaped_character(sign: str, *, first: bool) -> str:
+    """Return one character of a path as systemd escapes it in a unit's name."""
     if sign == "/":
         return "-"
     if sign.isascii() and (sign.isalnum() or sign in ":_" or (sign == "." and not first)):

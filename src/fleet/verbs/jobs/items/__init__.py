@@ -1,1 +1,1 @@
-"""One item of a job, from its input to its merge."""
+"""One item of a job: its input, its attempts and steps, its merge, and the dead-letter queue."""

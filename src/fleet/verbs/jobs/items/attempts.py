@@ -1,4 +1,4 @@
-"""Attempts at items that have worktrees of their own: each attempt is a dispatch like any other."""
+"""Attempts at items that have their own worktrees: each attempt is a dispatch like any other."""
 
 from __future__ import annotations
 
@@ -56,13 +56,14 @@ def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
     if item.verdict is not None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
         return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
-    return _outcome_without_verdict(context, job, item, row and _reread(context, row))
+    return _outcome_without_verdict(context, job, item, row and _current_row(context, row))
 
 
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
-    """Wait until the process of one of these items exits, but at most so long. False when that cannot be waited for.
+    """Wait until the process of one of these items exits, for at most `seconds`.
 
-    A process that tmux is just starting is waited for first.
+    First waits for a process that tmux is just starting. Returns False when an item has no dispatch, or the kernel
+    cannot wait for its process.
     """
     clock, processes = context.world.clock, context.world.processes
     until = clock.ticks() + seconds
@@ -80,8 +81,8 @@ def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: floa
             clock.wait(min(left, _LOOK_AGAIN))
 
 
-def _reread(context: Context, row: Dispatch) -> Dispatch:
-    """Return the dispatch as it is now; the given row when the dispatch is archived already."""
+def _current_row(context: Context, row: Dispatch) -> Dispatch:
+    """Return the item's dispatch as it is now; the given row when the dispatch is archived already."""
     return context.store.read(lambda rows: q.dispatch_by_id(rows, id=row.id)) or row
 
 
@@ -92,7 +93,7 @@ def _current_dispatch(context: Context, job: Job, item: Item) -> Dispatch | None
 
 
 def _outcome_without_verdict(context: Context, job: Job, item: Item, row: Dispatch | None) -> Outcome | None:
-    """Return the outcome of an attempt that ended before its steps did; None when the item was put back.
+    """Return the outcome of an attempt that ended before its steps did; None when the item was put back to waiting.
 
     The runner or the machine died, or the attempt never began.
     """

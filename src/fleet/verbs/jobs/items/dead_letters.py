@@ -31,11 +31,12 @@ def queue(context: Context, ident: str) -> list[ItemView]:
 
 
 def _queued_items(context: Context, ident: str) -> list[Item]:
+    """Return the dead items of a job, then its parked ones."""
     return [row for state in QUEUED for row in results.each_item(context, ident, state)]
 
 
 def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> list[Item]:
-    """Return the items that are named, or all of the queue; refuse an item that is not in the queue."""
+    """Return the named items, or the whole queue if `everything`. Raises Refused for an item that is not in the queue."""
     if everything == bool(given):
         raise errors.Refused(what="name the items, or use --all")
     if everything:
@@ -48,7 +49,11 @@ def _named_items(context: Context, ident: str, given: tuple[str, ...], *, everyt
 
 
 def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsRevived:
-    """Set items of the queue back to waiting. The job's runner starts them; without a runner, resume the job."""
+    """Set items of the dead-letter queue back to waiting. The job's runner starts them; without one, a person resumes
+    the job.
+
+    Raises Refused for a cancelled job, and while the job runs its reduce steps.
+    """
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     if job.state == "cancelled":
@@ -74,7 +79,7 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
 
 
 def drop(context: Context, ident: str, given: tuple[str, ...], *, everything: bool) -> ItemsDropped:
-    """Skip items of the queue for good and remove their worktrees. Uncommitted work is kept in refs."""
+    """Skip items of the dead-letter queue for good and remove their worktrees. Uncommitted work is kept in refs."""
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     refuse_foreign(context, f"job {ident}", job)
     which = [row.id for row in _named_items(context, ident, given, everything=everything)]

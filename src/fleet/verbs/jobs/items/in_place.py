@@ -1,6 +1,7 @@
-"""Run items without worktrees: side by side in one checkout of fleet's own, as child processes of the runner.
+"""Run items without worktrees: side by side in one checkout that fleet owns, as child processes of the runner.
 
-The next runner first ends the processes of a dead one (own_processes.py), because nobody could learn how they end.
+The next runner first kills the processes of a dead runner (own_processes.py), because it could not learn their exit
+status.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
     from fleet.store.queries import Item, Job, JobStep
     from fleet.verbs.context import Context
 
-# The process of a shorter step is not recorded: the job's mark and lock are enough to find it.
+# The process of a step that runs shorter than this is not recorded: the job's mark and lock are enough to find it.
 _BRIEF = 0.25
 
 
 @dataclass(slots=True)
 class _RunningItem:
-    """A running item: its current step, and the rows of the steps before."""
+    """A running item: its current step, and the records of its earlier steps."""
 
     item: Item
     where: run_step.Where
@@ -39,7 +40,7 @@ class _RunningItem:
 
 
 class InPlace:
-    """The items that this runner runs itself, in the shared checkout."""
+    """The items that this runner itself runs, in the shared checkout."""
 
     def __init__(self, context: Context, job: Job, workflow: Workflow, cwd: str, lock: int) -> None:
         self._context = context
@@ -68,6 +69,7 @@ class InPlace:
         self._begin_step(work)
 
     def _begin_step(self, work: _RunningItem) -> None:
+        """Start the item's current step."""
         step = self._workflow.map.steps[work.number - 1]
         work.run = run_step.StepRun(self._context, step, work.number, work.where, work.values)
         work.child = work.run.start(self._lock)
@@ -83,7 +85,7 @@ class InPlace:
         }
 
     def collect_ended(self) -> list[Attempt]:
-        """Return the attempts that have ended, and start the next steps of the others."""
+        """Return the attempts that have ended, and start the next step of each item whose step has ended well."""
         ended_attempts = []
         for ident, work in list(self._work.items()):
             ended = work.child.look() if isinstance(work.child, Child) else work.child
@@ -109,7 +111,7 @@ class InPlace:
         return None
 
     def kill_all(self) -> list[str]:
-        """Kill all running steps; return the ids of their items."""
+        """Kill all running steps. Returns the ids of their items."""
         killed = list(self._work)
         for work in self._work.values():
             if isinstance(work.child, Child):

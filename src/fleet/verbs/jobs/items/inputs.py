@@ -31,7 +31,7 @@ _MOST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class CommandRunner:
-    """Runs the input's command in the runner. `check_wanted` raises when the job is not wanted any more."""
+    """Runs the input's command as a process of the runner. `check_wanted` raises when the job is interrupted or cancelled."""
 
     own: OwnProcesses
     check_wanted: Callable[[], None]
@@ -40,7 +40,7 @@ class CommandRunner:
 def items_of(
     context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
 ) -> list[object]:
-    """Return every item of the input, in order. JobFailed: an item is null, too long or nested too deep."""
+    """Return every item of the input, in order. Raises JobFailed when an item is null, too long or nested too deep."""
     try:
         contents = _select_items(workflow, _read_source(context, workflow, where, values, runner))
     except RecursionError:
@@ -59,7 +59,7 @@ def items_of(
 def _read_source(
     context: Context, workflow: Workflow, where: run_step.Where, values: Values, runner: CommandRunner
 ) -> object:
-    """Return the input as its list, file, command or glob gives it, before `select`."""
+    """Return the input from its list, file, command or glob, before `select` is applied."""
     wanted = workflow.map
     if wanted.source == "list":
         return wanted.given
@@ -70,7 +70,10 @@ def _read_source(
 
 
 def _run_command(context: Context, command: str, where: run_step.Where, values: Values, runner: CommandRunner) -> str:
-    """Run the input's command; return its output. Its files are kept when it fails; its error output is always kept."""
+    """Run the input's command and return its output.
+
+    Raises JobFailed when the command fails; then its output files are kept. Its error output is always kept.
+    """
     text, variables = placeholders.fill_shell(command, values)
     names = [where.file(1, kind) for kind in ("out", "log")]
     out, log = (f"{where.home}/{name}" for name in names)
@@ -110,7 +113,7 @@ def _run_command(context: Context, command: str, where: run_step.Where, values: 
 
 
 def _refuse_large_output(where: run_step.Where, files: tuple[str, ...]) -> None:
-    """Refuse a command whose output would fill the disk or the memory."""
+    """Raise JobFailed when the command's output files have grown larger than 64 MB."""
     if sum(os.path.getsize(path) for path in files if os.path.exists(path)) <= _MOST:
         return
     why = f"the input's command printed more than {_MOST // 1_000_000} MB"
@@ -133,6 +136,7 @@ def _read_file(where: run_step.Where, name: str) -> str:
 
 
 def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]:
+    """Return the files of the checkout that match the glob. Raises JobFailed for a pattern that leads out of it."""
     if os.path.isabs(pattern) or ".." in pattern.split("/"):
         raise JobFailed(
             job=where.job,
@@ -144,9 +148,10 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 
 
 def parse_input(text: str) -> object:
-    """Return a text as JSON, else as JSON Lines, else as a list of its lines.
+    """Return a job's input parsed as JSON, else as JSON Lines, else as a list of its lines.
 
-    A single value is a list of one; a number with a fraction or an exponent stays a text, because `12e4567` may be a commit.
+    A single value becomes a list of one. A number with a fraction or an exponent stays a text, because `12e4567` may be
+    a commit.
     """
     try:
         whole = json.loads(text)
@@ -164,7 +169,7 @@ def parse_input(text: str) -> object:
 
 
 def _select_items(workflow: Workflow, given: object) -> list[object]:
-    """Return the list that `select` picks from the input; JobFailed when that is no list."""
+    """Return the list that `select` picks from the job's input. Raises JobFailed when the result is not a list."""
     select = workflow.map.select
     try:
         selected = jmespath.search(select, given) if select else given

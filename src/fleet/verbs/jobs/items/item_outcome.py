@@ -1,4 +1,4 @@
-"""Decide what becomes of an item after an attempt, and of the job when many items fail alike."""
+"""Decide the next state of an item after an attempt, and whether the job pauses because many items fail alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REASON = 6_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The outcome of one attempt."""
+    """The outcome of one attempt at an item."""
 
     passed: bool
     where: str
@@ -43,7 +43,7 @@ class Attempt(NamedTuple):
 
 
 def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
-    """Return the record of a failed attempt: the item is retried later, or its state follows from `on_failure`."""
+    """Return the record of a failed attempt: the item waits for a retry, or its state follows from `on_failure`."""
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
     data = json.loads(item.data)
@@ -58,14 +58,14 @@ def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share
 
 
 def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemState:
-    """Return the state of an item that is not tried again."""
+    """Return the state of a failed item that is not tried again."""
     if item.part != "map":
         return "dead"
     return "parked" if outcome.parked else _STATES[workflow.map.on_failure]
 
 
 def why_pause(context: Context, job: Job, workflow: Workflow) -> str | None:
-    """Return why the job has to pause: most items failed alike since the runner began. None when it can go on."""
+    """Return why the job has to pause: most items failed alike since the runner began. None when it can continue."""
     if not workflow.map.breaker:
         return None
     alike = context.store.read(lambda rows: q.failures_alike(rows, job=job.id, since=job.begun_at))

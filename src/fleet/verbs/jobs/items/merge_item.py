@@ -1,6 +1,6 @@
-"""Merge the branch of an item into the job's branch, one at a time, and remove the worktrees of ended items.
+"""Merge an item's branch into the job's branch, one item at a time, and remove the worktrees of ended items.
 
-Git decides what is merged. When a runner is killed, the next one asks git and goes on.
+What is merged is read from git, not from the store. When a runner is killed, the next one asks git and continues.
 """
 
 from __future__ import annotations
@@ -46,10 +46,11 @@ def ensure_branch(context: Context, job: Job) -> None:
 
 
 def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str | None:
-    """Merge an item's work; return the commit of the job's branch that has it, or None when there is nothing to merge.
+    """Merge an item's work into the job's branch. Returns the branch's commit that contains it; None when there is
+    nothing to merge.
 
-    NotMergeable: a conflict. With `shared`, merge the shared checkout, whose branch the steps of all items have moved
-    since setup ended.
+    Raises NotMergeable on a conflict. With `shared`, merge the shared checkout, whose branch the steps of all items
+    have moved since setup ended.
     """
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git
@@ -81,7 +82,7 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
 
 
 def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
-    """Refuse an item whose branch has nothing new while its worktree has commits on another branch."""
+    """Raise NotMergeable when an item's branch has nothing new while its worktree has commits on another branch."""
     why = work_outside_branch(context, job.project, slug, job_branch(job.id))
     if why:
         advice = f"bring its work onto {task_branch(slug)}, or try the item again"
@@ -89,7 +90,7 @@ def _refuse_work_elsewhere(context: Context, job: Job, slug: str) -> None:
 
 
 def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> None:
-    """Refuse an item whose branch moved after its steps ended: no step has made what is there now."""
+    """Raise NotMergeable when an item's branch moved after its steps ended: no step has made the commits there."""
     state = context.store.read(lambda rows: tasks.state(rows, job.project, slug))
     if tip is None or state.work in {None, tip}:
         return
@@ -99,13 +100,13 @@ def _refuse_moved(context: Context, job: Job, slug: str, tip: str | None) -> Non
 
 
 def _has_work(context: Context, job: Job, slug: str, tip: str | None) -> bool:
-    """Whether the item's branch has left the commit that its last dispatch began at."""
+    """Return whether the item's branch has moved from the commit that its last dispatch began at."""
     last = context.store.read(lambda rows: q.last_of_task(rows, project=job.project, slug=slug))
     return last is None or last.base != tip
 
 
 def _settle_finisher(context: Context, job: Job, slug: str) -> None:
-    """Settle a merge whose runner died; refuse while that merge still runs."""
+    """Settle a merge whose runner has died. Raises Refused while that merge still runs."""
     row = context.store.read(lambda rows: q.unfinished_of_task(rows, project=job.project, slug=slug))
     if row is not None and not decide_and_apply(context, row, "job").ended:
         raise errors.Refused(what=f"{row.id} is still merging {slug}; try again")
@@ -114,7 +115,10 @@ def _settle_finisher(context: Context, job: Job, slug: str) -> None:
 def release_item(
     context: Context, job: Job, item: str, *, status: str = "done", reason: str | None = None
 ) -> list[str]:
-    """Archive an ended item's task, keep uncommitted work in a ref, remove the worktree; return what stays, and why."""
+    """Archive an ended item's task, keep uncommitted work in a ref, and remove the worktree.
+
+    Returns what could not be removed, and why.
+    """
     slug = items.slug(job.id, item)
     place = {"project": job.project, "slug": slug}
     attempt = context.store.read(lambda rows: q.unfinished_of_task(rows, **place))
@@ -131,7 +135,7 @@ def release_item(
 
 
 def _keep_uncommitted(context: Context, project: str, slug: str, left: list[str]) -> list[str]:
-    """Move uncommitted work into a ref and remove the worktree; return what stays, and why."""
+    """Commit an item's uncommitted work to a ref and remove its worktree. Returns what could not be removed, and why."""
     try:
         return commit_kept_work(context, project, slug).left
     except (errors.Absent, errors.GateHeld):

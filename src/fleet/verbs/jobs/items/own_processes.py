@@ -1,7 +1,7 @@
 """Claim the processes that a job's runner starts itself: the input's command, and steps in the shared checkout.
 
-The claim is recorded before the first process starts, and released when none is left. So a runner that is killed leaves
-a claim that says what may still run.
+The claim is recorded before the first process starts, and released when no process remains. So a runner that is killed
+leaves a claim that says what may still run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BETWEEN_NOTES = 1.0
 
 
 class OwnProcesses:
-    """The processes that one runner starts itself. They inherit the lock that the runner holds."""
+    """The processes that one runner starts itself. They inherit the open descriptor of a lock that the runner holds."""
 
     def __init__(self, context: Context, job: Job) -> None:
         self._context = context
@@ -54,7 +54,10 @@ class OwnProcesses:
         self._recorded_at = 0.0
 
     def take(self) -> int:
-        """Claim the processes and take their lock; return the lock's file descriptor. Safe to repeat."""
+        """Claim the processes and take their lock; return the lock's file descriptor. Safe to repeat.
+
+        Raises Contested when processes of an earlier runner still hold the lock.
+        """
         if self._handle < 0:
             self._claim = self._claim or self._make_claim()
             try:
@@ -103,7 +106,7 @@ class OwnProcesses:
             self._record(at_work)
 
     def _record(self, at_work: Mapping[str, int]) -> None:
-        """Record the identities of these processes in the claim, if they have changed."""
+        """Record the identities of these processes in the runner's claim, if they have changed."""
         whom = {item: self._context.world.processes.identify(pid) for item, pid in at_work.items()}
         processes = {item: str(who) for item, who in whom.items() if who is not None}
         if self._claim is not None and processes != self._recorded:
@@ -111,7 +114,7 @@ class OwnProcesses:
             self._recorded = processes
 
     def release(self) -> list[str]:
-        """End the processes and release the claim; return why some are left. Safe when nothing was claimed."""
+        """Kill the runner's processes and release their claim. Returns why some remain. Safe when nothing was claimed."""
         self._lock.give()
         self._handle = -1
         claim = self._claim
@@ -125,6 +128,8 @@ class OwnProcesses:
 
 
 def _add_intent(claim: Claim) -> Change[None]:
+    """Return the change that records the claim on a runner's processes."""
+
     def work(tx: Tx) -> None:
         tx.about(claim.project or "")
         add_claim(tx, claim)
@@ -151,9 +156,9 @@ def open_claims(context: Context, job: str) -> list[Claim]:
 
 
 def end_leftovers(context: Context, job: str) -> None:
-    """End the processes of dead runners and release their claims.
+    """End the processes of dead runners and release their claims. The caller holds the job's gate.
 
-    The caller holds the job's gate. Contested when a process stays, OtherHost when another home or host has to end it.
+    Raises Contested when a process cannot be ended, OtherHost when another home or host has to end it.
     """
     for claim in open_claims(context, job):
         _refuse_living_runner(context, claim)
@@ -165,7 +170,7 @@ def end_leftovers(context: Context, job: str) -> None:
 
 
 def _refuse_living_runner(context: Context, claim: Claim) -> None:
-    """Refuse to end the processes of a runner of this home that still lives."""
+    """Raise Contested when the runner of this claim is of this home and still lives."""
     runner = runner_of(claim)
     if is_own(context, claim) and life_of_runner(claim, context.world) == "alive":
         raise Contested(
@@ -174,5 +179,5 @@ def _refuse_living_runner(context: Context, claim: Claim) -> None:
 
 
 def _unrecorded_claim(context: Context, job: str) -> Claim:
-    """Return a claim that is not in the store, to find the processes of a job by their mark and lock."""
+    """Return a claim that is not in the store, for finding a job's processes by their mark and lock."""
     return Claim(id="", kind=JobProcess.name, name=paths.job_lock(job), host=context.world.host.id, job=job)

@@ -39,7 +39,7 @@ _OUTPUTS = ("out", "log")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where a step runs, and for which item."""
+    """Where a step runs (home, folder), and for which job, item and attempt."""
 
     home: str
     job: str
@@ -48,7 +48,7 @@ class Where:
     attempt: int
     cwd: str
     folder: str = ""
-    # Whether the runner itself starts the step, in the shared checkout. The next runner finds its process by a mark.
+    # Whether the runner itself starts the step, in the shared checkout. Its process carries a mark for the next runner.
     own: bool = False
     # The dispatch of the item; empty for a step that the runner itself starts.
     dispatch: str = ""
@@ -60,7 +60,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepResult:
-    """The result of a step."""
+    """The result of a step: success, exit status, reason of a failure, commits."""
 
     ok: bool
     status: int | None
@@ -71,7 +71,7 @@ class StepResult:
 
 
 def environment(where: Where) -> dict[str, str]:
-    """Return the environment of a step: that of this process, and the names of home, project, job and item.
+    """Return the environment of a step: this process's, with the names of home, project, job and item.
 
     A step gets no task and no hooks, because one step cannot report that the whole item is done.
     """
@@ -82,7 +82,7 @@ def environment(where: Where) -> dict[str, str]:
 
 
 def agent_environment(context: Context, engine: Engine, where: Where) -> dict[str, str]:
-    """Return the environment of an agent step: what its engine and the person name, and what tells it where it is."""
+    """Return the environment of an agent step: the variables that its engine and the person name, and fleet's own."""
     given = environment(where)
     named = inheritance.patterns(engine, context.setting("environment.pass"))
     mine = {name: value for name, value in given.items() if name.startswith("FLEET_")}
@@ -105,7 +105,7 @@ class StepRun:
 
     @property
     def files(self) -> list[str]:
-        """The paths of the step's output and error output. Only setup uses both; other steps use only the second."""
+        """The paths of the step's output and error output. Only setup uses both; other steps write both into the second."""
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:
@@ -117,7 +117,7 @@ class StepRun:
             return Ended(status=None, why=str(error))
 
     def _start_child(self, lock: int | None) -> Child | Ended:
-        """Start the step's process, with its output in the step's files."""
+        """Start the step's process, with its output going to the step's files."""
         command = self._shell_command() if self._step.kind == "shell" else self._agent_command()
         out, log = self.files
         apart = self._where.item == "setup"
@@ -137,12 +137,13 @@ class StepRun:
                 os.close(handle)
 
     def _shell_command(self) -> sandbox.Enclosed:
+        """Return the shell command of a step, with its placeholders passed as environment variables."""
         text, variables = placeholders.fill_shell(self._step.text, self._values)
         env = environment(self._where) | self._values.get("env", {}) | variables
         return sandbox.Enclosed(words=["/bin/sh", "-c", text], env=env, handles=())
 
     def _agent_command(self) -> sandbox.Enclosed:
-        """Publish the prompt of an agent step; return the engine's command and environment, in a sandbox if one is wanted."""
+        """Write the prompt of an agent step; return the engine's command and environment, in a sandbox if the settings want one."""
         context, where = self._context, self._where
         engine, model, autonomy = agent_of(context, self._step, where.project)
         self._engine = engine
@@ -179,16 +180,17 @@ class StepRun:
         return sandbox.enclose(context, engine, work, words, env)
 
     def _head(self) -> str | None:
-        """Return the commit of the checkout; None when nobody needs it.
+        """Return the commit of the checkout; None when it is not needed.
 
-        In the shared checkout a shell step that needs no commit does not ask, because other items commit there too.
+        It is not needed for a shell step in the shared checkout that need not commit, because other items commit there
+        too.
         """
         if self._where.own and self._step.kind == "shell" and not self._step.commit_required:
             return None
         return self._context.world.git.resolve_in(self._where.cwd, "HEAD")
 
     def conclude(self, ended: Ended) -> tuple[StepResult, JobStep]:
-        """Return the result and the row of a step that has ended, and remove its empty output files."""
+        """Return the result and the row of a step that has ended; remove its empty output files."""
         result = self._result_of(ended, self._new_commits(self._head()))
         self._count_tokens()
         for kind, path in zip(_OUTPUTS, self.files, strict=True):
@@ -208,7 +210,7 @@ class StepRun:
         )
 
     def _count_tokens(self) -> None:
-        """Count what an agent step has used. What cannot be read stays uncounted: the step's result does not wait for it."""
+        """Count the tokens of an agent step. Files that cannot be read are skipped: the step's result does not depend on them."""
         if self._engine is None:
             return
         where = self._where
@@ -222,7 +224,10 @@ class StepRun:
             return
 
     def _result_of(self, ended: Ended, commits: tuple[str, ...]) -> StepResult:
-        """Return the result: a step fails by its exit status, or without a commit that it must make."""
+        """Return the result of an ended step.
+
+        It failed by its exit status, because its engine refused a tool, or without a commit that it must make.
+        """
         if not ended.ok:
             output = "".join(_end_of_output(path) for path in self.files).strip()
             why = ended.why or f"exit status {ended.status}"
@@ -240,7 +245,7 @@ class StepRun:
         return StepResult(ok=True, status=ended.status, reason="", commits=commits)
 
     def _refusal(self) -> str:
-        """Return the words with which the engine said that it refused a tool of its own; "" when it did not."""
+        """Return the words by which the step's engine says that it refused to run one of its tools; "" when there are none."""
         if self._engine is None or self._engine.refused is None:
             return ""
         for path in filter(os.path.exists, self.files):
@@ -251,7 +256,7 @@ class StepRun:
         return ""
 
     def _hold_back_if_limited(self, output: str) -> str:
-        """Hold the engine back for the whole fleet if it reported a usage limit; return its words, else ""."""
+        """Hold the step's engine back for the whole fleet if its output reports a usage limit. Returns those words, else ""."""
         words = self._engine.limit.search(output) if self._engine and self._engine.limit else None
         if self._engine is None or words is None:
             return ""
@@ -267,7 +272,7 @@ class StepRun:
 
 
 def record(job: Job, step: JobStep) -> Change[None]:
-    """Record a step that has ended."""
+    """Return the change that records an ended step."""
 
     def work(tx: Tx) -> None:
         tx.about(job.project)
@@ -278,18 +283,19 @@ def record(job: Job, step: JobStep) -> Change[None]:
 
 
 def _hold_back(engine: str, words: str) -> Change[int | None]:
+    """Return the change that holds an engine back for the whole fleet because of a usage limit."""
     return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
 
 
 class Chosen(NamedTuple):
-    """The engine of a step that is not held back, and the engine that comes first."""
+    """The engine chosen for a step, and the engine that would be the first choice."""
 
     engine: str
     first: str
 
 
 def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
-    """Return the engine that a step names, or of the project's engines the first one that is not held back."""
+    """Return the engine that a step names, else the first of the project's engines that is not held back."""
     choices = (name,) if name else engine_choices(context.setting("engine", project))
     if not choices:
         raise errors.BadInput(what="no engine for the agent steps: write engine into the job, or set it in fleet.toml")
@@ -299,7 +305,7 @@ def choose_engine(context: Context, name: str | None, project: str) -> Chosen:
 
 
 def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | None, str | None]:
-    """Return the engine, the model and the autonomy of an agent step; refuse an engine that could not run the step."""
+    """Return the engine, the model and the autonomy of an agent step. Raises when the engine cannot run the step."""
     name, first = choose_engine(context, step.engine, project)
     engine = read_engine(context.world.home, name)
     if not engine.headless and (engine.interactive or "{command}" in engine.start):
@@ -314,14 +320,14 @@ def agent_of(context: Context, step: Step, project: str) -> tuple[Engine, str | 
 
 
 def _end_of_output(path: str) -> str:
-    """Return the end of an output file, and how many bytes before it were left out."""
+    """Return the end of a step's output file, preceded by how many bytes were left out."""
     most = TAIL // 2
     before = os.path.getsize(path) - most if os.path.exists(path) else 0
     return f"({before:,} bytes before this left out)\n{tail(path, most)}" if before > 0 else tail(path, most)
 
 
 def tail(path: str, most: int = TAIL) -> str:
-    """Return the end of a file; "" when the file is missing."""
+    """Return the end of a step's output file; "" when the file is missing."""
     try:
         with open(path, "rb") as file:
             file.seek(max(os.fstat(file.fileno()).st_size - most, 0))
@@ -331,7 +337,7 @@ def tail(path: str, most: int = TAIL) -> str:
 
 
 def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> Values:
-    """Return the values of the placeholders in one part of a job's document."""
+    """Return the values of the placeholders that one part of a job's document may use."""
     values: Values = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
@@ -343,7 +349,7 @@ def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: o
 
 
 def _setup_outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
-    """Return what the setup steps printed in their last attempt, by step name; the last output also as `output`."""
+    """Return the outputs of the setup steps in their last attempt, by step name; the last one also as `output`."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
     outputs = {"output": ""}

@@ -1,4 +1,4 @@
-"""Run one item in its own session: its steps one after another, then the report."""
+"""Run one item in its own tmux session: its steps one after another, then the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CHUNK = 65_536
 
 
 def perform(context: Context, dispatch: str, project: str, slug: str, show: Show) -> bool:
-    """Run all steps of the item that this dispatch is for. Whether the item passed."""
+    """Run all steps of the item that this dispatch is for, and record the verdict. Returns whether the item passed."""
     known = context.store.read(lambda rows: q.item_of_task(rows, project=project, slug=slug))
     if known is None:
         raise errors.NoSuchItem(job="(none)", item=slug)
@@ -50,7 +50,7 @@ def perform(context: Context, dispatch: str, project: str, slug: str, show: Show
 
 
 def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
-    """Record this dispatch at the item and return the item; Superseded when the attempt is another dispatch's."""
+    """Record this dispatch in the item and return the item. Raises Superseded when another dispatch has this attempt."""
     context.commit(records.set_dispatch(job, item.id, dispatch))
     now = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id))
     if now is not None and (now.state, now.dispatch, now.verdict) == ("running", dispatch, None):
@@ -62,7 +62,7 @@ def _take_item(context: Context, job: Job, item: Item, dispatch: str) -> Item:
 
 
 def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show) -> None:
-    """Reset the worktree to the tip of the job's branch. What an earlier attempt left is kept in a ref."""
+    """Reset the worktree to the tip of the job's branch. Work that an earlier attempt left there is kept in a ref."""
     repository, git = context.project(job.project).path, context.world.git
     tip = git.resolve(repository, head_ref(job_branch(job.id)))
     if tip is None:
@@ -74,7 +74,7 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
 
 
 def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
-    """Run the steps until one fails; return where the item ended, and the result of its last step."""
+    """Run the steps until one fails. Returns the part or step at which the item ended, and the result of its last step."""
     part, workflow = item.part, read(job.source, "the job's document")
     data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
     values = run_step.values_of(context, job, workflow, part, data)
@@ -110,7 +110,7 @@ def _watch(child: Child, files: list[str], show: Show) -> Ended:
 
 
 def _show_more(path: str, since: int, show: Show) -> int:
-    """Show what a file has gained since an offset; return the new offset."""
+    """Show the part of a step's output file after an offset. Returns the new offset."""
     if not os.path.exists(path):
         return since
     with open(path, "rb") as file:
@@ -121,7 +121,7 @@ def _show_more(path: str, since: int, show: Show) -> int:
 
 
 def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) -> Change[None]:
-    """Record the verdict of the item and the report of the dispatch in one transaction."""
+    """Return the change that records the item's verdict and the dispatch's report in one transaction."""
     verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"
     alike = None if result.ok else items.signature(at, result.reason, json.loads(item.data))

@@ -1,1 +1,1 @@
-"""The tree in which work is merged and verified: bare and thrown away, or prepared like an agent's and kept warm."""
+"""The tree in which work is merged and verified: a bare one that is removed, or a prepared one that is kept (warm)."""

@@ -1,6 +1,7 @@
 """One attempt to merge and verify: choose the tree, merge in it, prepare it, run verify.
 
-Work that has no verify command, and projects that need no preparation, are merged in a bare tree that is thrown away.
+Work without a verify command, and work of a project that needs no preparation, is merged in a bare tree that is removed
+afterwards. Other work is merged in the project's warm tree, which is prepared once and kept.
 """
 
 from __future__ import annotations
@@ -36,25 +37,25 @@ _LOCK_WAIT = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Attempt:
-    """What is to be merged, and what its verify command needs."""
+    """The orders to merge, and what their verify command needs."""
 
     orders: Sequence[Order]
-    # None when a bare tree will do, and when nothing is verified.
+    # The preparation of the tree; None when a bare tree is enough, or nothing is verified.
     wanted: Preparation | None
     command: str | None
     advice: str
 
     @property
     def first(self) -> Order:
-        """The order whose finisher answers for the tree and for the processes of setup and verify."""
+        """The order whose finisher owns the tree and the processes of setup and verify."""
         return self.orders[0]
 
 
 def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool = True, advice: str = "") -> list[Made]:
     """Merge the orders one on top of another into the base of the first, and verify the last commit once.
 
-    Return the merges that were made; of several orders, those in conflict with the ones before them are left out.
-    NotMergeable after a conflict of the first; NotVerified when setup or verify failed on the merged files. A single
+    Returns the merges that were made; of several orders, those that conflict with the ones before them are left out.
+    Raises NotMergeable when the first conflicts; NotVerified when setup or verify failed on the merged files. A single
     order that fails in a tree that was used before is tried once more in a new one.
     """
     command = verify_command(context, orders[0]) if verify else None
@@ -72,9 +73,9 @@ def merge_and_verify(context: Context, orders: Sequence[Order], *, verify: bool 
 
 
 def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Merge, prepare and verify in the project's warm tree. A tree that git cannot reset or merge in is made anew first.
+    """Merge, prepare and verify in the project's warm tree; make a new one if git cannot reset or merge in it.
 
-    A file that an earlier setup made is kept by the reset: git refuses to merge the work that commits this file.
+    Git refuses to merge, for example, work that commits a file which an earlier setup made and the reset keeps.
     """
     if warm.used and not _reset_warm_tree(context, attempt.first, warm):
         return _merge_in_new(context, attempt, warm)
@@ -93,13 +94,13 @@ def _merge_in_warm(context: Context, attempt: _Attempt, warm: Warm) -> list[Made
 
 
 def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]:
-    """Make the warm tree anew and merge there; in a tree of the finisher's own when that is not possible."""
+    """Replace the warm tree by a new one and merge there; if that is not possible, merge in a tree that is removed afterwards."""
     fresh = renew_warm_tree(context, attempt.first, warm)
     return _merge_in_scratch(context, attempt) if fresh is None else _merge_in_warm(context, attempt, fresh)
 
 
 def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
-    """Merge and verify in a tree of the first order's own, which is removed afterwards."""
+    """Merge and verify in a tree of the first order's finisher, which is removed afterwards."""
     first = attempt.first
     claim = intent(context, KINDS["merge_tree"], first)
     context.commit(_record_intent(first, claim))
@@ -112,17 +113,18 @@ def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
             prepare_bare(context, first, replace(attempt.wanted, path=claim.name), made[-1].commit)
         _verify_last(context, attempt, claim, made)
     finally:
-        release(context, replace(claim, state="live"))  # what is left is released with the finisher
+        release(context, replace(claim, state="live"))  # anything not released here is released with the finisher
     return made
 
 
 def _verify_last(context: Context, attempt: _Attempt, claim: Claim, made: list[Made]) -> None:
+    """Run the verify command, if there is one, on the last merge commit."""
     if attempt.command:
         verify_merge(context, attempt.first, claim.name, made[-1].commit, attempt.command)
 
 
 def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Made]:
-    """Merge in a tree, with its effect lock: git holds it too, should it outlive this process."""
+    """Merge the orders in a tree, holding its effect lock, which git inherits in case it outlives this process."""
     lock = context.world.effect_lock(claim.id)
     handle = _take_effect_lock(lock, claim)
     try:
@@ -132,6 +134,7 @@ def _merge_orders(context: Context, attempt: _Attempt, claim: Claim) -> list[Mad
 
 
 def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
+    """Reset the warm merge tree to the order's base, holding its effect lock. Returns False when git could not."""
     lock = context.world.effect_lock(warm.claim.id)
     handle = _take_effect_lock(lock, warm.claim)
     try:
@@ -141,7 +144,7 @@ def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
 
 
 def _take_effect_lock(lock: FileLock, claim: Claim) -> int:
-    """Take the effect lock of a tree. Contested when a git that outlived its caller still works there."""
+    """Take the effect lock of a merge tree. Raises Contested when a git that outlived its caller still works there."""
     try:
         return lock.take(_LOCK_WAIT)
     except BlockingIOError:

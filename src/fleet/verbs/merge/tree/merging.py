@@ -1,4 +1,4 @@
-"""Merge commits in a tree, one on top of another, and verify the last one."""
+"""Merge commits in a tree, one on top of another, and check each merge commit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Made:
 
 
 def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advice: str, lock: int) -> list[Made]:
-    """Merge the commits of several orders in a tree that is at the base of the first; return what was made, in order.
+    """Merge the commits of several orders in a tree that is at the base of the first. Returns the merges, in order.
 
-    NotMergeable when the first one conflicts. A later one that conflicts with those before it is left out: it is tried
-    again when they are merged.
+    Raises NotMergeable when the first one conflicts. A later one that conflicts with those before it is left out: the
+    caller tries it again after they are merged.
     """
     made: list[Made] = []
     for order in orders:
@@ -45,9 +45,9 @@ def merge_in_turn(context: Context, path: str, orders: Sequence[Order], *, advic
 
 
 def _merge_commit(context: Context, order: Order, path: str, onto: str) -> str:
-    """Return the merge commit, and check that its parents are the old tip and the task's commit, in this order.
+    """Return the merge commit, after a check that its parents are the old tip and the task's commit, in this order.
 
-    Return the old tip when it already contains the task's commit.
+    Returns the old tip when it already contains the task's commit.
     """
     work, merge_commit = order.work, context.world.git.resolve_in(path, "HEAD")
     if merge_commit is None:

@@ -1,4 +1,4 @@
-"""What a running merge shows: the output of its verify command, else of its setup command, as far as it is printed."""
+"""Show a running merge: the output of its verify command so far, else that of its setup command."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MERGING = "merging; neither setup nor verify has printed anything yet\n"
 
 
 def running_output(context: Context, row: Dispatch) -> str:
-    """Return what an unfinished finisher shows now.
+    """Return the output of an unfinished finisher so far.
 
-    Of tasks that are merged together the first one's finisher has the output, and all show it.
+    Of tasks that are merged together, the first one's finisher has the output, and each of them shows it.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=row.project, ended=0))
     together = [each.id for each in rows if each.kind == "finisher" and each.process == row.process]
@@ -30,7 +30,7 @@ def running_output(context: Context, row: Dispatch) -> str:
 
 
 def _read_log(context: Context, name: str) -> str:
-    """Return a log of the home; empty when it is not there."""
+    """Return the text of a finisher's log file; "" when there is none."""
     try:
         return context.world.files.read(name).decode("utf-8", "replace")
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Prepare the tree in which work is merged, as the worktrees of agents are prepared."""
+"""Prepare the tree in which work is merged, in the same way as the worktrees of agents."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 def wanted_preparation(context: Context, order: Order) -> Preparation | None:
-    """Return what a tree needs before the project's work is verified in it; None when a bare tree will do.
+    """Return what a tree needs before work is verified in it; None when a bare tree is enough.
 
-    NotMergeable when no person has trusted the setup command.
+    Raises NotMergeable when no person has trusted the setup command.
     """
     setup = trusted_command(context, order, "worktree.setup", "setup")
     copies = files_to_include(context.world, order.repository)
@@ -53,7 +53,7 @@ def wanted_preparation(context: Context, order: Order) -> Preparation | None:
 
 
 def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
-    """Prepare a tree that nobody has used. NotVerified when the merged work broke the setup command."""
+    """Prepare a merge tree that was never used. Raises NotVerified when the merged work broke the setup command."""
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)
     copy_files(context.world, wanted.repository, wanted.path, wanted.copies)
@@ -61,12 +61,12 @@ def prepare_bare(context: Context, order: Order, wanted: Preparation, commit: st
 
 
 def _without_tracked(wanted: Preparation, tracked: Mapping[str, str]) -> Preparation:
-    """Leave out the copies of files that the merged work tracks: verify has to see the merged ones."""
+    """Return the preparation without copies of files that the merged work tracks: verify has to see the merged ones."""
     return replace(wanted, copies=tuple(name for name in wanted.copies if name not in tracked))
 
 
 def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str) -> None:
-    """Run the setup command, and end what it leaves running. NotVerified when the merged work broke it."""
+    """Run the setup command, and kill the processes that it leaves. Raises NotVerified when the merged work broke it."""
     try:
         run_setup(context.world, wanted)
     except errors.SetupFailed as error:
@@ -77,9 +77,9 @@ def _run_setup(context: Context, order: Order, wanted: Preparation, commit: str)
 
 
 def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation, commit: str) -> Warm:
-    """Copy what changed in the user's checkout, and run the setup command again if what it depends on changed.
+    """Copy the files that changed in the user's checkout; run setup again if anything it depends on changed.
 
-    NotVerified or SetupFailed when the command fails.
+    Raises NotVerified or SetupFailed when setup fails.
     """
     tracked = context.world.proofs.files_at(order.repository, commit)
     wanted = _without_tracked(wanted, tracked)
@@ -88,7 +88,7 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
     needed = _fingerprint(context, order, wanted, tracked)
     if warm.prepared == needed and warm.claim.data.get("copied") == copied:
         return warm
-    # Until it is prepared to the end it counts as not prepared: a killed setup is repeated.
+    # Record it as not prepared first, so that a setup that is killed is repeated.
     before = list(warm.claim.data.get("made", []))
     warm = note_preparation(context, warm, prepared="", copied=copied, made=before)
     _run_setup(context, order, wanted, commit)
@@ -97,7 +97,7 @@ def prepare_warm(context: Context, order: Order, warm: Warm, wanted: Preparation
 
 
 def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Mapping[str, str]) -> None:
-    """Copy again what differs from the user's checkout; remove copies of files that it does not have any more."""
+    """Copy again into the warm tree the files that differ from the user's checkout; remove copies that it no longer has."""
     differ = [name for name in wanted.copies if not is_copy(f"{wanted.repository}/{name}", f"{wanted.path}/{name}")]
     copy_files(context.world, wanted.repository, wanted.path, differ)
     for name in set(warm.claim.data.get("copied", ())) - set(wanted.copies) - set(tracked):
@@ -107,7 +107,7 @@ def _sync_copies(context: Context, warm: Warm, wanted: Preparation, tracked: Map
 
 
 def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: Mapping[str, str]) -> str:
-    """Return the fingerprint of a setup at a commit: its command, and the files that it depends on."""
+    """Return the fingerprint of a merge tree's setup at a commit: of its command, and of the files that it depends on."""
     patterns = list(context.setting("worktree.setup_files", order.project))
     copies = {name: digest(f"{order.repository}/{name}") for name in wanted.copies}
     return fingerprint(wanted.setup, {**copies, **tracked}, patterns)
@@ -116,7 +116,7 @@ def _fingerprint(context: Context, order: Order, wanted: Preparation, tracked: M
 def _blame_changed_setup(
     context: Context, order: Order, wanted: Preparation, commit: str, error: errors.SetupFailed
 ) -> None:
-    """Raise NotVerified when the merged work changed what setup depends on; otherwise it is not the work's fault."""
+    """Raise NotVerified when the merged work changed what setup depends on; else return: the work did not cause the failure."""
     trees = [context.world.proofs.files_at(order.repository, each) for each in (order.base or commit, commit)]
     before, after = (_fingerprint(context, order, wanted, tracked) for tracked in trees)
     if before != after:
@@ -127,6 +127,6 @@ def _blame_changed_setup(
 
 
 def _end_processes(context: Context, order: Order) -> None:
-    """Kill the processes that the setup command left."""
+    """Kill the processes that the setup command left in the merge tree."""
     processes = context.world.processes
     processes.kill_all(processes.marked(order.dispatch))

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from fleet.verbs.context import Context
 
 _GATE = "merge"
-# Longer than any verify may take; a person may interrupt the wait, which has changed nothing.
+# Longer than any verify may take. A person may interrupt the wait: nothing has been changed before it.
 _LONGEST = 12 * 3_600.0
 _LOOK_AGAIN = 0.1
 
 
 @contextmanager
 def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[None]:
-    """Hold the project's merge gate for these tasks; wait while another merge holds it. GateHeld after twelve hours."""
+    """Hold the project's merge gate for these tasks; wait while another merge holds it. Raises GateHeld after twelve hours."""
     gate = context.world.project_gate(project, _GATE, ", ".join(slugs))
     try:
         gate.take()
@@ -34,7 +34,7 @@ def merge_turn(context: Context, project: str, slugs: list[str]) -> Iterator[Non
 
 
 def describe_ahead(context: Context, project: str) -> str | None:
-    """Say which merge of the project runs now, which another one has to wait for; None when none does."""
+    """Return which merge of the project runs now, for people; None when none does."""
     gate = context.world.project_gate(project, _GATE)
     try:
         gate.take()

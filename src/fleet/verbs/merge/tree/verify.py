@@ -1,4 +1,4 @@
-"""Run the verify command on the merged files, and check that it tested exactly them."""
+"""Run the verify command on the merged files, and check that the command has not changed these files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _FILES_SHOWN = 10
 def verify_command(context: Context, order: Order) -> str | None:
     """Return the verify command of the task, else of the project; None when neither has one.
 
-    Raise NotMergeable when no person has trusted the project's.
+    Raises NotMergeable when no person has trusted the project's command.
     """
     return own_verify(context, order) or trusted_command(context, order, "verify", "verify")
 
 
 def own_verify(context: Context, order: Order) -> str | None:
-    """Return the verify command that the task has of its own; None when it has none."""
+    """Return the verify command of the task itself; None when it has none."""
     task = context.store.read(lambda rows: q.task_whole(rows, project=order.project, slug=order.slug or ""))
     return task.verify if task else None
 
@@ -48,7 +48,7 @@ def verify_merge(context: Context, order: Order, path: str, merge_commit: str, c
 
 
 def check_out_submodules(context: Context, order: Order, path: str) -> None:
-    """Check out the submodules of the merged files. Raise NotMergeable when a commit of one is nowhere to be had."""
+    """Check out the submodules of the merged files. Raises NotMergeable when a submodule's commit cannot be found."""
     try:
         populate_submodules(context, order.project, order.repository, path)
     except errors.SubmoduleMissing as error:
@@ -95,7 +95,7 @@ def _tree_state(context: Context, path: str) -> dict[str, str]:
 
 
 def _digest(path: str) -> str:
-    """Return the SHA-256 of a file; `missing` when the file cannot be read."""
+    """Return the SHA-256 of a file in the merge tree; `missing` when the file cannot be read."""
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -115,7 +115,7 @@ def _refuse_changed_tree(context: Context, order: Order, path: str, merge_commit
 
 
 def _describe_tree_change(context: Context, path: str, merge_commit: str, before: dict[str, str]) -> str:
-    """Say how the verify command changed HEAD or tracked files; empty when it changed neither."""
+    """Return how the verify command changed HEAD or tracked files; "" when it changed neither."""
     if not context.world.proofs.is_detached_at(path, merge_commit):
         head = context.world.git.resolve_in(path, "HEAD") or "nothing"
         return f"moved HEAD of the merged tree from {merge_commit[:12]} to {head[:12]}"
@@ -126,4 +126,5 @@ def _describe_tree_change(context: Context, path: str, merge_commit: str, before
 
 
 def _not_verified(order: Order, why: str, advice: str, stage: str) -> errors.NotVerified:
+    """Return the error for a failed verify, with the stage at which the task is parked."""
     return errors.NotVerified(project=order.project, slug=order.slug, why=why, advice=advice, stage=stage)

@@ -1,7 +1,7 @@
-"""The warm merge tree of a project: take it, note what it is prepared for, make it anew, release it.
+"""The warm tree of a project: the merge worktree that is prepared once and kept between merges.
 
-Only whoever holds the project's merge gate may call these. A process that is killed leaves the claim, and the tree as it
-was; the next one resets it by git, or makes it anew.
+The callers of this module hold the project's merge gate. A process that is killed leaves the claim, and the tree as it
+was; the next merge resets the tree by git, or makes it anew.
 """
 
 from __future__ import annotations
@@ -29,24 +29,27 @@ _KIND = "warm_tree"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warm:
-    """The warm tree that a merge uses. `used`: merges before this one have left their traces in it."""
+    """The warm tree that a merge uses. `used`: earlier merges have run in it, so that it may contain their files."""
 
     claim: Claim
     used: bool
 
     @property
     def prepared(self) -> str:
-        """What the tree is prepared for; empty when nobody has prepared it to the end."""
+        """The fingerprint of the setup that was run in the merge tree; "" when no setup was completed."""
         return str(self.claim.data.get("prepared", ""))
 
     @property
     def kept(self) -> list[str]:
-        """The files that were copied into the tree, and those that its setup command made and git does not ignore."""
+        """The files copied into the merge tree, and those that its setup command made and git does not ignore."""
         return [*self.claim.data.get("copied", []), *self.claim.data.get("made", [])]
 
 
 def take_warm_tree(context: Context, order: Order) -> Warm | None:
-    """Return the project's warm tree; make it if there is none. None when it cannot be used now: use another tree."""
+    """Return the project's warm merge tree; make it if there is none.
+
+    Returns None when it may be in use, or an unusable one could not be removed.
+    """
     if _may_be_in_use(context, order.project):
         return None
     held = [claim for claim in _warm_tree_claims(context, order.project) if is_own(context, claim)]
@@ -58,12 +61,12 @@ def take_warm_tree(context: Context, order: Order) -> Warm | None:
 
 
 def renew_warm_tree(context: Context, order: Order, warm: Warm) -> Warm | None:
-    """Remove the warm tree and make it anew. None when it could not be removed."""
+    """Remove the warm merge tree and make a new one. Returns None when it could not be removed."""
     return None if release(context, warm.claim) else _make_warm_tree(context, order)
 
 
 def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: list[str], made: list[str]) -> Warm:
-    """Record what the tree is prepared for, and which files in it git neither tracks nor ignores."""
+    """Record the fingerprint of the warm merge tree's setup, and its files that git neither tracks nor ignores."""
     data = {**warm.claim.data, "prepared": prepared, "copied": copied, "made": made}
 
     def work(tx: Tx) -> None:
@@ -76,9 +79,9 @@ def note_preparation(context: Context, warm: Warm, *, prepared: str, copied: lis
 
 
 def release_warm_tree(context: Context, project: str) -> list[str]:
-    """Release the warm tree that this home made for a project. Return why something is left.
+    """Release the warm merge tree that this home made for a project. Returns why something could not be released.
 
-    Another home's tree is that home's to release: its sweep does so when the project is gone.
+    Another home's tree stays: that home's sweep releases it when the project is gone.
     """
     own = [claim for claim in _warm_tree_claims(context, project) if is_own(context, claim)]
     left: list[str] = [why for why in (release(context, claim) for claim in own) if why]
@@ -92,7 +95,7 @@ def release_warm_tree(context: Context, project: str) -> list[str]:
 
 
 def _make_warm_tree(context: Context, order: Order) -> Warm:
-    """Make the warm tree at the order's base, bare."""
+    """Make the project's warm merge tree at the order's base, not prepared yet."""
     kind = KINDS[_KIND]
     claim = Claim(
         id=context.world.ids.key(),
@@ -117,19 +120,21 @@ def _make_warm_tree(context: Context, order: Order) -> Warm:
 
 
 def _warm_tree_claims(context: Context, project: str) -> list[Claim]:
+    """Return the unreleased claims on warm merge trees of a project."""
     rows = context.store.read(lambda snapshot: q.claims_of_project(snapshot, project=project))
     return [claim for claim in map(Claim.of, rows) if claim.kind == _KIND]
 
 
 def _is_warm_tree_usable(context: Context, claim: Claim) -> bool:
+    """Return whether the claim on a warm merge tree is live and the tree is there and ours."""
     return claim.is_live and KINDS[_KIND].look(claim, context.world) == "ours"
 
 
 def _may_be_in_use(context: Context, project: str) -> bool:
-    """Whether the verify command of another finisher may still run in the tree.
+    """Return whether the verify command of another finisher may still run in the tree.
 
-    The caller holds the merge gate, so that the finishers that live are its own. One that is dead and not settled may
-    have left its command running; so may one of which nobody can tell whether it lives.
+    The caller holds the merge gate, so finishers that live are its own. A finisher that is dead and not settled, or
+    whose life is unknown, may have left its command running.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     finishers = [row for row in rows if row.kind == "finisher" and is_own(context, row)]

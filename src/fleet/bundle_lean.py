@@ -1,0 +1,53 @@
+"""Compiles a module without what its commands never look at: docstrings, and the annotations of functions.
+
+A quarter of a module's bytecode is that, and a hot command reads it only to throw it away.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+
+# The annotations of these functions are read: they say what the arguments of a request are (api/remote/wire.py).
+_ANNOTATED = "fleet.api."
+_FUTURE = "__future__"
+
+
+def lean_code(name: str, source: str) -> CodeType | None:
+    """Return the code of a module; None when its source cannot be read or has an error."""
+    try:
+        with open(source, encoding="utf-8") as file:
+            tree = ast.parse(file.read(), source)
+        for node in list(ast.walk(tree)):
+            _drop_docstring(node)
+            if not name.startswith(_ANNOTATED):
+                _drop_annotations(node)
+        flags = __future__.annotations.compiler_flag
+        code: CodeType = compile(_without_future(tree), source, "exec", flags, dont_inherit=True)
+    except (OSError, ValueError, SyntaxError):
+        return None
+    return code
+
+
+def _drop_docstring(node: ast.AST) -> None:
+    """Remove the docstring of a module, a class or a function."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node):
+        node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]
+
+
+def _drop_annotations(node: ast.AST) -> None:
+    """Remove the annotations of a function."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node.returns = None
+    elif isinstance(node, ast.arg):
+        node.annotation = None
+
+
+def _without_future(tree: ast.Module) -> ast.Module:
+    """Return the module without its import of __future__, which the compiler is told of in another way."""
+    tree.body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == _FUTURE)]
+    return tree
