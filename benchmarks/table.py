@@ -13,7 +13,7 @@ class Target:
     at_least: bool = False
 
     def met(self, value: float) -> bool:
-        """Whether the value is within the limit."""
+        """Return whether the value is within the limit."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:

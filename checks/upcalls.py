@@ -93,7 +93,7 @@ def _stored_parameters(function: ast.FunctionDef, given: set[str]) -> Iterator[s
 
 
 def _mentions(annotation: ast.expr, names: set[str]) -> bool:
-    """Whether an annotation contains one of the names."""
+    """Return whether an annotation contains one of the names."""
     return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(annotation))
 
 
@@ -154,7 +154,7 @@ def _values_held(each: object) -> Iterator[tuple[str, object]]:
 
 
 def _is_of_fleet(kind: type) -> bool:
-    """Whether a class belongs to fleet."""
+    """Return whether a class belongs to fleet."""
     return kind.__module__.startswith("fleet.")
 
 

@@ -142,7 +142,7 @@ def _why_wrong(root: Path, mutant: Mutant, text: str | None) -> str:
 
 
 def _is_test(root: Path, test: str) -> bool:
-    """Whether the file has a function or class with the test's name."""
+    """Return whether the file has a function or class with the test's name."""
     file, *names = test.partition("[")[0].split("::")
     text = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
     return bool(text) and all(re.search(rf"\b(def|class) {re.escape(name)}\b", text) for name in names)

@@ -29,7 +29,7 @@ class Ledger:
         self._kept = {line["mutant"]: line for line in map(_parsed, lines) if line}
 
     def has(self, mutant: Mutant) -> bool:
-        """Whether the mutant was tried and nothing has changed since."""
+        """Return whether the mutant was tried and nothing has changed since."""
         line = self._kept.get(mutant.name)
         return line is not None and line["text"] == self._text(mutant, line["by"])
 

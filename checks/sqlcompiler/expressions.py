@@ -79,7 +79,7 @@ def item_type(item: list[Node], scope: Scope) -> Type | None:
 
 
 def is_one_row(select: list[Node]) -> bool:
-    """Whether a SELECT always returns exactly one row: it has no FROM, or only aggregates without GROUP BY."""
+    """Return whether a SELECT always returns exactly one row: it has no FROM, or only aggregates without GROUP BY."""
     aggregate = all(any(node in _AGGREGATES for node in _flatten(item)) for item in items_of(select))
     return "FROM" not in select or (aggregate and "GROUP" not in select)
 

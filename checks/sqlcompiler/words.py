@@ -64,7 +64,7 @@ def operands(nodes: list[Node], at: int) -> tuple[list[Node], list[Node]]:
 
 
 def _ends(node: Node) -> bool:
-    """Whether a word ends an operand."""
+    """Return whether a word ends an operand."""
     return isinstance(node, str) and node in _ENDS_OPERAND
 
 

@@ -69,7 +69,7 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Whether the engine's own sandbox at this autonomy needs to know the directories that git writes to."""
+    """Return whether the engine's own sandbox at this autonomy needs to know the directories that git writes to."""
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 

@@ -60,7 +60,7 @@ def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, s
 
 
 def is_named(name: str, named: tuple[str, ...]) -> bool:
-    """Whether a variable matches: one of the names in full, or a pattern, unless it is never passed on by a pattern."""
+    """Return whether a variable matches: one of the names in full, or a pattern, unless it is never passed on by a pattern."""
     return name in named or (_matches_pattern(name, named) and not _matches_pattern(name, _NOT_PASSED))
 
 

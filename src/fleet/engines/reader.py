@@ -237,7 +237,7 @@ def readable_engines(home: str) -> list[Engine]:
 
 
 def is_built_in(engine: Engine) -> bool:
-    """Whether an engine's file is fleet's own and not the user's."""
+    """Return whether an engine's file is fleet's own and not the user's."""
     return os.path.dirname(engine.source) == _BUILT_IN
 
 
@@ -363,7 +363,7 @@ def state_of(engine: Engine, screen: str) -> tuple[str, str]:
 
 
 def has_box(engine: Engine, screen: str) -> bool:
-    """Whether the screen shows an empty input box, so that typed text cannot approve a dialog or mix with other text."""
+    """Return whether the screen shows an empty input box, so that typed text cannot approve a dialog or mix with other text."""
     rule, _question = _matching_rule(engine, screen)
     return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
 

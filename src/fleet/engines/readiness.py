@@ -60,7 +60,7 @@ def check(
 
 
 def _declares_sandbox(engine: Engine, env: Mapping[str, str]) -> bool:
-    """Whether the engine's own variable says that there is a sandbox around fleet."""
+    """Return whether the engine's own variable says that there is a sandbox around fleet."""
     return bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
 
 
@@ -85,7 +85,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Whether a file has the required value for the repository, or for a directory above it, whose trust it inherits."""
+    """Return whether a file has the required value for the repository, or for a directory above it, whose trust it inherits."""
     document = _read_document(expand_path(before.file, env))
     here = repository
     while True:

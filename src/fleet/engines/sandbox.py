@@ -126,7 +126,7 @@ def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
 
 
 def shows(path: str, hidden: Iterable[str]) -> bool:
-    """Whether a folder contains one of the hidden places, or is one."""
+    """Return whether a folder contains one of the hidden places, or is one."""
     real = os.path.realpath(path).rstrip("/")
     return real in _ROOTS or any(f"{os.path.realpath(place)}/".startswith(f"{real}/") for place in hidden)
 

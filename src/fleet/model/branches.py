@@ -20,7 +20,7 @@ def job_branch(job: str) -> str:
 
 
 def is_of_fleet(branch: str) -> bool:
-    """Whether a branch has a name that fleet gives: to a task, to a job, or to the usual integration branch."""
+    """Return whether a branch has a name that fleet gives: to a task, to a job, or to the usual integration branch."""
     return branch == INTEGRATION or branch.startswith((task_branch(""), job_branch("")))
 
 

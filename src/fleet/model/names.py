@@ -44,12 +44,12 @@ class DispatchId(str):
 
 
 def is_dispatch_id(given: str) -> bool:
-    """Whether the text has the shape of a dispatch id."""
+    """Return whether the text has the shape of a dispatch id."""
     return len(given) == _ID_LENGTH and _HEX.issuperset(given)
 
 
 def is_commit(given: str) -> bool:
-    """Whether a text can be the hash of a commit, or the beginning of one."""
+    """Return whether a text can be the hash of a commit, or the beginning of one."""
     return _SHORTEST_COMMIT <= len(given) <= _LONGEST_COMMIT and _HEX.issuperset(given)
 
 

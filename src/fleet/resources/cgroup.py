@@ -26,7 +26,7 @@ class Cgroup:
     by_program = False
 
     def is_available(self, order: Order, world: World) -> bool:
-        """Whether a control group can be created for a dispatch on this system. A dispatch works without one, too."""
+        """Return whether a control group can be created for a dispatch on this system. A dispatch works without one, too."""
         return self.name_for(order, world) != ""
 
     def name_for(self, order: Order, world: World) -> str:

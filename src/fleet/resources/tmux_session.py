@@ -108,7 +108,7 @@ class TmuxSession:
 
 
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
-    """Whether a person has started another program in the pane of a dead agent."""
+    """Return whether a person has started another program in the pane of a dead agent."""
     process = Identity.parse(claim.data.get("process", ""))
     if process is None or pane.dead or pane.pid == process.pid:
         return False

@@ -116,7 +116,7 @@ def _store_setting(home: str) -> tuple[str, float]:
 
 
 def _is_without_store(path: str) -> bool:
-    """Whether a settings file has only blank lines, comments, and tables and settings that do not concern the store.
+    """Return whether a settings file has only blank lines, comments, and tables and settings that do not concern the store.
 
     In TOML each key and each table's head begins a line, so no setting is overlooked. A line inside a long string or
     list may look like a setting; then the answer may be False, which is safe.
@@ -139,7 +139,7 @@ def _is_without_store(path: str) -> bool:
 
 
 def _sets_known(line: bytes, table: bytes) -> bool:
-    """Whether a line `key = value` sets settings that do not concern the store."""
+    """Return whether a line `key = value` sets settings that do not concern the store."""
     key, equals, value = line.partition(b"=")
     name = b".".join(filter(None, (table, _setting_key(key))))
     inner = value.partition(b"#")[0].strip()

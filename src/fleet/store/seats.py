@@ -21,7 +21,7 @@ def seat(rows: Rows, project: str) -> Seat:
 
 
 def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
-    """Whether a dispatch holds the project's seat."""
+    """Return whether a dispatch holds the project's seat."""
     return seat(rows, project).holder == dispatch
 
 
@@ -93,5 +93,5 @@ def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
 
 
 def _may(now: Seat, event: str) -> bool:
-    """Whether the table of steps allows an event in the seat's present state."""
+    """Return whether the table of steps allows an event in the seat's present state."""
     return (seat_state(now), event) in STEPS

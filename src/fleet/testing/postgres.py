@@ -122,7 +122,7 @@ def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
 
 
 def is_ready(directory: Path) -> bool:
-    """Whether the server in this folder accepts connections, according to the last line of its pid file."""
+    """Return whether the server in this folder accepts connections, according to the last line of its pid file."""
     try:
         lines = (directory / "data" / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -174,7 +174,7 @@ def newest_first(folders: Iterator[Path]) -> list[Path]:
 
 
 def runs_as(program: Path, uid: int, gid: int) -> bool:
-    """Whether this user can run the program."""
+    """Return whether this user can run the program."""
     try:
         result = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
     except PermissionError:

@@ -110,7 +110,7 @@ class Scene:
         return left
 
     def _is_ours(self, pid: int) -> bool:
-        """Whether a process has this home in its environment."""
+        """Return whether a process has this home in its environment."""
         try:
             return f"FLEET_HOME={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:

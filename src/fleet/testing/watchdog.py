@@ -17,7 +17,7 @@ PATIENCE = 10.0
 
 
 def is_asked_to_stop(*, within: float | None) -> bool:
-    """Whether standard input brings a byte or its end within this many seconds; None waits without limit."""
+    """Return whether standard input brings a byte or its end within this many seconds; None waits without limit."""
     return bool(select.select([sys.stdin], [], [], within)[0])
 
 

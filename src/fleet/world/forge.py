@@ -74,7 +74,7 @@ class GitHub(_Asked):
         return _address(self._ask("pr", "create", *words))
 
     def _is_ours(self, pull: dict[str, object]) -> bool:
-        """Whether a pull request comes from the repository that fleet pushes to, not from a fork with a branch of the same name."""
+        """Return whether a pull request comes from the repository that fleet pushes to, not from a fork with a branch of the same name."""
         owner = _text_in(pull.get("headRepositoryOwner"), "login")
         if owner and self._pushed_to:
             return owner.lower() == self._pushed_to.partition("/")[0].lower()
@@ -99,7 +99,7 @@ class GitLab(_Asked):
         return _address(self._ask("mr", "create", *words))
 
     def _is_ours(self, merge: dict[str, object], commit: str) -> bool:
-        """Whether a merge request comes from the repository that fleet pushes to, not from a fork with a branch of the
+        """Return whether a merge request comes from the repository that fleet pushes to, not from a fork with a branch of the
         same name.
 
         When fleet pushes to a fork itself, only the pushed commit distinguishes its merge request from others.

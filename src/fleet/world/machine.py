@@ -39,15 +39,15 @@ class Machine:
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def has(self, program: str) -> bool:
-        """Whether a program is installed."""
+        """Return whether a program is installed."""
         return shutil.which(program) is not None
 
     def has_module(self, name: str) -> bool:
-        """Whether the running Python could import a module. The module is not imported."""
+        """Return whether the running Python could import a module. The module is not imported."""
         return importlib.util.find_spec(name) is not None
 
     def is_mac(self) -> bool:
-        """Whether this is macOS."""
+        """Return whether this is macOS."""
         return sys.platform == "darwin"
 
     def variable(self, name: str) -> str:
@@ -63,7 +63,7 @@ class Machine:
         return shutil.disk_usage(path).free
 
     def is_private(self, path: str) -> bool:
-        """Whether only the owner of a path can read it."""
+        """Return whether only the owner of a path can read it."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
     def read_file(self, path: str) -> str | None:

@@ -46,12 +46,12 @@ COMMITS = ("git add", "git commit")
 
 
 def is_simple(command: str) -> bool:
-    """Whether a text is a single shell command without quotes, variables, redirections or operators such as `&&`."""
+    """Return whether a text is a single shell command without quotes, variables, redirections or operators such as `&&`."""
     return bool(command.strip()) and len(command) <= _LONGEST and all(sign in _SIGNS for sign in command)
 
 
 def is_rule(command: object) -> bool:
-    """Whether a value can be a rule: a simple command whose program does not run other programs, as `sh` or `sudo` do."""
+    """Return whether a value can be a rule: a simple command whose program does not run other programs, as `sh` or `sudo` do."""
     if not isinstance(command, str) or not is_simple(command):
         return False
     program = command.split()[0]
@@ -99,7 +99,7 @@ class Allowed:
         self.prefixes = tuple(prefixes)
 
     def permits(self, command: str) -> bool:
-        """Whether a rule allows this simple command; always False for a compound command."""
+        """Return whether a rule allows this simple command; always False for a compound command."""
         if not is_simple(command):
             return False
         words = command.split()
@@ -107,12 +107,12 @@ class Allowed:
         return " ".join(words) in self.exact or any(words[: len(start)] == start for start in beginnings)
 
     def permits_line(self, line: str) -> bool:
-        """Whether the rules allow every command of a line; for engines that do not split a line themselves."""
+        """Return whether the rules allow every command of a line; for engines that do not split a line themselves."""
         commands = commands_in(line)
         return bool(commands) and all(self._fits(words) for words in commands)
 
     def _fits(self, words: list[str]) -> bool:
-        """Whether a rule allows the command with these words."""
+        """Return whether a rule allows the command with these words."""
         is_exact = all(is_simple(word) and " " not in word for word in words) and " ".join(words) in self.exact
         return is_exact or any(words[: len(start)] == start for start in map(str.split, self.prefixes))
 

@@ -31,7 +31,7 @@ class Budget(Value):
 
     @property
     def is_spent(self) -> bool:
-        """Whether the whole budget is spent."""
+        """Return whether the whole budget is spent."""
         return self.spent >= self.allowed
 
     def refusal(self) -> errors.OverBudget:

@@ -172,5 +172,5 @@ def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllow
 
 
 def is_freer(wanted: str, own: str | None) -> bool:
-    """Whether the wanted autonomy gives more freedom than the agent's own; an own autonomy of None counts as the least."""
+    """Return whether the wanted autonomy gives more freedom than the agent's own; an own autonomy of None counts as the least."""
     return AUTONOMY.index(wanted) > (AUTONOMY.index(own) if own in AUTONOMY else 0)

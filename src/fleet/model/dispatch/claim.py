@@ -46,12 +46,12 @@ class Claim:
 
     @property
     def is_live(self) -> bool:
-        """Whether the resource was created and its removal has not begun."""
+        """Return whether the resource was created and its removal has not begun."""
         return self.state == "live"
 
     @property
     def is_released(self) -> bool:
-        """Whether the claim has ended: the resource is gone, or a person gave the claim up."""
+        """Return whether the claim has ended: the resource is gone, or a person gave the claim up."""
         return self.state == "released"
 
     @property

@@ -88,7 +88,7 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
 
 
 def has_coordinator(state: str) -> bool:
-    """Whether a project has a coordinator, by the state of its seat: alive, starting or unknown."""
+    """Return whether a project has a coordinator, by the state of its seat: alive, starting or unknown."""
     return state not in _DEAD and state != "none"
 
 

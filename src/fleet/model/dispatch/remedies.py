@@ -128,7 +128,7 @@ class Leave:
 
     @property
     def is_standing(self) -> bool:
-        """Whether a person has to look at the dispatch, because fleet alone will not change its situation."""
+        """Return whether a person has to look at the dispatch, because fleet alone will not change its situation."""
         return self.cause in STANDING
 
 
@@ -143,7 +143,7 @@ def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Re
 
 
 def may_settle(seen: Seen) -> bool:
-    """Whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
+    """Return whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
     return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
 
 

@@ -44,7 +44,7 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
 
 
 def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
-    """Whether a dispatch was lost with its machine or its tmux server, or was a resume that never started."""
+    """Return whether a dispatch was lost with its machine or its tmux server, or was a resume that never started."""
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)

@@ -55,7 +55,7 @@ def seat_state(seat: Seat) -> str:
 
 
 def is_own_loop(seat: Seat, *, engine: str | None, asked_for: str | None) -> bool:
-    """Whether the seat is held by fleet's own coordinator loop, has no candidate, and nobody asked the loop to exit."""
+    """Return whether the seat is held by fleet's own coordinator loop, has no candidate, and nobody asked the loop to exit."""
     return seat_state(seat) == "held" and engine == OWN_LOOP and asked_for is None
 
 
@@ -70,7 +70,7 @@ def restarts_so_far(last: Restarts | None, holder: str, ran: int) -> int:
 
 
 def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most: int) -> bool:
-    """Whether fleet restarts a dead coordinator loop by itself.
+    """Return whether fleet restarts a dead coordinator loop by itself.
 
     `ran` is how many milliseconds it ran. No when it died within its first minute: it would die again, and a person has
     to see why. No when the last restart was within this minute and may be under way, and no after `most` restarts. A

@@ -39,7 +39,7 @@ class Outcome:
 
     @property
     def handed_off(self) -> bool:
-        """Whether the dispatch ended for a handoff, so that a successor continues its task."""
+        """Return whether the dispatch ended for a handoff, so that a successor continues its task."""
         return self.reason == HANDED_OFF and self.exec_state == "blocked"
 
 

@@ -74,22 +74,22 @@ def owner(*, project: str, slug: str | None) -> str:
 
 
 def is_unfinished(row: HasExecState) -> bool:
-    """Whether the dispatch has not been settled yet."""
+    """Return whether the dispatch has not been settled yet."""
     return row.exec_state in UNFINISHED
 
 
 def is_pending(row: HasExecState) -> bool:
-    """Whether the dispatch was not launched yet."""
+    """Return whether the dispatch was not launched yet."""
     return row.exec_state == "pending"
 
 
 def is_in_flight(row: HasExecState) -> bool:
-    """Whether the dispatch was launched and not settled yet."""
+    """Return whether the dispatch was launched and not settled yet."""
     return row.exec_state == "in_flight"
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:
-    """Whether a coordinator is a duty of the daemon: it has no tmux session, and its process is the daemon itself.
+    """Return whether a coordinator is a duty of the daemon: it has no tmux session, and its process is the daemon itself.
 
     Such a coordinator is ended in the store only. A signal would end the daemon, and with it every other duty.
     """

@@ -39,7 +39,7 @@ Verdict = Go | Keep | Aside
 
 
 def is_disposable(path: str, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns matches the path of an ignored file.
+    """Return whether one of the patterns matches the path of an ignored file.
 
     A pattern with a slash has to match the beginning of the path, one without a slash any part of the path.
     """

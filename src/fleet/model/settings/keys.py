@@ -84,7 +84,7 @@ _KNOWN = {act.name: act for act in ACTS}
 
 
 def is_key(word: str) -> bool:
-    """Whether a word names a key: one character, or a name like `enter`, optionally after ctrl+, shift+ or alt+."""
+    """Return whether a word names a key: one character, or a name like `enter`, optionally after ctrl+, shift+ or alt+."""
     bare = word
     for modifier in _MODIFIERS:
         bare = bare.removeprefix(modifier)

@@ -123,32 +123,32 @@ def _is_line(value: object) -> bool:
 
 
 def _is_patterns(value: object) -> bool:
-    """Whether a value is a list of file patterns, none of which matches every file."""
+    """Return whether a value is a list of file patterns, none of which matches every file."""
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
 def _is_variables(value: object) -> bool:
-    """Whether a value is a list of names or patterns of environment variables."""
+    """Return whether a value is a list of names or patterns of environment variables."""
     return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
 
 
 def _is_commands(value: object) -> bool:
-    """Whether a value is a list of commands that can be rules of the setting `allow`."""
+    """Return whether a value is a list of commands that can be rules of the setting `allow`."""
     return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
 def _is_addresses(value: object) -> bool:
-    """Whether a value is a list of addresses like ntfy://topic."""
+    """Return whether a value is a list of addresses like ntfy://topic."""
     return isinstance(value, list) and all(_is_line(item) and "://" in item for item in value)
 
 
 def _is_places(value: object) -> bool:
-    """Whether a value is a list of paths that begin with / or ~/."""
+    """Return whether a value is a list of paths that begin with / or ~/."""
     return isinstance(value, list) and all(_is_line(item) and item.startswith(("/", "~/")) for item in value)
 
 
 def _is_keys(value: object) -> bool:
-    """Whether a value is a valid table of keys for the screen."""
+    """Return whether a value is a valid table of keys for the screen."""
     from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only where somebody has changed keys
 
     return value == {} or not why_wrong(value)

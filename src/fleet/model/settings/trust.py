@@ -74,7 +74,7 @@ def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
 
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
-    """Whether a change of a guarded setting needs no trust: it removes a permission, or unsets a command or engine."""
+    """Return whether a change of a guarded setting needs no trust: it removes a permission, or unsets a command or engine."""
     if new is None and setting.name in _SAFE_TO_UNSET:
         return True
     if setting.name in _PERMISSIONS:

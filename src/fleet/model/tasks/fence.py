@@ -53,7 +53,7 @@ def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Whether a report only repeats the status that the task already has; raise Superseded for a different second report."""
+    """Return whether a report only repeats the status that the task already has; raise Superseded for a different second report."""
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:
         return True
@@ -70,7 +70,7 @@ def check_person(project: str, slug: str, state: State, caller: Caller, *, overr
 
 
 def is_waiting(state: State) -> bool:
-    """Whether the finished work of a task waits for a review or a merge, and no agent works on the task."""
+    """Return whether the finished work of a task waits for a review or a merge, and no agent works on the task."""
     return state.stage in {"review", "finisher"} and not state.attempted
 
 

@@ -79,7 +79,7 @@ class _Reader:
         self._blank = not text.strip()
 
     def _belongs_to_item(self, text: str) -> bool:
-        """Whether a line continues the current item: indented, empty, in a code fence, or in the same paragraph."""
+        """Return whether a line continues the current item: indented, empty, in a code fence, or in the same paragraph."""
         if self._fence or not text.strip() or text[0].isspace():
             return True
         return not self._blank and not text.startswith("#")

@@ -57,7 +57,7 @@ def _scrub(value: object, longest: int, depth: int) -> object:
 
 
 def _is_secret(name: str) -> bool:
-    """Whether the name of a value, such as `api_token`, says that the value is a secret."""
+    """Return whether the name of a value, such as `api_token`, says that the value is a secret."""
     words = name.lower().replace("-", "_").split("_")
     return not _SECRET_NAMES.isdisjoint(words)
 

@@ -30,7 +30,7 @@ def maker_of(claim: Claim) -> str:
 
 
 def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool:
-    """Whether this claim created the branch, according to its reflog: the only proof if fleet died before it marked the branch."""
+    """Return whether this claim created the branch, according to its reflog: the only proof if fleet died before it marked the branch."""
     return world.proofs.branch_birth(repository, branch).maker == maker_of(claim)
 
 
@@ -42,7 +42,7 @@ def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBra
 
 
 def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
-    """Whether a branch provably belongs to the project whose marks begin with `owner`.
+    """Return whether a branch provably belongs to the project whose marks begin with `owner`.
 
     Either it is at `known`, a commit that is recorded as the task's work, for example because a person created it
     again. Or it has the project's mark, its reflog does not contradict the mark, and it contains the commit at which
@@ -62,7 +62,7 @@ def is_branch_of_project(repository: str, branch: str, owner: str, world: World,
 
 
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
-    """Whether this claim may delete a branch. `held`: the claim's worktree had the branch checked out until now."""
+    """Return whether this claim may delete a branch. `held`: the claim's worktree had the branch checked out until now."""
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
     mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
     marked = bool(owner) and mark.startswith(owner) and (held or bool(birth.at)) and _may_be_marked_branch(mark, birth)
@@ -87,5 +87,5 @@ def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
 
 
 def _may_be_marked_branch(mark: str, birth: Birth) -> bool:
-    """Whether the mark can belong to this branch according to its reflog; True when the reflog is too short to tell."""
+    """Return whether the mark can belong to this branch according to its reflog; True when the reflog is too short to tell."""
     return not birth.at or birth.maker.startswith(_MAKER) or birth.at == birth_in(mark)

@@ -18,12 +18,12 @@ LEAVING = frozenset({"releasing", "releasing_blocked"})
 
 
 def has_lost_its_pointer(claim: Claim) -> bool:
-    """Whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
+    """Return whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
     return claim.state in LEAVING and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
-    """Whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
+    """Return whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 

@@ -54,7 +54,7 @@ def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -
 
 
 def is_place_for_file(tree: str, name: str) -> bool:
-    """Whether a file of this name can safely be written or removed in a tree, whose content an agent may have written.
+    """Return whether a file of this name can safely be written or removed in a tree, whose content an agent may have written.
 
     False when a symlink or a file is in the place of a folder of the name, or when the name itself is a folder.
     """
@@ -97,7 +97,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def is_copy(source: str, target: str) -> bool:
-    """Whether a file looks like a copy that fleet made of another one: same mode, size and time."""
+    """Return whether a file looks like a copy that fleet made of another one: same mode, size and time."""
     try:
         one, other = os.lstat(source), os.lstat(target)
     except OSError:

@@ -59,7 +59,7 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
 
 
 def is_rebasing(claim: Claim, branch: str | None) -> bool:
-    """Whether a worktree is on no branch because a rebase of the task's own branch is in progress; the next agent continues it."""
+    """Return whether a worktree is on no branch because a rebase of the task's own branch is in progress; the next agent continues it."""
     return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 
 

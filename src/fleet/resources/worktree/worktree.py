@@ -148,7 +148,7 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Whether the task's branch exists; raise ForeignBranch when it exists but does not provably belong to this project."""
+        """Return whether the task's branch exists; raise ForeignBranch when it exists but does not provably belong to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)

@@ -72,7 +72,7 @@ class _Played:
 
     @property
     def injected(self) -> bool:
-        """Whether strace made a call of the act fail."""
+        """Return whether strace made a call of the act fail."""
         return "(INJECTED)" in self._of_act
 
     @property

@@ -98,7 +98,7 @@ def add_bystander(scene: Scene) -> None:
 
 
 def _is_bystander_alive(scene: Scene) -> bool:
-    """Whether the bystander's session still runs."""
+    """Return whether the bystander's session still runs."""
     with scene.fleet() as fleet:
         pane = fleet.world.tmux.listing().pane(BYSTANDER)
         return pane is not None and not pane.dead

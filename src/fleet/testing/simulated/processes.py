@@ -196,7 +196,7 @@ class SimulatedKernel:
         ]
 
     def is_seen(self, pid: int, start: str) -> bool:
-        """Whether a process with this pid and start time exists, or may exist because it is hidden."""
+        """Return whether a process with this pid and start time exists, or may exist because it is hidden."""
         process = self._table.living.get(pid)
         return process is not None and (process.is_hidden or (process.start == start and not process.is_zombie))
 
@@ -224,12 +224,12 @@ class SimulatedKernel:
         return process.program if process else ""
 
     def is_own(self, pid: int) -> bool:
-        """Whether a process belongs to this user."""
+        """Return whether a process belongs to this user."""
         process = self._table.living.get(pid)
         return process is not None and process.is_own
 
     def works_in(self, pid: int, folder: str) -> bool | None:
-        """Whether a process has its current directory below a folder, or writes to a file there; None when unknown."""
+        """Return whether a process has its current directory below a folder, or writes to a file there; None when unknown."""
         process = self._table.living.get(pid)
         if process is None:
             return False

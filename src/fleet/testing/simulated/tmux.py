@@ -282,7 +282,7 @@ class SimulatedTmux(Tmux):
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 
     def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
-        """Whether a pane is still the listed one: same dispatch, home and stamp."""
+        """Return whether a pane is still the listed one: same dispatch, home and stamp."""
         if (there.dispatch, there.home) != (listed.dispatch, listed.home):
             return False
         if listed.stamped:

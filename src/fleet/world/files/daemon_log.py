@@ -159,7 +159,7 @@ def _open_log(path: str) -> int:
 
 
 def _is_replaced(handle: int, path: str) -> bool:
-    """Whether the path now leads to another file than the open one."""
+    """Return whether the path now leads to another file than the open one."""
     try:
         there = os.stat(path)
     except OSError:

@@ -33,6 +33,6 @@ class DaemonProcess:
                 self._starting.discard(dispatch)
 
     def is_starting(self, dispatch: str) -> bool:
-        """Whether a thread of the daemon is starting a dispatch now."""
+        """Return whether a thread of the daemon is starting a dispatch now."""
         with self._lock:
             return dispatch in self._starting

@@ -87,7 +87,7 @@ class Gate:
             self._lock.give()
 
     def is_free(self) -> bool:
-        """Whether nobody holds the gate now."""
+        """Return whether nobody holds the gate now."""
         return self._lock.is_free()
 
     def holder(self) -> Holder | None:
@@ -99,7 +99,7 @@ class Gate:
             return None
 
     def is_open_in(self, pid: int) -> bool | None:
-        """Whether a process has the gate's file open; None where the system cannot tell."""
+        """Return whether a process has the gate's file open; None where the system cannot tell."""
         pids = ps.holders(self.path)
         return None if pids is None else pid in pids
 

@@ -72,7 +72,7 @@ class FileLock:
             os.close(fd)
 
     def is_free(self) -> bool:
-        """Whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
+        """Return whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
         probe = FileLock(self.path, shared=self._kind == fcntl.LOCK_SH, create=False)
         try:
             probe.take(0)
@@ -212,7 +212,7 @@ def read_note(path: str) -> list[int]:
 
 
 def is_same_file(path: str, fd: int) -> bool:
-    """Whether an open file is the one at this path."""
+    """Return whether an open file is the one at this path."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:

@@ -45,7 +45,7 @@ class Listener:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the path still leads to this socket."""
+        """Return whether the path still leads to this socket."""
         return self.socket is not None and _device_and_inode(self.path) == self._file
 
     def close(self) -> None:

@@ -30,7 +30,7 @@ def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file name is one that `begin` gives."""
+    """Return whether a file name is one that `begin` gives."""
     stem, _, mark = name.removesuffix(_END).rpartition(".")
     return name.endswith(_END) and bool(stem) and len(mark) == 2 * _BYTES and not mark.strip("0123456789abcdef")
 

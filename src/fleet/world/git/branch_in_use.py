@@ -90,13 +90,13 @@ def operation_in(place: str) -> str:
 
 
 def _is_branch_named_in(place: str, branch: str) -> bool:
-    """Whether a rebase or bisect in progress will return to this branch."""
+    """Return whether a rebase or bisect in progress will return to this branch."""
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
     return bool(named & {branch, head_ref(branch)})
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
+    """Return whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 

@@ -156,7 +156,7 @@ class Git:
         return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
-        """Whether a commit is merged into a branch; None when git cannot tell."""
+        """Return whether a commit is merged into a branch; None when git cannot tell."""
         return self.is_in(repository, commit, head_ref(branch))
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
@@ -179,7 +179,7 @@ class Git:
         return done.out if done.ok else None
 
     def is_in(self, repository: str, commit: str, later: str) -> bool | None:
-        """Whether a commit is an ancestor of a later one; None when git cannot tell."""
+        """Return whether a commit is an ancestor of a later one; None when git cannot tell."""
         done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
@@ -249,7 +249,7 @@ class Git:
         return worktree_status.read(self.exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
-        """Whether a worktree has uncommitted work; None when git fails. With `but_missing`, deleted files do not count."""
+        """Return whether a worktree has uncommitted work; None when git fails. With `but_missing`, deleted files do not count."""
         found = self.status(path)
         if found is None:
             return None
@@ -422,7 +422,7 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_git_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
-        """Whether somebody replaced the `.git` file that git wrote in a worktree of fleet's."""
+        """Return whether somebody replaced the `.git` file that git wrote in a worktree of fleet's."""
         tree = pointers.tree_of(self._home, path)
         return bool(tree) and pointers.read(tree, self._knows) is None
 
@@ -442,7 +442,7 @@ class Git:
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _knows(self, common: str) -> bool:
-        """Whether a git directory belongs to the repository of a project."""
+        """Return whether a git directory belongs to the repository of a project."""
         if self.repositories is not None and common not in self._known:
             self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories)
         return self.repositories is None or common in self._known

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def is_blank(path: str) -> bool:
-    """Whether a path is a folder in which nobody can have worked: it is empty, or has only a `.git` file."""
+    """Return whether a path is a folder in which nobody can have worked: it is empty, or has only a `.git` file."""
     try:
         names = os.listdir(path)
     except OSError:
@@ -28,13 +28,13 @@ def is_blank(path: str) -> bool:
 
 
 def is_filled(path: str) -> bool:
-    """Whether git has checked out all files of a worktree: git writes the index last, and it exists."""
+    """Return whether git has checked out all files of a worktree: git writes the index last, and it exists."""
     entry = entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
 def has_no_pointer(path: str) -> bool:
-    """Whether a worktree lacks its `.git` file, which an interrupted removal may have deleted first.
+    """Return whether a worktree lacks its `.git` file, which an interrupted removal may have deleted first.
 
     False for a `.git` folder or symlink that somebody made, so that it is not overwritten.
     """
@@ -80,12 +80,12 @@ def all_entries(git_dir: str) -> list[str]:
 
 
 def _is_entry_of(entry: str, path: str) -> bool:
-    """Whether git's entry points to the worktree at this path."""
+    """Return whether git's entry points to the worktree at this path."""
     return is_same_path(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 
 def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
-    """Whether git's entry belongs to a worktree at this path and has our lock, or has no lock because git died early."""
+    """Return whether git's entry belongs to a worktree at this path and has our lock, or has no lock because git died early."""
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
         return ours(lock) and _is_entry_of(entry, path)
@@ -101,7 +101,7 @@ def entry_of(path: str) -> str:
 
 
 def is_same_path(one: str, other: str) -> bool:
-    """Whether two paths lead to the same place, through whatever links."""
+    """Return whether two paths lead to the same place, through whatever links."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 

@@ -56,7 +56,7 @@ def read(tree: str, knows: Knows) -> Place | None:
 
 
 def _points_back(place: Place) -> bool:
-    """Whether git's entry of a worktree names that worktree and its repository."""
+    """Return whether git's entry of a worktree names that worktree and its repository."""
     back, shared = _line_of_file(f"{place.entry}/gitdir"), _line_of_file(f"{place.entry}/commondir")
     if not back or not shared:
         return False

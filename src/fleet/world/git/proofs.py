@@ -117,7 +117,7 @@ class GitProofs:
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 
     def is_detached_at(self, path: str, commit: str) -> bool:
-        """Whether a worktree is on no branch and at this commit."""
+        """Return whether a worktree is on no branch and at this commit."""
         on_a_branch = self._git.run_in("symbolic-ref", path, "symbolic-ref", "--quiet", "HEAD").ok
         return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
 

@@ -49,7 +49,7 @@ def followed(git_dir: str) -> str:
 
 
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
-    """Whether merged work may wait to land: the integration branch exists and differs from its target.
+    """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
     An empty `target` stands for the recorded one. True where only git can tell.
     """

@@ -33,7 +33,7 @@ def id_of_path(home: str) -> str:
 
 
 def is_in_use(home: str) -> bool:
-    """Whether an older fleet has used a home that has no record: then sessions and worktrees carry the id of its path."""
+    """Return whether an older fleet has used a home that has no record: then sessions and worktrees carry the id of its path."""
     return any(os.path.lexists(f"{home}/{name}") for name in _TRACES)
 
 

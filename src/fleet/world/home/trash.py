@@ -37,7 +37,7 @@ def put_back(world: World, tree: str, folder: str) -> bool:
 
 
 def is_there(world: World, folder: str) -> bool:
-    """Whether a folder of the trash contains anything."""
+    """Return whether a folder of the trash contains anything."""
     path = f"{world.home}/{folder}"
     return os.path.isdir(path) and bool(os.listdir(path))
 

@@ -48,7 +48,7 @@ class Census:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
 
     def has(self, who: Identity) -> bool:
-        """Whether this exact process was alive when the census was taken."""
+        """Return whether this exact process was alive when the census was taken."""
         return who.pid in self.entries and self.identity(who.pid) == who
 
     def age(self, pid: int) -> float:
@@ -74,7 +74,7 @@ class Census:
         return "" if dispatch and f"{_HINT}{dispatch}" in self._kernel.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
-        """Whether a process is a fleet command of this home, or was started by one, and not by an agent.
+        """Return whether a process is a fleet command of this home, or was started by one, and not by an agent.
 
         Its variables alone prove nothing: an agent can start a program without its mark.
         """
@@ -176,7 +176,7 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Whether a person started a process: a login, a terminal window, or a program older than the agent is its
+        """Return whether a person started a process: a login, a terminal window, or a program older than the agent is its
         ancestor.
 
         `reapers` are the processes that inherit orphans, such as process 1: one of them as a parent proves nothing. A
@@ -196,11 +196,11 @@ class Census:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether somebody outside this container started a process (docker exec). No child of an agent has such a parent."""
+    """Return whether somebody outside this container started a process (docker exec). No child of an agent has such a parent."""
     return entry.parent == 0 and entry.pid != _FIRST
 
 
 def _runs_fleet(command: str) -> bool:
-    """Whether a command line runs `fleet`: directly, through its interpreter, or through the shell of a tmux hook."""
+    """Return whether a command line runs `fleet`: directly, through its interpreter, or through the shell of a tmux hook."""
     words = command.split(" ")
     return any(os.path.basename(word) == "fleet" for word in words[:2]) or _HINT in command

@@ -152,7 +152,7 @@ class Cgroups:
         return parent if self._is_usable(parent) else None
 
     def _is_usable(self, group: str) -> bool:
-        """Whether fleet may create control groups in a group: it can be written, and systemd has delegated it."""
+        """Return whether fleet may create control groups in a group: it can be written, and systemd has delegated it."""
         if not os.access(group, os.W_OK) or not os.access(f"{group}/cgroup.procs", os.W_OK):
             return False
         return not os.path.isdir(self._places.systemd) or _is_delegated(group)

@@ -33,7 +33,7 @@ class Ended:
 
     @property
     def ok(self) -> bool:
-        """Whether the child exited by itself with status 0."""
+        """Return whether the child exited by itself with status 0."""
         return self.status == 0
 
 
@@ -87,7 +87,7 @@ class Child:
         self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
-        """Whether the child has exited. It is not reaped, where the system has `waitid`."""
+        """Return whether the child has exited. It is not reaped, where the system has `waitid`."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

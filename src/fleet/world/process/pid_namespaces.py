@@ -54,15 +54,15 @@ class PidNamespaces:
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
-        """Whether a process of a namespace that uses the home is alive, or may be."""
+        """Return whether a process of a namespace that uses the home is alive, or may be."""
         return not FileLock(f"{self._folder}/{boot}").is_free()
 
     def is_gone(self, boot: str) -> bool:
-        """Whether it is proven that no process of another namespace is alive."""
+        """Return whether it is proven that no process of another namespace is alive."""
         return not self.is_used(boot) and is_gone(boot.partition(".")[2], self._socket)
 
     def sees_everyone(self) -> bool:
-        """Whether every process that may use this home is visible here.
+        """Return whether every process that may use this home is visible here.
 
         In the machine's first namespace: yes, unless /proc hides processes. In another one: only if every other
         namespace that has used this home is proven gone, which the first one never is.
@@ -82,7 +82,7 @@ class PidNamespaces:
                     _remove_namespace_record(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
-        """Whether a namespace is gone. One of this boot may exist unused; one of another boot is gone when it is unused."""
+        """Return whether a namespace is gone. One of this boot may exist unused; one of another boot is gone when it is unused."""
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)
 
@@ -117,7 +117,7 @@ def own() -> str | None:
 
 
 def shows_everyone() -> bool:
-    """Whether /proc belongs to this namespace and hides none of its processes."""
+    """Return whether /proc belongs to this namespace and hides none of its processes."""
     if not _is_own_view():
         return False
     try:
@@ -129,7 +129,7 @@ def shows_everyone() -> bool:
 
 
 def _is_own_view() -> bool:
-    """Whether /proc shows this process under its own pid."""
+    """Return whether /proc shows this process under its own pid."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
     except OSError:
@@ -137,7 +137,7 @@ def _is_own_view() -> bool:
 
 
 def is_gone(namespace: str, socket: str) -> bool:
-    """Whether no process of another namespace is visible, and nobody outside this namespace listens on the home's
+    """Return whether no process of another namespace is visible, and nobody outside this namespace listens on the home's
     socket.
 
     From inside a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.

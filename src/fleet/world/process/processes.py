@@ -118,14 +118,14 @@ class Processes:
         return True
 
     def may_live(self, who: Identity | None) -> bool:
-        """Whether a process is alive; also True when that is unknown and a process with its pid and start time is visible."""
+        """Return whether a process is alive; also True when that is unknown and a process with its pid and start time is visible."""
         found = self.life(who)
         return who is not None and (
             found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))
         )
 
     def _is_proven_dead_elsewhere(self, who: Identity) -> bool:
-        """Whether a process of another boot or pid namespace is proven dead; False means unknown.
+        """Return whether a process of another boot or pid namespace is proven dead; False means unknown.
 
         Proven: nobody holds the lock of that namespace in this home, and no process that is visible here can be it.
         """

@@ -55,7 +55,7 @@ class Done:
 
     @property
     def ok(self) -> bool:
-        """Whether the program exited with status 0."""
+        """Return whether the program exited with status 0."""
         return self.status == 0
 
 
@@ -284,7 +284,7 @@ def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: s
 
 
 def _has_more(child: Child) -> bool:
-    """Whether a program's pipes have something to read, or have reached their end."""
+    """Return whether a program's pipes have something to read, or have reached their end."""
     waiting = select.poll()
     for pipe in (child.stdout, child.stderr):
         if pipe is not None and not pipe.closed:

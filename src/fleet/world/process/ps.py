@@ -52,7 +52,7 @@ class Entry(NamedTuple):
     stopped: bool = False
 
     def is_since(self, start: int) -> bool:
-        """Whether the process started at that time or later; True where start times are not comparable."""
+        """Return whether the process started at that time or later; True where start times are not comparable."""
         return not self.start.isdigit() or int(self.start) >= start
 
 
@@ -131,7 +131,7 @@ def everyone() -> list[Entry]:
 
 
 def is_seen(pid: int, start: str) -> bool:
-    """Whether a process with this pid and start time exists, or may exist, in this pid namespace or one inside it."""
+    """Return whether a process with this pid and start time exists, or may exist, in this pid namespace or one inside it."""
     try:
         found = status(pid)
     except Unreadable:
@@ -167,7 +167,7 @@ def environment(pid: int) -> frozenset[bytes]:
 
 
 def _is_becoming(pid: int) -> bool:
-    """Whether a process is in the middle of an exec: for a moment nothing about it can be read."""
+    """Return whether a process is in the middle of an exec: for a moment nothing about it can be read."""
     try:
         fields = _stat_fields(pid)
     except Unreadable:
@@ -200,7 +200,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process belongs to this user, also where this user may not inspect it."""
+    """Return whether a process belongs to this user, also where this user may not inspect it."""
     if _library is not None:
         return bool(_library.is_own(pid))
     try:
@@ -211,7 +211,7 @@ def is_own(pid: int) -> bool:
 
 
 def works_in(pid: int, folder: str) -> bool | None:
-    """Whether a process has its current directory below a folder, or a file open there for writing; None when not permitted to look."""
+    """Return whether a process has its current directory below a folder, or a file open there for writing; None when not permitted to look."""
     top = f"{os.path.realpath(folder)}/"
     place = _directory_of_process(pid)
     if place is None:
@@ -265,7 +265,7 @@ def inheritors(path: str) -> list[int]:
 
 
 def _holds_lock(pid: int, path: str) -> bool:
-    """Whether a process holds the lock of the file at this path."""
+    """Return whether a process holds the lock of the file at this path."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(FileNotFoundError):
@@ -275,7 +275,7 @@ def _holds_lock(pid: int, path: str) -> bool:
 
 
 def _is_locked(pid: int, name: str) -> bool:
-    """Whether a descriptor of a process holds a lock: the kernel lists a lock only with the descriptors that share it."""
+    """Return whether a descriptor of a process holds a lock: the kernel lists a lock only with the descriptors that share it."""
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8", errors="replace") as file:
         return any(line.startswith("lock:") and " FLOCK " in line for line in file)
 
@@ -296,7 +296,7 @@ def _is_called(pid: int, name: str) -> bool:
 
 
 def _is_near(pid: int, tops: list[str]) -> bool:
-    """Whether a process works below one of these folders or names one in its arguments; True when that cannot be seen."""
+    """Return whether a process works below one of these folders or names one in its arguments; True when that cannot be seen."""
     place, words = _directory_of_process(pid), command(pid)
     if place is None:
         return True
@@ -306,7 +306,7 @@ def _is_near(pid: int, tops: list[str]) -> bool:
 
 
 def _is_below(pid: int, tops: list[str]) -> bool:
-    """Whether the current directory of a process is below one of the folders, or may be.
+    """Return whether the current directory of a process is below one of the folders, or may be.
 
     Folders are compared by inode, because their paths differ between mount namespaces.
     """
@@ -326,7 +326,7 @@ def _is_below(pid: int, tops: list[str]) -> bool:
 
 
 def _has_same_paths(pid: int) -> bool:
-    """Whether a process is in this mount namespace, so that paths mean the same to it."""
+    """Return whether a process is in this mount namespace, so that paths mean the same to it."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
     except FileNotFoundError:
@@ -349,7 +349,7 @@ def _directory_of_process(pid: int) -> str | None:
 
 
 def _has_open(pid: int, wanted: os.stat_result) -> bool:
-    """Whether a process has a file open."""
+    """Return whether a process has a file open."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
@@ -376,7 +376,7 @@ def _stat_fields(pid: int) -> list[str] | None:
 
 
 def _is_missing(pid: int) -> bool:
-    """Whether it is proven that no process has the pid; False when /proc may only hide it."""
+    """Return whether it is proven that no process has the pid; False when /proc may only hide it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

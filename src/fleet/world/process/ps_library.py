@@ -96,7 +96,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process belongs to this user."""
+    """Return whether a process belongs to this user."""
     with contextlib.suppress(psutil.Error, OSError):
         return bool(psutil.Process(pid).uids().real == os.getuid())
     return False

@@ -58,7 +58,7 @@ class Scopes:
         self._places = places
 
     def are_kept(self) -> bool:
-        """Whether systemd runs and keeps the user's manager after a logout.
+        """Return whether systemd runs and keeps the user's manager after a logout.
 
         Otherwise a logout would end the scopes and the agents in them.
         """

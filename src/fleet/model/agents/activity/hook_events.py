@@ -32,7 +32,7 @@ _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversa
 
 
 def is_continued(failed_turns: int) -> bool:
-    """Whether fleet tells an agent to go on after this many failed turns in a row: after 1 to MOST_FAILED_TURNS, not after more."""
+    """Return whether fleet tells an agent to go on after this many failed turns in a row: after 1 to MOST_FAILED_TURNS, not after more."""
     return 0 < failed_turns <= MOST_FAILED_TURNS
 
 

@@ -34,7 +34,7 @@ def newest(signs: Iterable[Sign | None]) -> Sign | None:
 
 
 def is_older(sign: Sign | None, now: int, most: int) -> bool:
-    """Whether a sign of life is older than `most` milliseconds; False without a sign, because nothing is known then."""
+    """Return whether a sign of life is older than `most` milliseconds; False without a sign, because nothing is known then."""
     return sign is not None and now - sign.at > most
 
 

@@ -69,7 +69,7 @@ def changes(
 
 
 def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
-    """Whether nobody knows now if the condition of a notice still holds, because the state of its agent is unknown.
+    """Return whether nobody knows now if the condition of a notice still holds, because the state of its agent is unknown.
 
     A question is never in doubt: the store knows whether it is open.
     """
@@ -77,7 +77,7 @@ def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
 
 
 def is_news(condition: Condition, now: int) -> bool:
-    """Whether to notify a person about a condition that is seen for the first time.
+    """Return whether to notify a person about a condition that is seen for the first time.
 
     Always when someone waits for the person ("needs you"); otherwise only if the condition began within the last day.
     """

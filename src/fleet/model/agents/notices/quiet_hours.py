@@ -20,7 +20,7 @@ def parsed(given: object) -> tuple[int, int] | None:
 
 
 def is_quiet(window: str | None, at: int) -> bool:
-    """Whether a time lies in the quiet hours. A window like 22:00-07:00 spans midnight; 07:00 itself is not quiet."""
+    """Return whether a time lies in the quiet hours. A window like 22:00-07:00 spans midnight; 07:00 itself is not quiet."""
     found = parsed(window)
     if found is None:
         return False

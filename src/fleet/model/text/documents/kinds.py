@@ -99,12 +99,12 @@ def _is_nonblank(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; True and False are not."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_engine(value: object) -> bool:
-    """Whether a value is a well-formed engine name; the engine need not exist."""
+    """Return whether a value is a well-formed engine name; the engine need not exist."""
     try:
         return isinstance(value, str) and bool(names.engine(value))
     except errors.BadName:
@@ -112,7 +112,7 @@ def _is_engine(value: object) -> bool:
 
 
 def _is_engines(value: object) -> bool:
-    """Whether a value is an engine's name, or a list of distinct ones."""
+    """Return whether a value is an engine's name, or a list of distinct ones."""
     if not isinstance(value, list):
         return _is_engine(value)
     return bool(value) and all(map(_is_engine, value)) and len(set(value)) == len(value)

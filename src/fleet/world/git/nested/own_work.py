@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def clone_has_own_work(git: Git, path: str) -> bool:
-    """Whether a repository that somebody made in a worktree may contain work that exists nowhere else.
+    """Return whether a repository that somebody made in a worktree may contain work that exists nowhere else.
 
     A clone has none if all its commits are on its remotes and its files are as committed. Its ignored files are judged
     like those of the worktree. A worktree of another repository always counts.
@@ -43,7 +43,7 @@ def unseen_folders(git: Git, tree: str) -> list[str]:
 
 
 def has_filters(git: Git, path: str) -> bool:
-    """Whether a repository's own configuration has filters, which `git status` would run; True when git fails."""
+    """Return whether a repository's own configuration has filters, which `git status` would run; True when git fails."""
     done = git.ask_foreign("config", path, "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
     told = [line for line in done.out.splitlines() if line.startswith(("local", "worktree"))]
     return done.status not in {0, 1} or bool(told)
@@ -68,13 +68,13 @@ def ignored_files(git: Git, path: str) -> list[str]:
 
 
 def _has_own_commits(git: Git, path: str) -> bool:
-    """Whether a repository has commits that none of its remotes has; True when git fails."""
+    """Return whether a repository has commits that none of its remotes has; True when git fails."""
     done = git.ask_foreign("rev-list", path, "--max-count=1", "--all", "--not", "--remotes")
     return not done.ok or bool(done.out.strip())
 
 
 def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
-    """Whether a submodule's repository has commits that are neither on its remotes nor in the user's checkout; True when git fails."""
+    """Return whether a submodule's repository has commits that are neither on its remotes nor in the user's checkout; True when git fails."""
     known = ""
     if os.path.isdir(checkouts):
         refs = git.run("for-each-ref", checkouts, *WITHOUT_FILES, "for-each-ref", "--format=^%(objectname)").out

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_of_repository(git: Git, path: str, repository: str) -> bool:
-    """Whether git, run in a worktree, reports that worktree and its expected repository."""
+    """Return whether git, run in a worktree, reports that worktree and its expected repository."""
     found = git.place_of(path)
     return found is not None and found == (os.path.realpath(path), os.path.realpath(git_dir(repository)))
 
@@ -54,12 +54,12 @@ def ignored_in_submodules(git: Git, path: str) -> list[str]:
 
 
 def has_submodules(path: str) -> bool:
-    """Whether git keeps repositories of submodules for a worktree."""
+    """Return whether git keeps repositories of submodules for a worktree."""
     return os.path.isdir(modules_of(path))
 
 
 def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool:
-    """Whether a submodule may have edits. A nested submodule that its commit does not record is judged on its own."""
+    """Return whether a submodule may have edits. A nested submodule that its commit does not record is judged on its own."""
     path = f"{tree}/{name}"
     if has_filters(git, path):
         return True
@@ -68,7 +68,7 @@ def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool
 
 
 def _has_repository_in(name: str, found: list[str]) -> bool:
-    """Whether a repository contains another one. git would run what the inner one's configuration names."""
+    """Return whether a repository contains another one. git would run what the inner one's configuration names."""
     return any(each.startswith(f"{name}/") for each in found)
 
 

@@ -59,7 +59,7 @@ def repositories(modules: str) -> list[str]:
 
 
 def is_submodule(tree: str, name: str) -> bool:
-    """Whether a folder of a worktree is a submodule whose repository is in git's entry of that worktree."""
+    """Return whether a folder of a worktree is a submodule whose repository is in git's entry of that worktree."""
     pointer, entry = f"{tree}/{name}/.git", leftovers.entry_of(tree)
     if not entry or os.path.islink(pointer) or not os.path.isfile(pointer):
         return False
@@ -99,5 +99,5 @@ def _lines_as_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_safe_name(name: str) -> bool:
-    """Whether the name of a submodule is safe as a part of a path: it cannot lead out of the folder."""
+    """Return whether the name of a submodule is safe as a part of a path: it cannot lead out of the folder."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
