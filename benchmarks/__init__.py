@@ -1,1 +1,1 @@
-"""What fleet costs, as ratios: each beside the thing it is compared with, in the same run, taking turns."""
+"""Benchmarks of what fleet costs, as ratios: each is measured in turns with the thing that it is compared with."""

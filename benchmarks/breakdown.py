@@ -1,4 +1,4 @@
-"""Where the time of one call goes: imports by group, the store opened, the transaction, the store closed."""
+"""Show where the time of one `fleet log` goes: imports by group, opening the store, the transaction, closing the store."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NAMES = ("imports", "opening the store", "the transaction, synced", "closing the
 
 
 def of_log(home: Path, *, rounds: int) -> Table:
-    """The steps of `fleet log`, medians of fresh processes."""
+    """Return a table of the steps of `fleet log`: medians over fresh processes."""
     env = environment(FLEET_HOME=str(home), FLEET_PROJECT=PROJECT, FLEET_TASK="log-0", FLEET_DISPATCH_ID=AGENT)
     steps: dict[str, list[float]] = defaultdict(list)
     groups: dict[str, list[float]] = defaultdict(list)
@@ -54,11 +54,12 @@ def of_log(home: Path, *, rounds: int) -> Table:
         wholes["bare"].append(seconds_of(BARE, env))
         wholes["whole"].append(seconds_of([FLEET, *LOG], env))
     table = Table("start: where the time of `log` goes", ("step", "ms", "× bare"), [f"{rounds} fresh processes"])
-    _tell(table, _medians(steps), _medians(groups), **_medians(wholes))
+    _fill_table(table, _medians(steps), _medians(groups), **_medians(wholes))
     return table
 
 
-def _tell(table: Table, steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> None:
+def _fill_table(table: Table, steps: dict[str, float], groups: dict[str, float], *, whole: float, bare: float) -> None:
+    """Fill the table with the steps, their groups of imports, and the rest of the whole time."""
     rest = whole - bare - sum(steps.values())
     parts = {"bare interpreter": bare} | steps | {"launcher, words, output, less a shorter goodbye": rest}
     for name, seconds in (parts | {"whole": whole}).items():
@@ -72,7 +73,7 @@ def _tell(table: Table, steps: dict[str, float], groups: dict[str, float], *, wh
 
 
 def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, most: int = 10) -> Table:
-    """The packages that a command spends most of its imports on."""
+    """Return a table of the packages on whose imports a command spends most time."""
     env = environment(FLEET_HOME=str(home))
     found: dict[str, list[float]] = defaultdict(list)
     for _ in range(5):
@@ -87,22 +88,24 @@ def of_imports(home: Path, title: str, words: tuple[str, ...], *, bare: float, m
 
 
 def _imports(words: tuple[str, ...], env: dict[str, str], group: Callable[[str], str]) -> dict[str, float]:
-    """Seconds spent in imports that a bare interpreter does not make, by group."""
-    known = set(_listed(BARE[1:], env))
+    """Return the seconds of the imports that a bare interpreter does not make, by group."""
+    known = set(_import_seconds(BARE[1:], env))
     found: dict[str, float] = defaultdict(float)
-    for name, seconds in _listed([FLEET, *words], env).items():
+    for name, seconds in _import_seconds([FLEET, *words], env).items():
         if name not in known:
             found[group(name)] += seconds
     return found
 
 
-def _listed(words: list[str], env: dict[str, str]) -> dict[str, float]:
+def _import_seconds(words: list[str], env: dict[str, str]) -> dict[str, float]:
+    """Return the seconds of each import of a command, by module, from Python's -X importtime."""
     said = output_of([PYTHON, "-X", "importtime", *words], env, errors=True)
     rows = [line.removeprefix("import time:").split("|") for line in said.splitlines() if "|" in line]
     return {name.strip(): int(own) / 1e6 for own, _, name in rows if own.strip().isdigit()}
 
 
 def _group(module: str) -> str:
+    """Return the group of a module: its layer of fleet, `fleet`, or the modules of Python."""
     package, _, rest = module.partition(".")
     part = rest.partition(".")[0]
     if package != "fleet":

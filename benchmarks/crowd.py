@@ -1,4 +1,4 @@
-"""Fifty processes at once, beside fifty that do the same statements in bare sqlite3 and queue on a flock."""
+"""Fifty processes that write at once, compared with fifty that run the same statements in bare sqlite3 and queue on a flock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORK = multiprocessing.get_context("fork")
 
 @dataclass(slots=True)
 class Outcome:
-    """What all rounds of one kind of writer gave."""
+    """The results of all rounds of one kind of writer."""
 
     rates: list[float] = field(default_factory=list)
     latencies: list[float] = field(default_factory=list)
@@ -46,12 +46,12 @@ class Outcome:
 
     @property
     def lost(self) -> int:
-        """Writes that should be there and are not."""
+        """Return how many writes are missing afterwards."""
         return ROUNDS * PROCESSES * WRITES - self.kept
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """Both by turns; the median of the rounds."""
+    """Let both kinds of writers write in turns; yield the table with the medians of the rounds."""
     writers: dict[str, Writer] = {OURS: Ours, BARE: Queued}
     homes = {name: make_home(directory / f"{number}", graph(100)) for number, name in enumerate(writers)}
     outcomes = {name: Outcome() for name in writers}
@@ -67,7 +67,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _crowd(home: Path, writer: Writer) -> tuple[float, list[float], list[str]]:
-    """Let them all go at once; writes a second, the time of each, and what went wrong."""
+    """Let all processes write at once; return the writes a second, the seconds of each write, and the errors."""
     line, results = FORK.Barrier(PROCESSES), FORK.SimpleQueue()
     crowd = [FORK.Process(target=_write, args=(home, writer, n, line, results)) for n in range(PROCESSES)]
     for process in crowd:
@@ -79,7 +79,7 @@ def _crowd(home: Path, writer: Writer) -> tuple[float, list[float], list[str]]:
 
 
 def _rate(runs: list[list[float]]) -> tuple[float, list[float]]:
-    """Writes a second, and the time of each. Where nobody has written anything the rate is 0."""
+    """Return the writes a second, and the seconds of each write; 0 when nothing was written."""
     latencies = [end - start for marks in runs for start, end in pairwise(marks)]
     if not latencies:
         return 0.0, []
@@ -88,7 +88,7 @@ def _rate(runs: list[list[float]]) -> tuple[float, list[float]]:
 
 
 def _write(home: Path, writer: Writer, number: int, line: Barrier, results: SimpleQueue[Result]) -> None:
-    """One of them. Whatever goes wrong is a result too: the parent waits for one from each."""
+    """Be one of the writing processes; put its times and its error into the queue, because the parent waits for a result of each."""
     marks: list[float] = []
     wrong = ""
     try:
@@ -110,7 +110,7 @@ def _messages(home: Path) -> int:
 
 
 def _cells(outcome: Outcome) -> tuple[str, ...]:
-    """Rate and times, or dashes where nothing was written."""
+    """Return the cells with the rate and the times of a writer; dashes when nothing was written."""
     rate, wait = Sample(outcome.rates), Sample(outcome.latencies)
     if not wait.times or not rate.median:
         return ("0", "-", "-", "-", "-")
@@ -119,6 +119,7 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _table(outcomes: dict[str, Outcome]) -> Table:
+    """Return the table of both writers: rates, times, errors and lost writes."""
     table = Table(
         f"crowd: {PROCESSES} processes at once, {WRITES} durable logs each",
         ("", "writes/s", "± spread", "median ms", "slowest ms", "slowest / median", "errors", "lost"),

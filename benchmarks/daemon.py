@@ -1,4 +1,4 @@
-"""What the daemon costs and brings: commands through it, many clients at once, and doing nothing."""
+"""What the daemon costs and gains: commands through it, many clients at once, and a daemon that is idle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MESSAGE = "parser done, 40 tests green"
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """On SQLite, and where it matters on PostgreSQL."""
+    """Yield the tables of the daemon on SQLite, and where it matters on PostgreSQL."""
     homes = {"SQLite": _home(directory / "sqlite", "")}
     server = ThrowawayPostgres().start()
     wait_until_ready(server.directory)
@@ -62,7 +62,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _home(directory: Path, store: str) -> Path:
-    """A home with tasks to log on and tasks to look at."""
+    """Return a home with tasks to log on and tasks to look at."""
     if store:
         (directory / "home").mkdir(parents=True, mode=0o700)
         (directory / "home" / "config.toml").write_text(f'store = "{store}"\n', encoding="utf-8")
@@ -73,7 +73,7 @@ def _home(directory: Path, store: str) -> Path:
 
 @contextmanager
 def served(home: Path) -> Iterator[int]:
-    """A daemon in front of a home, with the environment that `fleet daemon start` gives it."""
+    """Run a daemon for a home while the block runs, with the environment of `fleet daemon start`; yield its pid."""
     env = environment(FLEET_HOME=str(home), **ONE_ARENA)
     child = subprocess.Popen([FLEET, "daemon", "run", "--detached"], env=env)
     try:
@@ -85,6 +85,7 @@ def served(home: Path) -> Iterator[int]:
 
 
 def _wait_for(path: Path) -> None:
+    """Wait until something accepts connections on a socket."""
     while True:
         door = Door(str(path))
         try:
@@ -98,7 +99,7 @@ def _wait_for(path: Path) -> None:
 
 # commands ---------------------------------------------------------------------------------------------------------------
 def _commands(store: str, home: Path) -> Table:
-    """Whole commands, beside an interpreter that does nothing."""
+    """Return a table of whole commands through the daemon, compared with a bare interpreter."""
     env = environment(FLEET_HOME=str(home))
     calls = {
         "log": [FLEET, "task", "log", "log-1", MESSAGE, "-p", PROJECT],
@@ -125,7 +126,7 @@ def _commands(store: str, home: Path) -> Table:
 
 # doing nothing ----------------------------------------------------------------------------------------------------------
 def _idle(store: str, pid: int) -> Table:
-    """Processor time and memory of a daemon that nobody asks."""
+    """Return a table with the processor time and memory of an idle daemon."""
     before = _cpu(pid)
     sleep(IDLE)
     used = (_cpu(pid) - before) / IDLE
@@ -148,7 +149,7 @@ def _memory(pid: int) -> float:
 
 # many clients -----------------------------------------------------------------------------------------------------------
 def _crowds(directory: Path) -> Table:
-    """Durable logs a second: through the daemon, by direct writers, and through a bare group commit of the same statements."""
+    """Return a table of durable logs a second: through the daemon, by direct writers, and through a bare group commit."""
     table = Table(
         "daemon: clients at once, durable logs a second",
         ("clients", "daemon", "direct", "bare group commit", "daemon / direct", "daemon / bare group"),
@@ -167,6 +168,7 @@ def _crowds(directory: Path) -> Table:
 
 
 def _by_turns(homes: list[Path], clients: int) -> list[float]:
+    """Return the median rates of the daemon, direct writers and a bare group commit, measured in turns."""
     found: list[list[float]] = [[], [], []]
     for _ in range(CROWD_ROUNDS):
         for rates, home, act in zip(found, homes, (_ask, _write_directly, _ask), strict=True):
@@ -175,7 +177,7 @@ def _by_turns(homes: list[Path], clients: int) -> list[float]:
 
 
 def _rate(home: Path, act: Callable[[Path, int, int, Barrier], None], clients: int) -> float:
-    """Let so many clients go at once; logs a second."""
+    """Let this many clients write at once; return the logs a second."""
     line = FORK.Barrier(clients + 1)
     each = max(WRITES // clients, 1)
     crowd = [FORK.Process(target=act, args=(home, number, each, line)) for number in range(clients)]
@@ -190,7 +192,7 @@ def _rate(home: Path, act: Callable[[Path, int, int, Barrier], None], clients: i
 
 
 def _ask(home: Path, number: int, writes: int, line: Barrier) -> None:
-    """One client of a socket: a request, its answer, the next request."""
+    """Be one client of a socket: send each request after the answer to the one before."""
     with closing(socket.socket(socket.AF_UNIX)) as sock:
         sock.connect(str(home / "daemon.sock"))
         answers = sock.makefile("rb")
@@ -205,6 +207,7 @@ def _ask(home: Path, number: int, writes: int, line: Barrier) -> None:
 
 
 def _write_directly(home: Path, number: int, writes: int, line: Barrier) -> None:
+    """Be one client that writes to the store itself."""
     with closing(Ours(home)) as opened:
         line.wait(60)
         for _ in range(writes):
@@ -213,7 +216,7 @@ def _write_directly(home: Path, number: int, writes: int, line: Barrier) -> None
 
 @contextmanager
 def _bare_group(home: Path) -> Iterator[None]:
-    """A server that does nothing but group commit, in a process of its own."""
+    """Run a server that does nothing but group commit, in its own process, while the block runs."""
     process = FORK.Process(target=_serve_bare, args=(home,))
     process.start()
     _wait_for(home / "daemon.sock")
@@ -223,12 +226,11 @@ def _bare_group(home: Path) -> Iterator[None]:
 
 
 def _serve_bare(home: Path) -> None:
-    """Read what waits at all sockets, log it in one transaction, answer.
+    """Read what waits at all sockets, log it in one transaction, and answer, forever.
 
-    What it shares with the daemon: Python, the socket, a JSON line for each request and answer, the very statements and rows (the number, the
-    fence's look at the task, the line, the operation with the request's key), a savepoint each, one synced commit. What it lacks is
-    everything else: threads, checks of requests and names, who speaks, the queue of writers, the check that the database is still
-    the same file, changes for screens, duties.
+    Shared with the daemon: Python, the socket, a JSON line for each request and answer, the same statements and rows, a
+    savepoint for each request, one synced commit. Missing: threads, checks of requests and names, who speaks, the queue
+    of writers, the check that the database is still the same file, changes for screens, duties.
     """
     store = Bare(home)
     waiting = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""Dispatch beside the same `git worktree add` and `tmux new-session` run bare; fifty at once; the sweep of many journals; ps."""
+"""Dispatch compared with bare `git worktree add` and `tmux new-session`; fifty dispatches at once; the sweep of many journals; ps."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TARGET, PS_TARGET = at_most(1.25), at_most(2)
 
 
 def run(_directory: Path) -> Iterator[Table]:
-    """All four."""
+    """Yield the tables: dispatch, many dispatches at once, the sweep, and `fleet ps`."""
     table = Table(
         title="dispatch, in-process, beside bare git and tmux", columns=("repository", "fleet", "bare", "ratio")
     )
@@ -66,6 +66,7 @@ def run(_directory: Path) -> Iterator[Table]:
 
 
 def _dispatches(files: int, rounds: int) -> tuple[float, float]:
+    """Return the median seconds of a dispatch, and of the bare git and tmux commands, in a repository of this many files."""
     with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
         _fill(scene, files)
         other = tempfile.mkdtemp(prefix="fleet-bare-", dir=scene.root)
@@ -85,11 +86,12 @@ def _ours(fleet: Fleet, slug: str) -> None:
 
 
 def _launched(fleet: Fleet) -> None:
-    """Once the agents have begun, so that their start does not burden what is measured next."""
+    """Wait until all agents are launched, so that their start does not burden the next measurement."""
     until(lambda: all(agent.process for agent in fleet.agents.list()))
 
 
 def _bare(scene: Scene, other: str, number: int) -> None:
+    """Add a worktree and a tmux session by the bare commands."""
     path, branch = f"{other}/tree-{number}", f"bare/{number}"
     scene.git("worktree", "add", "--quiet", "-b", branch, path, "main")
     words = [
@@ -117,6 +119,7 @@ def _timed(act: object) -> float:
 
 
 def _fill(scene: Scene, files: int) -> None:
+    """Add this many files to the scene's repository and commit them."""
     for number in range(files):
         path = Path(scene.repository, "many", str(number // 200), f"{number}.txt")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +130,7 @@ def _fill(scene: Scene, files: int) -> None:
 
 
 def _listing() -> Table:
-    """`fleet ps` among few agents and among many."""
+    """Return a table of `fleet ps` among few agents and among many."""
     with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene, scene.fleet() as fleet:
         env = environment(FLEET_HOME=scene.home)
         found: dict[int, Sample] = {}
@@ -148,6 +151,7 @@ def _listing() -> Table:
 
 
 def _side_by_side() -> Table:
+    """Return a table of many `fleet dispatch` processes at once: the seconds for all, and how many failed."""
     table = Table(title=f"dispatch: {AT_ONCE} side by side, as processes", columns=("what", "value"))
     with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene:
         with scene.fleet() as fleet:
@@ -174,7 +178,7 @@ def _side_by_side() -> Table:
 
 
 def _sweep() -> Table:
-    """Ten thousand ended journals, two hundred live sessions: one look at all of them."""
+    """Return a table of one sweep over many ended journals, beside many live sessions."""
     table = Table(title=f"sweep of {JOURNALS} journals beside {SESSIONS} live sessions", columns=("what", "value"))
     with Scene() as scene, scene.fleet() as fleet:
         fleet.world.tmux.ensure_server()
@@ -205,24 +209,24 @@ def _sweep() -> Table:
 
 
 class _Counter:
-    """Counts effects."""
+    """A watcher that records the effects."""
 
     def __init__(self, calls: list[str]) -> None:
         self._calls = calls
 
     def before(self, effect: str) -> None:
-        """Count it."""
+        """Record the effect."""
         self._calls.append(effect)
 
     def during(self, _effect: str, _pid: int) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def after(self, _effect: str) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 def _journals(fleet: Fleet) -> None:
-    """Ended dispatches that own the bundle of a task that is not archived: all that can pile up in the tables."""
+    """Add many ended dispatches, each with the bundle of a task that is not archived: all that can pile up in the tables."""
     lines = [json.dumps({"slug": f"t{n}", "title": "T", "status": "failed"}).encode() for n in range(JOURNALS)]
     fleet.graph.ingest(project=PROJECT, lines=lines, name="journals")
 

@@ -1,4 +1,4 @@
-"""The documents' way beside fleet: one file of JSON lines, read and written whole for every change."""
+"""Compare fleet with a file of JSON lines that is read and written as a whole for every change."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ FORK = multiprocessing.get_context("fork")
 
 
 class Documents:
-    """Tasks in a file."""
+    """Tasks in a file of JSON lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def log(self, task: str, message: str) -> None:
-        """Load, change, save; nothing is held in between."""
+        """Read the file, add a message to a task, and write the file, without a lock."""
         documents = self.load()
         next(each for each in documents if each["slug"] == task).setdefault("log", []).append(message)
         self._save(documents)
 
     def locked_log(self, task: str, message: str) -> None:
-        """The same under a lock."""
+        """Read the file, add a message to a task, and write the file, under a lock."""
         with self._locked():
             self.log(task, message)
 
     def load(self) -> list[Document]:
-        """Every task."""
+        """Return all tasks."""
         return [json.loads(line) for line in self._path.read_bytes().splitlines()]
 
     def _save(self, documents: list[Document]) -> None:
-        """Whole or not at all, and durable: a reader never sees half a file."""
+        """Write the file atomically and durably."""
         building = self._path.with_suffix(f".{os.getpid()}")
         with building.open("w") as file:
             file.writelines(json.dumps(each) + "\n" for each in documents)
@@ -73,12 +73,13 @@ class Documents:
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """How long one change takes, and how many changes are lost."""
+    """Yield a table of how long one change takes, and one of how many changes are lost."""
     yield _times(directory)
     yield _losses(directory)
 
 
 def _make(directory: Path, size: int) -> tuple[Documents, Path]:
+    """Return a file of documents and a home with the same tasks."""
     home = make_home(directory, graph(size))
     path = directory / "tasks.jsonl"
     path.write_bytes(b"\n".join(graph(size)) + b"\n")
@@ -86,6 +87,7 @@ def _make(directory: Path, size: int) -> tuple[Documents, Path]:
 
 
 def _times(directory: Path) -> Table:
+    """Return a table of the time of one durable log, with documents and with fleet, by number of tasks."""
     table = Table(
         "documents: one durable log, median ms",
         ("tasks", "documents", "fleet", "documents / fleet"),
@@ -105,13 +107,14 @@ def _times(directory: Path) -> Table:
 
 
 def _by_turns(theirs: Log, ours: Log, size: int, rounds: int) -> dict[str, Sample]:
+    """Return the times of both kinds of log, measured in turns."""
     tasks = cycle([slug(number) for number in range(0, size, max(1, size // 50))])
     acts = {"documents": lambda: theirs(next(tasks), MESSAGE), "fleet": lambda: ours(next(tasks), MESSAGE)}
     return taking_turns({name: _second(act) for name, act in acts.items()}, rounds=rounds)
 
 
 def _second(work: Callable[[], None]) -> Act:
-    """The time of the second in a row."""
+    """Return an act that works twice and returns the seconds of the second time."""
 
     def act() -> float:
         work()
@@ -121,6 +124,7 @@ def _second(work: Callable[[], None]) -> Act:
 
 
 def _losses(directory: Path) -> Table:
+    """Return a table of how many logs of several processes are lost: documents without and with a lock, and fleet."""
     table = Table(
         f"documents: {PROCESSES} processes, {UPDATES} logs each, every process on a task of its own",
         ("", "written", "there afterwards", "lost"),
@@ -140,6 +144,7 @@ def _losses(directory: Path) -> Table:
 
 
 def _at_once(opened: Callable[[], Log]) -> None:
+    """Let several processes log at once, each on its own task."""
     line = FORK.Barrier(PROCESSES)
     crowd = [FORK.Process(target=_update, args=(opened, line.wait, number)) for number in range(PROCESSES)]
     for process in crowd:

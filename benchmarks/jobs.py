@@ -1,4 +1,4 @@
-"""Jobs: ten thousand trivial items in flat memory, and what an item costs beyond its worktree and its session."""
+"""Jobs: ten thousand trivial items in constant memory, and what an item costs beyond its worktree and its session."""
 
 from __future__ import annotations
 
@@ -36,13 +36,14 @@ map:
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """In place, then in worktrees."""
+    """Yield a table of items in one checkout, and one of items in worktrees."""
     home = _home(directory)
     yield _many(home, directory)
     yield _few(home, directory)
 
 
 def _home(directory: Path) -> Path:
+    """Return a home with one project whose repository has one commit."""
     repository, home = directory / "repository", directory / "home"
     git = ["git", "-C", str(repository), "-c", "user.name=bench", "-c", "user.email=bench@localhost"]
     subprocess.run(["git", "init", "--quiet", repository], check=True)
@@ -53,7 +54,7 @@ def _home(directory: Path) -> Path:
 
 
 def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int, int]]:
-    """Seconds from the first item's begin to the end, and the runner's memory in KiB by items done."""
+    """Run a job; return the seconds from its first item to its end, and the runner's memory in KiB by items done."""
     path = directory / "job.yml"
     path.write_text(DOCUMENT.format(**how))
     words = [str(Path(sys.executable).with_name("fleet")), "job", "run", str(path), "-p", PROJECT, "--json"]
@@ -73,6 +74,7 @@ def _played(home: Path, directory: Path, **how: object) -> tuple[float, dict[int
 
 
 def _memory(pid: int) -> int:
+    """Return the memory of a process in KiB; 0 when it is gone."""
     try:
         text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -81,6 +83,7 @@ def _memory(pid: int) -> int:
 
 
 def _many(home: Path, directory: Path) -> Table:
+    """Return a table of many items in one checkout: time, and memory when warm and at the end."""
     seconds, memory = _played(home, directory, isolation="none", parallel=8, count=MANY)
     sizes = [size for done, size in sorted(memory.items()) if size and done >= WARM]
     assert sizes, "the runner's memory was never seen"
@@ -98,6 +101,7 @@ def _many(home: Path, directory: Path) -> Table:
 
 
 def _bare(count: int) -> float:
+    """Return the seconds of this many bare `/bin/sh -c true`, one after another."""
     started = perf_counter()
     for _ in range(count):
         subprocess.run(["/bin/sh", "-c", "true"], check=True)
@@ -105,10 +109,10 @@ def _bare(count: int) -> float:
 
 
 def _few(home: Path, directory: Path) -> Table:
-    """Items in worktrees and sessions, with a daemon and without, beside the least that git and tmux have to do for one.
+    """Return a table of items in worktrees and sessions, with and without a daemon, compared with bare git and tmux.
 
-    Git makes the worktree on a branch of its own and removes both again; tmux starts a session that runs nothing and goes with it. There is
-    nothing to commit and nothing to merge, in fleet's items neither.
+    Bare: git creates the worktree on its own branch and removes both again; tmux starts a session that runs nothing and
+    ends. There is nothing to commit and nothing to merge, neither in fleet's items.
     """
     table = Table(
         f"jobs: {FEW} items of `true`, each in a worktree and a session, one after another",
@@ -129,6 +133,7 @@ def _few(home: Path, directory: Path) -> Table:
 
 
 def _tree_and_session(directory: Path, number: int) -> float:
+    """Return the seconds of a worktree and a tmux session by the bare commands."""
     tree, socket, branch = directory / f"tree-{number}", directory / "bare.sock", f"bare-{number}"
     git, tmux = ["git", "-C", str(directory / "repository")], ["tmux", "-S", str(socket), "-f", "/dev/null"]
     started = perf_counter()

@@ -1,4 +1,4 @@
-"""Durable changes a second by one process, beside the same statements in bare sqlite3."""
+"""Durable changes a second by one process, compared with the same statements in bare sqlite3."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LITERALS = re.compile(r"'[^']*'|\bNULL\b|\b\d+\b")
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """`log`, and a claim with its report."""
+    """Yield the table of `log`, and of a claim with its report."""
     ours = Ours(make_home(directory / "ours", _pairs()))
     bare = Bare(make_home(directory / "bare", _pairs()))
     _compare_statements(ours, bare)
@@ -49,7 +49,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _pairs() -> Iterator[bytes]:
-    """Each task has one that waits for it, so that `done` has somebody to tell."""
+    """Yield tasks in pairs, the second waiting for the first, so that `done` makes one ready."""
     for number in range(TASKS):
         yield json.dumps({"slug": f"task-{number}", "title": f"Task {number}"}).encode()
         after = {"slug": f"next-{number}", "title": f"After {number}", "after": [f"task-{number}"]}
@@ -57,6 +57,7 @@ def _pairs() -> Iterator[bytes]:
 
 
 def _logs(writer: Ours | Bare) -> Act:
+    """Return an act that logs a block of messages and returns its seconds."""
     tasks = cycle([f"task-{number}" for number in range(TASKS)])
 
     def block() -> None:
@@ -67,6 +68,8 @@ def _logs(writer: Ours | Bare) -> Act:
 
 
 def _claims(writer: Ours | Bare) -> Act:
+    """Return an act that claims and ends a block of tasks and returns its seconds."""
+
     def block() -> None:
         for number in range(BLOCK):
             writer.claim(f"task-{number}")
@@ -80,7 +83,7 @@ def _claims(writer: Ours | Bare) -> Act:
 
 
 def _reopen(writer: Ours | Bare) -> None:
-    """Everything as it was, outside the time that is measured."""
+    """Open all tasks again, outside the measured time."""
     writer.db.execute(REOPEN, {"project": PROJECT})
     writer.db.execute(q.COUNT_ALL_BLOCKERS.sqlite, {"project": PROJECT})
 
@@ -93,12 +96,13 @@ def _add(table: Table, name: str, found: dict[str, Sample], changes: int = 1) ->
 
 
 def _compare_statements(ours: Ours, bare: Bare) -> None:
-    """The comparison is worth something only while both say the same to SQLite."""
-    said = [_said(writer) for writer in (ours, bare)]
+    """Check that both writers send the same statements to SQLite, which the comparison relies on."""
+    said = [_statements_of(writer) for writer in (ours, bare)]
     assert said[0] == said[1], f"fleet says {said[0]}, and the bare writer {said[1]}"
 
 
-def _said(writer: Ours | Bare) -> list[str]:
+def _statements_of(writer: Ours | Bare) -> list[str]:
+    """Return the statements that a writer sends to SQLite, without their values."""
     heard: list[str] = []
     writer.db.set_trace_callback(heard.append)
     writer.log("task-0", MESSAGE)

@@ -1,4 +1,4 @@
-"""Workgraph (wg) and Beads (bd) beside fleet, where their programs are on the PATH: whole processes, the same acts."""
+"""Compare fleet with Workgraph (wg) and Beads (bd), if they are on the PATH: whole processes, the same acts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE = 120  # seconds for one command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """Another program: how to get it, and its words for each act. {task} is a number, {text} a message."""
+    """Another program: how to install it, and its command for each act. {task} is a number, {text} a message."""
 
     name: str
     source: str
@@ -62,18 +62,18 @@ OTHERS = (
 
 
 class Failed(Exception):
-    """A command of a program did not succeed."""
+    """A command of a program failed."""
 
 
 class Program:
-    """A program in a repository of its own, with tasks in it."""
+    """Another program, in its own repository with tasks."""
 
     def __init__(self, other: Other, path: str, directory: Path) -> None:
         self._other, self._path, self._directory = other, path, directory
         self._env = environment(HOME=str(directory), BD_ACTOR="bench")
 
     def fill(self) -> None:
-        """Make the repository and its tasks."""
+        """Create the repository and its tasks."""
         self._directory.mkdir(parents=True)
         subprocess.run(["git", "init", "--quiet", self._directory], check=True)
         for words in self._other.prepare:
@@ -82,15 +82,15 @@ class Program:
             self._run(self._other.add, number)
 
     def log(self, number: int, text: str = MESSAGE) -> None:
-        """One durable line."""
+        """Log one durable line on a task."""
         self._run(self._other.log, number, text)
 
     def ready(self) -> None:
-        """What could be started."""
+        """List the tasks that could be started."""
         self._run(self._other.ready)
 
     def lines(self, number: int, text: str) -> int:
-        """How many lines with this text a task has."""
+        """Return how many log lines with this text a task has."""
         return self._run(self._other.read, number).count(text)
 
     def _run(self, words: tuple[str, ...], number: int = 0, text: str = "") -> str:
@@ -99,26 +99,26 @@ class Program:
 
 
 class Ours:
-    """fleet, by the same acts."""
+    """fleet, with the same acts."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._env = environment(FLEET_HOME=str(directory / "home"))
 
     def fill(self) -> None:
-        """Make the home and its tasks."""
+        """Create the home and its tasks."""
         make_home(self._directory, loose("bench", TASKS))
 
     def log(self, number: int, text: str = MESSAGE) -> None:
-        """One durable line."""
+        """Log one durable line on a task."""
         self._run("task", "log", f"bench-{number}", text)
 
     def ready(self) -> None:
-        """What could be started."""
+        """List the tasks that could be started."""
         self._run("task", "ready")
 
     def lines(self, number: int, text: str) -> int:
-        """How many lines with this text a task has."""
+        """Return how many log lines with this text a task has."""
         return self._run("task", "show", f"bench-{number}", "--json").count(text)
 
     def _run(self, *words: str) -> str:
@@ -126,7 +126,7 @@ class Ours:
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """One table, with a column for each program."""
+    """Yield one table with a column for each program."""
     table = Table(
         f"others: the same acts among {TASKS} tasks, whole processes",
         ("act", "fleet", *(other.name for other in OTHERS)),
@@ -149,7 +149,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _columns(table: Table, programs: dict[str, Ours | Program]) -> dict[str, list[str]]:
-    """The cells of each program. One that fails is named in a note and has none."""
+    """Return the cells of each program. A program that fails is named in a note and left out."""
     for name, program in list(programs.items()):
         if not _tried(table, name, program.fill) or not _tried(table, name, program.ready):
             del programs[name]
@@ -163,6 +163,7 @@ def _columns(table: Table, programs: dict[str, Ours | Program]) -> dict[str, lis
 
 
 def _tried(table: Table, name: str, act: Callable[[], None]) -> bool:
+    """Call an act of a program; when it fails, add a note to the table and return False."""
     try:
         act()
     except Failed as error:
@@ -176,7 +177,7 @@ def _by_turns(programs: dict[str, Ours | Program], act: Callable[[Ours | Program
 
 
 def _at_once(program: Ours | Program) -> tuple[float, int]:
-    """Let many write at once, each on a task of its own; the seconds, and how many lines are not there afterwards."""
+    """Let many threads log at once, each on its own task; return the seconds, and how many lines are missing."""
 
     def write(number: int) -> None:
         for line in range(LINES):
@@ -192,7 +193,7 @@ def _at_once(program: Ours | Program) -> tuple[float, int]:
 
 
 def output_of(words: list[str], env: dict[str, str], directory: Path) -> str:
-    """What a command prints; Failed with the last thing that it said."""
+    """Return the output of a command; raise Failed, with its last line, when it fails."""
     try:
         done = subprocess.run(
             words, env=env, cwd=directory, capture_output=True, text=True, check=False, timeout=PATIENCE

@@ -1,4 +1,4 @@
-"""Whole processes: how long they take and how much memory they want."""
+"""Measure whole processes: their time, memory and output."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ print(usage.ru_maxrss if status == 0 else "failed")
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, without what would change how Python starts or who fleet thinks it is."""
+    """Return the environment without variables that change how Python starts or who fleet takes the caller for."""
     strange = ("FLEET_", "PYTHON", "COVERAGE_", "_FLEET")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(strange)}
     return kept | more
 
 
 def compile_bytecode() -> None:
-    """Write the bytecode of what starts, as an installer does, and the bundle, as the first command does."""
+    """Write the bytecode as an installer does, and the bundle as the first command does."""
     renew = "from fleet import bundle, bundle_writing; bundle.BUNDLE.missed = True; bundle_writing.renew()"
     for words in (["-m", "compileall", "-q", "src/fleet"], ["-c", renew]):
         subprocess.run([PYTHON, *words], cwd=ROOT, env=environment(), check=True)
 
 
 def seconds_of(words: list[str], env: dict[str, str]) -> float:
-    """Start it, wait for its end."""
+    """Run a command to its end and return the seconds; exit the benchmark when it fails."""
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     started = perf_counter()
     pid = os.posix_spawn(words[0], words, env, file_actions=silent)
@@ -49,11 +49,11 @@ def seconds_of(words: list[str], env: dict[str, str]) -> float:
 
 
 def peak_of(words: list[str], env: dict[str, str]) -> float:
-    """Its peak of memory, in megabytes."""
+    """Run a command and return its peak memory in megabytes."""
     return int(output_of([PYTHON, "-I", "-S", "-c", LAUNCHER, *words], env)) * 1024 / 1e6
 
 
 def output_of(words: list[str], env: dict[str, str], *, errors: bool = False) -> str:
-    """What it says on its output, or on its error output."""
+    """Run a command and return its standard output, or with `errors` its standard error."""
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=True)
     return done.stderr if errors else done.stdout

@@ -1,4 +1,4 @@
-"""The lock of a piece of work: how long it takes to get a free one, a dead holder's, and to be refused a living one's."""
+"""The gate of a piece of work: how long it takes to lock a free one, a dead holder's, and to be refused a living holder's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ sys.stdin.read()
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """One table."""
+    """Yield the table of the times to lock, to be refused, and to prove who holds the gate."""
     world = World(str(directory), Funnel())
     free, dead, living = (world.work_gate(f"work-p/{name}", name) for name in ("free", "dead", "living"))
     child = _held(directory, "living")
@@ -56,6 +56,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _held(directory: Path, name: str) -> subprocess.Popen[str]:
+    """Start a child that holds a gate; return the child."""
     words = [sys.executable, "-c", HOLD, str(directory), f"work-p/{name}"]
     child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
@@ -64,7 +65,7 @@ def _held(directory: Path, name: str) -> subprocess.Popen[str]:
 
 
 def _stale(directory: Path, gate: Gate) -> Callable[[], float]:
-    """The holder is killed before the clock starts."""
+    """Return an act that locks a gate whose holder was just killed, and returns the seconds of locking."""
 
     def act() -> float:
         child = _held(directory, "dead")

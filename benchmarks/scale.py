@@ -1,4 +1,4 @@
-"""From a hundred tasks to a hundred thousand: nothing that agents call all day may notice."""
+"""The same acts with a hundred tasks and with a hundred thousand: what agents call all day must not get slower."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AND (SELECT COUNT(*) FROM edges e WHERE e.project = t.project AND e.needs = t.sl
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """Fill a home of each size, then ask each the same by turns."""
+    """Fill a home of each size, then measure the same acts in each, in turns; yield the tables."""
     filled = {name: _fill(directory / name, size) for name, size in SIZES.items()}
     yield _imports({name: seconds for name, (_, seconds) in filled.items()})
     with ExitStack() as stack:
@@ -50,7 +50,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 class Life:
-    """Tasks of one home: claimed, written about, done, and opened again for the next time."""
+    """The acts on tasks of one home: claim, log, done and ready, each timed; then the task is opened again."""
 
     def __init__(self, opened: Fleet, tasks: list[str]) -> None:
         self._fleet = opened
@@ -58,7 +58,7 @@ class Life:
         self._times: dict[str, list[float]] = {"log": [], "claim": [], "done": [], "ready": []}
 
     def once(self) -> float:
-        """One task; says how long everything took."""
+        """Perform the acts on the next task; return the seconds of all of them."""
         task = next(self._tasks)
         self._take("claim", lambda: self._fleet.tasks.claim(project=PROJECT, slug=task))
         self._take(
@@ -70,14 +70,16 @@ class Life:
         return sum(each[-1] for each in self._times.values())
 
     def samples(self) -> dict[str, Sample]:
-        """What was measured, by verb."""
+        """Return the measured times by act."""
         return {verb: Sample(found) for verb, found in self._times.items()}
 
     def _take(self, verb: str, work: Callable[[], object]) -> None:
+        """Perform one act and keep its seconds."""
         self._times[verb].append(timed(work)())
 
 
 def _fill(directory: Path, size: int) -> tuple[Path, float]:
+    """Create a home of this many tasks; return it and the seconds that took."""
     lines = list(graph(size))
     started = perf_counter()
     home = make_home(directory, lines)
@@ -87,12 +89,14 @@ def _fill(directory: Path, size: int) -> tuple[Path, float]:
 
 
 def _alike(home: Path) -> list[str]:
+    """Return slugs of tasks, spread over the graph, that are ready and that exactly two tasks wait for."""
     with closing(sqlite3.connect(home / "fleet.db")) as db:
         found = [row[0] for row in db.execute(ALIKE)]
     return found[:: max(1, len(found) // SPREAD)]
 
 
 def _imports(seconds: dict[str, float]) -> Table:
+    """Return a table of the time to import a graph, by size."""
     table = Table(
         "scale: import of a graph, all or nothing", ("tasks", "seconds", "ms a task"), ["home made, once each"]
     )
@@ -103,7 +107,7 @@ def _imports(seconds: dict[str, float]) -> Table:
 
 
 def _pages(homes: dict[str, Path]) -> Table:
-    """What people read, as whole processes."""
+    """Return a table of the commands that people read, as whole processes, by size."""
     envs = {name: environment(FLEET_HOME=str(home)) for name, home in homes.items()}
     table = Table(
         "scale: the same page among more tasks, whole processes, median ms",
@@ -120,6 +124,7 @@ def _pages(homes: dict[str, Path]) -> Table:
 
 
 def _table(found: dict[str, dict[str, Sample]]) -> Table:
+    """Return a table of the acts, by size, with the noise between two equal homes."""
     table = Table(
         "scale: the same act among more tasks, median ms",
         ("act", *SIZES, "noise", f"{LARGE} / {SMALL}", "of the means"),

@@ -1,4 +1,4 @@
-"""A throw-away fleet home with a graph of tasks in it."""
+"""A temporary fleet home with a graph of tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = "What is wanted, why, and how to see that it is there. " * 4
 
 
 def make_home(directory: Path, nodes: Iterable[bytes]) -> Path:
-    """A home with one project that holds these nodes."""
+    """Create a home with one project that has these tasks; return the home."""
     repository, home = directory / "repository", directory / "home"
     directory.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "--quiet", repository], check=True)
@@ -34,7 +34,7 @@ def make_home(directory: Path, nodes: Iterable[bytes]) -> Path:
 
 
 def add_project(home: Path, name: str, nodes: Iterable[bytes]) -> None:
-    """One more project in a home."""
+    """Add another project with these tasks to a home."""
     repository = home.parent / name
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     with fleet.open(str(home)) as opened:
@@ -43,12 +43,12 @@ def add_project(home: Path, name: str, nodes: Iterable[bytes]) -> None:
 
 
 def graph(count: int) -> Iterator[bytes]:
-    """A graph as people make them: areas, tags, priorities; each task waits for a few that are not far back."""
+    """Return the tasks of a realistic graph as JSON lines: areas, tags, priorities; each task waits for a few recent ones."""
     return (json.dumps(node(number, count)).encode() for number in range(count))
 
 
 def node(number: int, count: int) -> dict[str, object]:
-    """One task of the graph."""
+    """Return one task of the graph."""
     wanted = min(number, WAITS_FOR[number % len(WAITS_FOR)])
     back = {1 + (number * 7919 + each * 104729) % min(number, REACH) for each in range(wanted)}
     return {
@@ -63,11 +63,11 @@ def node(number: int, count: int) -> dict[str, object]:
 
 
 def slug(number: int) -> str:
-    """The slug of a task of the graph."""
+    """Return the slug of a task of the graph."""
     return f"{AREAS[number % len(AREAS)]}-{number:06d}"
 
 
 def loose(prefix: str, count: int, **fields: object) -> Iterator[bytes]:
-    """Tasks that wait for nothing."""
+    """Yield tasks that wait for nothing, as JSON lines."""
     for number in range(count):
         yield json.dumps({"slug": f"{prefix}-{number}", "title": f"{prefix} {number}"} | fields).encode()

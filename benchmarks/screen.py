@@ -1,4 +1,4 @@
-"""The screen with 500 agents and 10 000 tasks: a refresh, a key until its frame, and the start until the first frame."""
+"""The screen with 500 agents and 10 000 tasks: the time of a refresh, from a key to its frame, and from the start to a frame."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ VALUES (:question, :id, 'permission', 'Bash: make', 'make', '[]', :at)
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """Fill a home, put agents into it that one process stands in for, and measure."""
+    """Fill a home, add agents that one process stands for, and yield the tables."""
     home = make_home(directory / "scene", graph(TASKS))
     with subprocess.Popen(["sleep", "100000"]) as living:
         try:
@@ -68,7 +68,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _put_agents(home: Path, pid: int) -> None:
-    """Write agents into the database. They all are one process that lives; there is no tmux server."""
+    """Write agents into the database. All of them are the same living process; there is no tmux server."""
     now = int(time() * 1000)
     with fleet.open(str(home)) as opened:
         process = opened.world.processes.identify(pid)
@@ -99,7 +99,7 @@ def _put_agents(home: Path, pid: int) -> None:
 
 
 def _refreshes(home: Path) -> Table:
-    """Take snapshots, as the thread of the screen does."""
+    """Return a table of the time of a snapshot, as the screen's thread takes it."""
     with fleet.open(str(home)) as opened:
         snapshot = opened.views.snapshot()
         assert len(snapshot.agents) == AGENTS
@@ -111,7 +111,7 @@ def _refreshes(home: Path) -> Table:
 
 
 async def _keys(home: Path) -> Table:
-    """Press keys while snapshots are being taken, and time each until a frame was drawn."""
+    """Press keys while snapshots are taken; return a table of the time from each key to its frame."""
     app = FleetApp(str(home), keys=keys_in_force({}), palette=palette_for("dark"))
     table = Table("a key until its frame", ("key", "median", "slowest"))
     table.notes.append("while the threads go on taking snapshots; target of the median and of the slowest in ms")
@@ -126,7 +126,7 @@ async def _keys(home: Path) -> Table:
 
 
 async def _frame(app: FleetApp, key: str) -> float:
-    """Return how long it takes from a key until a frame was drawn after the board had acted on it."""
+    """Press a key; return the seconds until a frame is drawn after the board has acted on the key."""
     performed, drawn = asyncio.Event(), asyncio.Event()
     perform, display = app.board.perform, app._display  # noqa: SLF001 - Textual has no other place to see a frame
 
@@ -148,7 +148,7 @@ async def _frame(app: FleetApp, key: str) -> float:
 
 
 def _starts(home: Path) -> Table:
-    """Start `fleet tui` on a terminal, until the first frame, and until the first frame with the rows."""
+    """Start `fleet tui` on a terminal; return a table of the time to the first frame, and to the first with rows."""
     times = [_start(home) for _ in range(STARTS)]
     table = Table(f"the start of the screen, {TASKS} tasks", ("until", "median", "slowest"))
     for name, place in (("the first frame", 0), ("the rows are there", 1)):
@@ -158,6 +158,7 @@ def _starts(home: Path) -> Table:
 
 
 def _start(home: Path) -> tuple[float, float]:
+    """Start `fleet tui` once; return the seconds to the first frame, and to the first frame with rows."""
     hands, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     env = environment(FLEET_HOME=str(home), TERM="xterm-256color")

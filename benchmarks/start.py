@@ -1,4 +1,4 @@
-"""What one call of the command line costs, beside an interpreter that does nothing."""
+"""What one call of the command line costs, compared with a bare interpreter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ HOT_TARGET, READ_TARGET, OTHER_TARGET, PEAK_TARGET = at_most(1.8), at_most(4), a
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """Time, memory, and where the time of `log` goes."""
+    """Yield the tables of time and memory of commands, and of where the time of `log` goes."""
     home = make_home(directory / "scene", _pool())
     add_project(home, SHOWN, loose("seen", 20))
     hot = {name: _hot(home, name) for name in [*HOT, CLAIM]}
@@ -72,7 +72,7 @@ def run(directory: Path) -> Iterator[Table]:
 
 
 def _pool() -> Iterator[bytes]:
-    """A task for every call: a report ends one, a claim takes one."""
+    """Yield a task for every call, because a report ends one and a claim takes one."""
     size = HOT_ROUNDS + WARM + PEAK_ROUNDS
     for name in HOT:
         yield from loose(name, size, status="in_progress", assignee=AGENT)
@@ -80,7 +80,7 @@ def _pool() -> Iterator[bytes]:
 
 
 def _hot(home: Path, name: str) -> Iterator[Call]:
-    """A hot command as an agent calls it, on another task each time."""
+    """Yield the calls of a hot command as an agent makes them, each on another task."""
     for number in count():
         task = f"{name}-{number}"
         if name == CLAIM:
@@ -91,11 +91,13 @@ def _hot(home: Path, name: str) -> Iterator[Call]:
 
 
 def _always(words: tuple[str, ...], env: dict[str, str]) -> Iterator[Call]:
+    """Yield the same call again and again."""
     while True:
         yield [FLEET, *words], env
 
 
 def _acts(calls: dict[str, Iterator[Call]], measure: Callable[[list[str], dict[str, str]], float]) -> dict[str, Act]:
+    """Return an act for each command that measures its next call, and one for a bare interpreter."""
     acts: dict[str, Act] = {"bare": lambda: measure(BARE, environment())}
     return acts | {name: lambda calls=each: measure(*next(calls)) for name, each in calls.items()}
 
@@ -106,6 +108,7 @@ def _operations(home: Path) -> int:
 
 
 def _times(title: str, found: dict[str, Sample], rounds: int, target: Target) -> Table:
+    """Return a table of the median times of commands, and their ratio to a bare interpreter."""
     bare = found["bare"]
     table = Table(
         f"start: {title}",
@@ -124,6 +127,7 @@ def _times(title: str, found: dict[str, Sample], rounds: int, target: Target) ->
 
 
 def _memory(found: dict[str, Sample]) -> Table:
+    """Return a table of the peak memory of commands."""
     table = Table("start: peak memory of a hot call", ("fleet …", "MB"), ["median of ru_maxrss from wait4"])
     for name, sample in found.items():
         peak = median(sample.times)

@@ -1,4 +1,4 @@
-"""Plain text tables with a target and a mark."""
+"""Plain text tables whose rows can have a target and a mark."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a ratio should be."""
+    """The limit that a value should keep: at most, or at least."""
 
     limit: float
     at_least: bool = False
 
     def met(self, value: float) -> bool:
-        """Whether the value is within the limit."""
+        """Return whether the value is within the limit."""
         return value >= self.limit if self.at_least else value <= self.limit
 
     def __str__(self) -> str:
-        """The target as it stands in the table."""
+        """Return the target as the table shows it."""
         return f"{'≥' if self.at_least else '≤'} {self.limit:g}"
 
 
 def at_most(limit: float) -> Target:
-    """No more than this."""
+    """Return a target that a value meets when it is not larger than this."""
     return Target(limit=limit)
 
 
 def at_least(limit: float) -> Target:
-    """No less than this."""
+    """Return a target that a value meets when it is not smaller than this."""
     return Target(limit=limit, at_least=True)
 
 
 @dataclass(slots=True)
 class Table:
-    """Rows under a title; the last two columns are the target and the mark."""
+    """Rows under a title; the last two columns are the target and the mark (ok or MISS)."""
 
     title: str
     columns: tuple[str, ...]
@@ -42,7 +42,7 @@ class Table:
     rows: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, *cells: str, judged: float | None = None, target: Target | None = None) -> None:
-        """A row; with a target, the judged value is measured against it."""
+        """Add a row; with a target, compare the judged value with it."""
         if target is None or judged is None:
             self.rows.append((*cells, "", ""))
             return
@@ -52,7 +52,7 @@ class Table:
             self.misses.append(f"{self.title}: {cells[0]} is {judged:.2f}, target {target}")
 
     def __str__(self) -> str:
-        """The whole table."""
+        """Return the whole table as text."""
         head = (*self.columns, "target", "")
         widths = [max(len(row[place]) for row in [head, *self.rows]) for place in range(len(head))]
         lines = [self.title, *(f"  {note}" for note in self.notes), "  " + _line(head, widths)]
@@ -62,23 +62,23 @@ class Table:
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    """The first and the last column to the left, numbers to the right."""
+    """Return a row as text: the first and the last column left-aligned, the others right-aligned."""
     first, *middle, last = zip(cells, widths, strict=True)
     right = [cell.rjust(width) for cell, width in middle]
     return "  ".join([first[0].ljust(first[1]), *right, last[0].ljust(last[1])])
 
 
 def ms(seconds: float) -> str:
-    """Milliseconds with as many digits as mean something."""
+    """Return seconds as milliseconds, with three significant digits."""
     value = seconds * 1000
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
 def times(ratio: float) -> str:
-    """A ratio."""
+    """Return a ratio as text."""
     return f"{ratio:.2f}"
 
 
 def percent(part: float) -> str:
-    """A part of the whole."""
+    """Return a part of a whole as text, in percent."""
     return f"{part:.0%}"

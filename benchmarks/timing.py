@@ -1,4 +1,4 @@
-"""Taking turns: what is compared is measured in the same minute, so a busy machine slows both alike."""
+"""Measure what is compared in turns, so that a busy machine slows both alike."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 
 
 class Sample:
-    """Many times of one thing, in seconds."""
+    """The measured times of one act, in seconds."""
 
     def __init__(self, times: list[float]) -> None:
         self.times = times
 
     @property
     def median(self) -> float:
-        """The middle one."""
+        """Return the median time."""
         return median(self.times)
 
     @property
     def mean(self) -> float:
-        """All of them shared out: what is rare but slow (a checkpoint) is in here and not in the median."""
+        """Return the mean time, which unlike the median includes rare slow ones such as a checkpoint."""
         return fmean(self.times)
 
     @property
     def slowest(self) -> float:
-        """The worst."""
+        """Return the longest time."""
         return max(self.times)
 
     @property
     def spread(self) -> float:
-        """Half the distance between the quartiles, as a part of the median: how far to trust it."""
+        """Return half the distance between the quartiles, as a part of the median: a measure of the noise."""
         first, _, third = quantiles(self.times, n=4)
         return (third - first) / 2 / self.median
 
 
 def timed(work: Callable[[], object]) -> Act:
-    """The work, as an act that says how long it took."""
+    """Return an act that does the work and returns the seconds that it took."""
 
     def act() -> float:
         started = perf_counter()
@@ -52,7 +52,10 @@ def timed(work: Callable[[], object]) -> Act:
 
 
 def taking_turns(acts: Mapping[str, Act], *, rounds: int, warm: int = 1) -> dict[str, Sample]:
-    """Each act once a round, in every place of the order by turns, so that none always comes first or after the same."""
+    """Perform each act once a round, in rotating order, and return the times of each by name.
+
+    The order rotates so that no act always comes first or after the same one. `warm` rounds before are not counted.
+    """
     found: dict[str, list[float]] = {name: [] for name in acts}
     for number in range(-warm, rounds):
         for name in _order(list(acts), number):
@@ -63,7 +66,7 @@ def taking_turns(acts: Mapping[str, Act], *, rounds: int, warm: int = 1) -> dict
 
 
 def _order(names: list[str], number: int) -> list[str]:
-    """Shifted by one each round, and backwards every other time around."""
+    """Return the names rotated by one more each round, and reversed every other time around."""
     around, shift = divmod(number, len(names))
     shifted = names[shift:] + names[:shift]
     return shifted[::-1] if around % 2 else shifted

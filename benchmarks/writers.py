@@ -1,4 +1,4 @@
-"""Who writes: fleet, and the very statements that fleet commits in bare sqlite3, with everything around them taken away."""
+"""The writers that are compared: fleet, and bare sqlite3 with exactly the statements that fleet commits."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ ACTOR = "bench"
 
 
 class Ours:
-    """fleet, in this process."""
+    """A writer that uses fleet in this process."""
 
     def __init__(self, home: Path) -> None:
         self._acts = Fleet.open(str(home), actor=ACTOR)
         self.db: sqlite3.Connection = vars(self._acts.store)["_db"]  # to hear what is said to it
 
     def log(self, task: str, message: str) -> None:
-        """Say something about a task."""
+        """Add a message to a task's log."""
         self._acts.tasks.log(project=PROJECT, slug=task, message=message)
 
     def claim(self, task: str) -> None:
-        """Take it."""
+        """Claim a task."""
         self._acts.tasks.claim(project=PROJECT, slug=task)
 
     def done(self, task: str) -> None:
-        """End it."""
+        """Report a task as done."""
         self._acts.tasks.done(project=PROJECT, slug=task)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the store."""
         self._acts.close()
 
 
 class Bare:
-    """A connection with fleet's pragmas to a database with fleet's tables."""
+    """A writer that uses a bare connection, with fleet's pragmas and tables."""
 
     def __init__(self, home: Path) -> None:
         self.db = sqlite3.connect(home / "fleet.db", timeout=30, isolation_level=None)
@@ -52,7 +52,7 @@ class Bare:
         self.db.execute("PRAGMA foreign_keys = ON")
 
     def log(self, task: str, message: str) -> None:
-        """What `log` commits."""
+        """Commit the statements of `log`."""
         here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
         seq = self._begin(key)
         self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
@@ -61,7 +61,7 @@ class Bare:
         self._commit(here, seq=seq, key=key, at=at, why=f"log on {PROJECT}/{task}", what=f'{{"message": "{message}"}}')
 
     def log_together(self, tasks: list[tuple[str, str, str]]) -> None:
-        """Log on several tasks in one transaction, a savepoint each, under the key of each request."""
+        """Log on several tasks in one transaction, each in a savepoint and under its own key."""
         self.db.execute("BEGIN IMMEDIATE")
         for task, message, key in tasks:
             self.db.execute("SAVEPOINT request")
@@ -75,7 +75,7 @@ class Bare:
         self.db.execute("COMMIT")
 
     def claim(self, task: str) -> None:
-        """What `claim` commits."""
+        """Commit the statements of `claim`."""
         here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
         seq = self._begin(key)
         self.db.execute(q.CLAIM_TASK.sqlite, here | {"actor": ACTOR, "at": at, "after": "in_progress"})
@@ -84,7 +84,7 @@ class Bare:
         self._commit(here, seq=seq, key=key, at=at, why=f"claim {PROJECT}/{task}", what=what)
 
     def done(self, task: str) -> None:
-        """What `done` commits for a task that others wait for."""
+        """Commit the statements of `done` for a task that another one waits for."""
         here, at, key = {"project": PROJECT, "slug": task}, int(time() * 1000), os.urandom(12).hex()
         seq = self._begin(key)
         self.db.execute(q.TASK_STATE.sqlite, here).fetchone()
@@ -101,10 +101,11 @@ class Bare:
         self._commit(here, seq=seq, key=key, at=at, why=f"done {PROJECT}/{task}", what=what)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the connection."""
         self.db.close()
 
     def _begin(self, key: str) -> int:
+        """Begin a transaction and return the next sequence number."""
         self.db.execute("BEGIN IMMEDIATE")
         seq: int = self.db.execute(q.NEXT_OPERATION.sqlite, {"key": key}).fetchone()[0]
         return seq
@@ -120,14 +121,14 @@ class Bare:
 
 
 class Queued(Bare):
-    """The same by many processes, which queue on a lock file: SQLite's own busy handler lets some of them starve."""
+    """A bare writer for many processes, which queue on a lock file, because SQLite's own busy handler lets some starve."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home)
         self._lock = os.open(home / "queue", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def log(self, task: str, message: str) -> None:
-        """What `log` commits, when it is our turn."""
+        """Commit the statements of `log` when it is this process's turn."""
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         try:
             super().log(task, message)

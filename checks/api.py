@@ -29,7 +29,7 @@ idempotency key: a request that is repeated under its key is applied once. What 
 
 
 def page() -> str:
-    """Return the text of the whole page."""
+    """Return the text of the page: a section for class Fleet and one for each of its parts."""
     own = "".join(_entry(f"Fleet.{name}", getattr(Fleet, name)) for name in OWN)
     table = "".join(f"| [`fleet.{name}`](#fleet{name}) | {about} |\n" for name, (_folder, about) in PARTS.items())
     rest = "".join(f"\n## fleet.{name}\n{''.join(_part(name))}" for name in PARTS)
@@ -37,14 +37,14 @@ def page() -> str:
 
 
 def _part(name: str) -> Iterator[str]:
-    """Yield an entry for each public method of a part of Fleet."""
+    """Yield the entry of each public method of a part of Fleet."""
     for method, function in vars(part_class(name)).items():
         if not method.startswith("_"):
             yield _entry(f"fleet.{name}.{method}", function)
 
 
 def _entry(name: str, function: Callable[..., object]) -> str:
-    """Return a method's entry: its signature and its docstring."""
+    """Return the entry of a method: its signature and its docstring, as a list item."""
     plain = getattr(function, "__func__", function)
     docstring = inspect.getdoc(plain) or ""
     parameters = [each for each in inspect.signature(plain).parameters.values() if each.name not in {"self", "cls"}]

@@ -32,14 +32,14 @@ Counts = dict[str, Counter[str]]
 
 @dataclass(kw_only=True)
 class Sample:
-    """What the tests of one store tried of a whole; `of` is None where nobody knows how many there are."""
+    """How much of all possible cases the tests on one store tried; `of` is None where the number of cases is unknown."""
 
     ran: int = 0
     of: int | None = 0
     rows: set[str] = field(default_factory=set)
 
     def add(self, ran: int, of: int | None) -> None:
-        """Add what one more test tried."""
+        """Add how much one more test tried."""
         self.ran += ran
         self.of = None if of is None else max(self.of or 0, of)
 
@@ -51,7 +51,7 @@ Samples = dict[str, dict[str, Sample]]
 
 
 def share(ran: int, of: int) -> str:
-    """Return a part in percent, never rounded to nothing."""
+    """Return a part of a whole in percent, at least 1 %."""
     return f"{max(1, round(100 * ran / of))} %"
 
 
@@ -68,7 +68,7 @@ def read_rows() -> dict[str, list[tuple[str, str]]]:
 
 
 def read_due(lines: list[str]) -> dict[str, str]:
-    """Return the due rows with the stores that each needs; `both` wins when a row is named twice."""
+    """Return the due rows, each with the stores that it needs; `both` wins when a row is named twice."""
     due: dict[str, str] = {}
     for row, stores in (line.split() for line in lines if line.strip()):
         due[row] = "both" if "both" in {stores, due.get(row)} else stores
@@ -76,7 +76,7 @@ def read_due(lines: list[str]) -> dict[str, str]:
 
 
 def ever_due() -> dict[str, str]:
-    """Return every row that was due in any version of the file, as far as git's history goes."""
+    """Return every row that was due in any version of the file in git's history."""
     log = subprocess.run(["git", "log", "-p", "--format=", "--", str(DUE)], capture_output=True, text=True, check=False)
     return read_due([line[1:] for line in log.stdout.splitlines() if re.match(r"\+[A-Z]+-\d+ (any|both)$", line)])
 
@@ -91,7 +91,7 @@ def read_outcomes(path: Path) -> dict[str, Counts]:
 
 
 def read_samples(path: Path) -> Samples:
-    """Return what the tests tried of each whole, on each store."""
+    """Return how much of each set of cases the tests tried, by set and store."""
     samples: Samples = {}
     for test in json.loads(path.read_text(encoding="utf-8")):
         for each in test.get("samples", ()):
@@ -102,7 +102,7 @@ def read_samples(path: Path) -> Samples:
 
 
 def part_of(row: str, samples: Samples) -> str:
-    """Return how much of all that the sampled tests of a row could try was tried, on all stores; empty for a row without such tests."""
+    """Return how much of all cases the sampled tests of a row tried, on all stores, in percent; empty without such tests."""
     known = [each for stores in samples.values() for each in stores.values() if row in each.rows]
     counted = [(each.ran, each.of) for each in known if each.of]
     if not counted:
@@ -111,7 +111,7 @@ def part_of(row: str, samples: Samples) -> str:
 
 
 def print_samples(samples: Samples) -> None:
-    """Print what the tests tried of each whole."""
+    """Print how much of each set of cases the tests tried."""
     if samples:
         print("sampled in this run, another part in each:")
     for what, stores in sorted(samples.items()):
@@ -121,7 +121,10 @@ def print_samples(samples: Samples) -> None:
 
 
 def tests_on_one_store(path: Path, due: dict[str, str]) -> Counter[str]:
-    """Return how many tests of rows that are due on both stores chose their store themselves, by folder. Parameters count once."""
+    """Return how many tests of rows that are due on both stores run on one store only, by folder.
+
+    A test with several parameters counts once.
+    """
     names = {
         test["test"].partition("[")[0]
         for test in json.loads(path.read_text(encoding="utf-8"))
@@ -131,7 +134,7 @@ def tests_on_one_store(path: Path, due: dict[str, str]) -> Counter[str]:
 
 
 def print_tests_on_one_store(counts: Counter[str]) -> None:
-    """Print how many tests of rows of both stores run on one, and why."""
+    """Print how many tests of rows that are due on both stores run on one only, by folder, and why."""
     if counts:
         print("tests of rows of both stores that run on one:")
     for folder, count in counts.most_common():
@@ -139,7 +142,7 @@ def print_tests_on_one_store(counts: Counter[str]) -> None:
 
 
 def why_not_passing(counts: Counts, need: str | None) -> str:
-    """Return why a row does not count as passing, in words; empty when it does."""
+    """Return why a row does not count as passing, as text; empty when it does."""
     if failing := sum(count["failed"] for count in counts.values()):
         return f"{failing} failing"
     if need == "both":
@@ -149,7 +152,7 @@ def why_not_passing(counts: Counts, need: str | None) -> str:
 
 
 def cell(count: Counter[str]) -> str:
-    """Return the outcome of a row on one store, as a cell of the table."""
+    """Return the outcomes of a row's tests on one store, as a cell of the table."""
     if count["failed"]:
         return f"{count['failed']}✗"
     if count["passed"]:
@@ -158,7 +161,7 @@ def cell(count: Counter[str]) -> str:
 
 
 def mark(counts: Counts, need: str | None) -> str:
-    """Return the sign of a row; LEGEND explains the signs."""
+    """Return the sign for the state of a row; LEGEND explains the signs."""
     why = why_not_passing(counts, need)
     if need:
         return "✗" if why else "✓"
@@ -188,7 +191,7 @@ def print_table(
 
 
 def faults(known: set[str], due: dict[str, str], outcomes: dict[str, Counts]) -> list[str]:
-    """Return a line for everything that fails the check."""
+    """Return a line for everything that fails the conformance check."""
     nothing: Counts = {store: Counter() for store in STORES}
     wrong = [f"{row} is not a requirement" for row in sorted((set(due) | set(outcomes)) - known)]
     wrong += [

@@ -38,7 +38,7 @@ Part = argparse.Namespace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Play:
-    """One call of the harness: a scenario on a store, once or twice killed, or an act whose calls fail."""
+    """One call of the crash harness: a scenario on a store, killed once or twice, or an act whose system calls fail."""
 
     kind: str
     name: str
@@ -48,7 +48,7 @@ class Play:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What one call of the harness found. `broken` is what it said when it ended in the middle."""
+    """What one call of the crash harness found. `broken` is its message when it ended before it was done."""
 
     play: Play
     lines: list[str]
@@ -56,16 +56,16 @@ class Result:
     seconds: float
 
     def cases(self) -> list[Case]:
-        """Return the deaths that were played."""
+        """Return the deaths that were played, with their faults."""
         return [Case(**json.loads(line)) for line in self.lines]
 
     def faults(self) -> list[FaultCase]:
-        """Return the calls that failed."""
+        """Return the system calls that were made to fail, with their faults."""
         return [FaultCase(**json.loads(line)) for line in self.lines]
 
 
 def main() -> int:
-    """Play, print the tables, write the page. Returns 1 when a case has faults or a call of the harness broke."""
+    """Play all deaths, print the tables and write the page; return 1 when a case has faults or a call of the harness broke."""
     part = arguments()
     began = time.monotonic()
     reason = why_not()
@@ -96,7 +96,7 @@ def arguments() -> Part:
 
 
 def plays(part: Part, stores: dict[str, str], reason: str) -> list[Play]:
-    """Return every call of the harness; the names of the stores are those of the table."""
+    """Return every call of the crash harness to make; `stores` maps the names in the table to addresses."""
     offset = ("--offset", str(part.offset))
     every, most = ("--every", str(part.every), *offset), ("--most", str(part.most), *offset)
     wanted = [Play(kind="single", name=name, store=store, words=(name, url, *every))
@@ -109,7 +109,7 @@ def plays(part: Part, stores: dict[str, str], reason: str) -> list[Play]:
 
 
 def run(play: Play) -> Result:
-    """Call the harness, and say on stderr that it is done."""
+    """Call the crash harness, print its progress to standard error, and return what it found."""
     began = time.monotonic()
     words = [sys.executable, "-m", "fleet.testing.crash", *play.words]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -120,14 +120,14 @@ def run(play: Play) -> Result:
 
 
 def why_broken(done: subprocess.CompletedProcess[str], lines: list[str]) -> str:
-    """Return what a harness said that played nothing or ended in the middle; empty when it came to its end."""
+    """Return the message of a harness that played nothing or ended before it was done; empty when it completed."""
     if done.returncode in {0, FAULTY} and lines:
         return ""
     return f"exit code {done.returncode}: {done.stderr.strip() or 'nothing was played'}"
 
 
 def heading(part: Part, minutes: float) -> str:
-    """Say which run the figures are of."""
+    """Return a sentence that says to which run the figures belong."""
     whole = part.every == 1 and part.most == 0
     doubles = f"{part.most} double deaths of each scenario" if part.most else "all double deaths"
     what = "the whole" if whole else f"a part (one in {part.every} deaths and faults, {doubles}, offset {part.offset})"
@@ -156,12 +156,12 @@ def death_table(results: list[Result]) -> list[str]:
 
 
 def shown_doubles(name: str, count: float) -> str:
-    """Return the number of double deaths; a dash for a scenario that has none."""
+    """Return the number of double deaths as text; a dash for a scenario that has none."""
     return f"{count:.0f}" if name in DOUBLE else "–"
 
 
 def figures(found: list[Result]) -> list[float]:
-    """Return the number of deaths, of double deaths and of those with faults, and the seconds."""
+    """Return the number of deaths, of double deaths and of cases with faults, and the seconds."""
     single = [case for result in found if result.play.kind == "single" for case in result.cases()]
     double = [case for result in found if result.play.kind == "double" for case in result.cases()]
     bad = sum(bool(case.faults) for case in single + double)
@@ -174,7 +174,7 @@ def figures(found: list[Result]) -> list[float]:
 
 
 def fault_table(results: list[Result], reason: str) -> list[str]:
-    """Return the lines of the table of failing calls; one line that says why when there are none."""
+    """Return the lines of the table of failing system calls; if none could be made to fail, one line with the reason."""
     if reason:
         return [f"No call of the system was let fail: {reason}."]
     lines = [
@@ -193,7 +193,7 @@ def fault_table(results: list[Result], reason: str) -> list[str]:
 
 
 def complaints(result: Result) -> list[str]:
-    """Return the cases with faults, and what the harness said when it broke."""
+    """Return a line for each case with faults, and one when the harness broke."""
     what = f"{result.play.kind} {result.play.name} ({result.play.store})"
     found = result.faults() if result.play.kind == "fault" else result.cases()
     lines = [f"{what}: {case}" for case in found if case.faults]

@@ -37,7 +37,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
 
 
 def count_comparisons(tree: ast.AST) -> Counter[str]:
-    """Return how often the code compares each watched_name name."""
+    """Return how often the code compares each watched name."""
     counts: Counter[str] = Counter()
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
@@ -48,7 +48,7 @@ def count_comparisons(tree: ast.AST) -> Counter[str]:
 
 
 def watched_name(node: ast.expr) -> str:
-    """Return the watched_name name that an expression reads; empty when it reads none."""
+    """Return the watched name that an expression reads; empty when it reads none."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
         return node.slice.value if node.slice.value in WATCHED else ""
     if isinstance(node, ast.Attribute):
@@ -58,7 +58,7 @@ def watched_name(node: ast.expr) -> str:
 
 
 def states_set_by_name(text: str) -> list[str]:
-    """Return the assignments in UPDATE statements that set a state by its name."""
+    """Return the assignments in UPDATE statements that set a state to a literal instead of a parameter."""
     updates = re.findall(
         r"^UPDATE (?:tasks|dispatches|claims|items|jobs) SET (.*?)(?:^WHERE| WHERE )", text, re.DOTALL | re.MULTILINE
     )

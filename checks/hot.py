@@ -98,9 +98,9 @@ sys.exit(code)
 
 
 def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
-    """Run a command in a new process; return its exit code, the modules it imported, and its output.
+    """Run a command in a new process; return its exit code, the modules that it imported, and its output.
 
-    What Python says of the imports, in their order, is in the output.
+    The output includes Python's report of the imports in their order.
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
     process = subprocess.run(
@@ -116,7 +116,7 @@ def run(home: Path, *argv: str, **env: str) -> tuple[int, set[str], str]:
 
 
 def prepare(scene: Path) -> Path:
-    """Make a repository and a home with a project, two tasks and an engine's hook dialect; return the home."""
+    """Create a repository and a home with a project, two tasks and the dialect of an engine's hooks; return the home."""
     repository, home = scene / "repository", scene / "home"
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     identity = ["-c", "user.name=fleet", "-c", "user.email=fleet@localhost"]
@@ -133,7 +133,7 @@ def prepare(scene: Path) -> Path:
 
 
 def every_other_setting() -> str:
-    """Return a config.toml with every setting except those of the store, so that no command needs to parse TOML."""
+    """Return a config.toml with every setting except those of the store, so that no command has to parse it as TOML."""
     others = [each for each in SETTINGS if each.file == HOME_FILE and not each.name.startswith("store")]
     # A setting without a default takes one of these: an amount of money, hours, a command, a text.
     tried = (1.5, "22:00-07:00", ["program"], "/a/path")
@@ -151,7 +151,7 @@ def _toml(value: object) -> str:
 
 
 def faults(home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple[str, ...], str]) -> list[str]:
-    """Run a command and return a line for a wrong exit code, a hook error, or forbidden imports. Keep its output."""
+    """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports; keep its output in `outputs`."""
     code, modules, output = run(home, *argv, **(SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}))
     found = []
     if expected == 0 and argv not in BY_PERSON:

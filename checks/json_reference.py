@@ -33,7 +33,7 @@ def page() -> str:
 
 
 def _printed_shapes(by_hand: str) -> set[str]:
-    """Return the shapes that the table of commands names, and the shapes inside them. Only `Fleet` returns the others."""
+    """Return the names of the classes in the table of commands, and of the classes inside them; `--json` prints these."""
     kinds = {each.__name__: " ".join(each._kinds.values()) for name in ORDER for each in _value_classes(name)}  # noqa: SLF001
     found, new = set[str](), kinds.keys() & set(NAME.findall(by_hand))
     while new:
@@ -50,7 +50,7 @@ def _value_classes(name: str) -> list[type[Value]]:
 
 
 def _section(name: str, printed: set[str], meanings: dict[tuple[str, str], str]) -> str:
-    """Return the section of a module of results: its docstring and its shapes."""
+    """Return the section of a module of results: its docstring and its classes."""
     shapes = "".join(_shape(each, meanings) for each in _value_classes(name) if each.__name__ in printed)
     about = importlib.import_module(f"fleet.model.results.{name}").__doc__
     return f"\n## {name.capitalize()}\n\n{about}\n{shapes}"
@@ -78,12 +78,12 @@ def _shape(shape: type[Value], meanings: dict[tuple[str, str], str]) -> str:
 
 
 def _meaning(shape: type, name: str, meanings: dict[tuple[str, str], str]) -> str:
-    """Return the comment of a field, from the class itself or the class that it inherits the field from."""
+    """Return the comment of a field, from the class or from the class that it inherits the field from."""
     return next((meanings[each.__name__, name] for each in shape.__mro__ if (each.__name__, name) in meanings), "")
 
 
 def _kind(kind: str) -> str:
-    """Return an annotation in the words of the page."""
+    """Return a type annotation in the words of the page."""
     if kind.startswith("Said["):
         return f"{_kind(kind[5:-1])}, if said"
     if kind.endswith(" | None"):

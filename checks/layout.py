@@ -86,7 +86,7 @@ def cell(layer: Path, names: tuple[str, ...]) -> str:
 
 
 def table() -> str:
-    """Return the map: one row for each noun, one column for each layer."""
+    """Return the map as a table: a row for each noun, a column for each layer."""
     head = f"| | {' | '.join(LAYERS)} |\n"
     line = f"|---|{'---|' * len(LAYERS)}\n"
     rows = (
@@ -106,7 +106,7 @@ def imports(path: Path) -> set[str]:
 
 
 def wrong_stops(page: str) -> list[str]:
-    """Return a line for each stop of a journey that does not exist or that no earlier stop imports."""
+    """Return a line for each stop of a journey in CONTRIBUTING.md that does not exist or that no earlier stop imports."""
     wrong = []
     for name, text in JOURNEY.findall(page):
         known: set[str] = set()

@@ -1,4 +1,4 @@
-"""Which modules of fleet commands import together: what fleet/bundle_groups.py says."""
+"""Compute which modules of fleet are imported together by commands, and write them as fleet/bundle_groups.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEFORE = ("fleet", "fleet.bundle")
 
 
 def text_of(outputs: dict[tuple[str, ...], str]) -> str:
-    """Return the text of the file, from what Python said of the imports of each command (-X importtime)."""
+    """Return the text of bundle_groups.py, from Python's reports of the imports of each command (-X importtime)."""
     begun, later = _first(next(iter(outputs.values()))), {}
     for words, output in outputs.items():
         later[words] = [name for name in _imported(output) if name not in begun]
@@ -32,7 +32,7 @@ def text_of(outputs: dict[tuple[str, ...], str]) -> str:
 
 
 def _shared(later: dict[tuple[str, ...], list[str]]) -> dict[str, list[str]]:
-    """Return the modules of each group: those that all commands with this group import, and no group before it has."""
+    """Return the modules of each group: those that all commands of this group import and that no earlier group has."""
     found: dict[str, list[str]] = {}
     for groups in dict.fromkeys(GROUPS.values()):
         before: list[str] = []
@@ -45,11 +45,12 @@ def _shared(later: dict[tuple[str, ...], list[str]]) -> dict[str, list[str]]:
 
 
 def _first(output: str) -> list[str]:
+    """Return the modules that are imported before any command runs."""
     return _imported(output.partition("\nbegun\n")[0])
 
 
 def _imported(output: str) -> list[str]:
-    """Return the modules of fleet in the order in which their imports ended; a package before what is in it."""
+    """Return the modules of fleet in the order in which their imports ended, from Python's report."""
     lines = [line.split("|") for line in output.splitlines() if line.startswith("import time:")]
     names = [line[-1].strip() for line in lines]
     return [name for name in names if name.split(".")[0] == "fleet" and name not in _BEFORE]

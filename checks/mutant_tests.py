@@ -23,18 +23,19 @@ NAMES_MISSING = (ImportError, NameError, SyntaxError)
 
 
 class Collector:
-    """Writes down which tests there are."""
+    """A pytest plugin that writes the collected tests to a file."""
 
     def __init__(self, out: Path) -> None:
         self.out = out
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Write the id, rows and store of each collected test."""
         tests = [{"test": item.nodeid, **dict(item.user_properties)} for item in session.items]
         self.out.write_text(json.dumps(tests), encoding="utf-8")
 
 
 class Watcher:
-    """Runs the wanted tests in the wanted order, until one has noticed for each need."""
+    """A pytest plugin that runs the wanted tests in the wanted order, until one has noticed the mutant for each need."""
 
     def __init__(self, order: Path, out: Path) -> None:
         wanted = json.loads(order.read_text(encoding="utf-8"))
@@ -45,19 +46,21 @@ class Watcher:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep only the wanted tests, in the wanted order."""
         items[:] = sorted(
             (item for item in items if item.nodeid in self.places), key=lambda item: self.places[item.nodeid]
         )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """True says that the test was dealt with: nobody needs it any more."""
+        """Skip a test by returning True when its need is already satisfied."""
         return None if "" in self.open or self.needs[item.nodeid] in self.open else True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Record the result of each test, and stop the run once every need is satisfied."""
         report = yield
         kind = kind_of(report, call.excinfo.value if call.excinfo else None)
         if kind != "passed" or report.when == "call":
@@ -69,6 +72,7 @@ class Watcher:
         return report
 
     def write(self, test: str, kind: str, report: pytest.TestReport) -> None:
+        """Append the result of a test to the output file."""
         words = report.longreprtext.strip().splitlines()[-1:] if kind != "passed" else []
         need = self.needs[test]
         line = {"test": test, "need": need, "kind": kind, "seconds": round(report.duration, 3), "words": "".join(words)}
@@ -77,7 +81,7 @@ class Watcher:
 
 
 def kind_of(report: pytest.TestReport, error: BaseException | None) -> str:
-    """Return what one phase of a test says: passed, skipped, noticed, or a failure that does not count."""
+    """Return the result of one phase of a test: passed, skipped, noticed, or a failure that does not count (hang, error)."""
     if not report.failed:
         return report.outcome
     if isinstance(error, pytest.fail.Exception) and str(error).startswith("Timeout"):

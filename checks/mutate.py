@@ -47,7 +47,7 @@ RESERVE = 6.0
 
 
 def check(mutants: list[Mutant], unreadable: list[str]) -> int:
-    """Print what is wrong with the entries; return the exit code."""
+    """Print what is wrong with the entries of mutants; return the exit code."""
     faults = unreadable + catalogue.faults_of(ROOT, mutants)
     has = {mutant.row for mutant in mutants}
     bare = [row for row in catalogue.wanted_rows(ROOT) if row not in has]
@@ -105,7 +105,10 @@ def main() -> int:
 
 
 def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:
-    """Return the tests of the rows with what a run knows of each: its outcome and its seconds. `ran`: only those that passed in it."""
+    """Return the tests of the mutants' rows, with the outcome and seconds of an earlier run if known.
+
+    With `ran`, only those that passed in that run.
+    """
     seen = {test.ident: test for test in read_tests(outcomes)} if outcomes and outcomes.exists() else {}
     if ran and seen:
         return [test for test in seen.values() if test.passed]
@@ -114,14 +117,14 @@ def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> l
 
 
 def known_memory(tests: list[Test]) -> Memory:
-    """Return the memory, with the seconds that the tests have just taken."""
+    """Return the memory of earlier runs, updated with the seconds that the tests have just taken."""
     memory = Memory(BUILD / "memory.json", hash_of_tree(ROOT))
     memory.seconds |= {test.ident: test.seconds for test in tests if test.seconds is not None}
     return memory
 
 
 def make_copies(jobs: int, server: ThrowawayPostgres | None) -> list[Copy]:
-    """Return fresh copies, and wait for the server that their tests share."""
+    """Return fresh copies of the repository, after the server that their tests share is ready."""
     copies = [Copy(ROOT, BUILD / f"copy-{number}") for number in range(1, jobs + 1)]
     with ThreadPoolExecutor(jobs) as workers:
         list(workers.map(Copy.refresh, copies))
@@ -133,7 +136,7 @@ def make_copies(jobs: int, server: ThrowawayPostgres | None) -> list[Copy]:
 
 
 def try_whole(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
-    """Try the mutants that no earlier run has seen caught, and print what is known of all; return the exit code."""
+    """Try the mutants that no earlier run has seen caught, and print the verdicts on all; return the exit code."""
     tests = known_tests(mutants, arguments.outcomes, ran=False)
     memory = known_memory(tests)
     if arguments.again:
@@ -155,7 +158,7 @@ def try_whole(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
 
 
 def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
-    """Try CI's part, and print what was seen; return the exit code."""
+    """Try CI's part of the mutants, and print the verdicts; return the exit code."""
     stop = BEGAN + arguments.part - RESERVE
     tests = known_tests(mutants, arguments.outcomes, ran=True)
     memory = known_memory(tests)
@@ -182,7 +185,7 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
 def chosen_part(
     mutants: list[Mutant], tests: list[Test], candidates: list[Candidate], arguments: argparse.Namespace, seconds: float
 ) -> list[Candidate]:
-    """Choose the candidates to try, and print how that can be repeated."""
+    """Return the candidates that CI's part tries, and print how to repeat the choice."""
     base, seed = choice.base_of(ROOT, arguments.since), arguments.seed or choice.head_of(ROOT)
     changed = {mutant.name for mutant in choice.touched(mutants, tests, choice.changed_files(ROOT, base))}
     chosen = part.choose(candidates, changed, seed, seconds)
@@ -196,7 +199,7 @@ def chosen_part(
 
 
 def fault_of_environment(copy: Copy, chosen: list[Candidate], end: float) -> str:
-    """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass."""
+    """Run a test of the first mutant on the unbroken source; return what is wrong when it does not pass, else empty."""
     if not chosen:
         return "no mutant has tests that passed in the run before, and there is time for"
     test = next(iter(chosen[0].needs))

@@ -34,7 +34,7 @@ FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def sizes(path: Path) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the size of the file and of each of its functions, as (size, goal, limit, place)."""
+    """Yield the size of the file and of each of its functions, as (lines, goal, limit, place)."""
     text = path.read_text(encoding="utf-8")
     if path not in CATALOGUES:
         yield text.count("\n"), FILE_GOAL, FILE_LIMIT, str(path)
@@ -50,7 +50,7 @@ def unexpected_entries() -> list[str]:
 
 
 def main() -> int:
-    """Print what is large and what is unexpected; return the exit code."""
+    """Print what is too large and what is unexpected in the root; return the exit code."""
     files = sorted(path for path in Path("src").rglob("*.py") if path.parent != GENERATED)
     found = [measured for path in files for measured in sizes(path)]
     large = [(size, limit, where) for size, goal, limit, where in found if size > goal]

@@ -24,7 +24,7 @@ def layer(path: Path) -> str:
 
 
 def kind(node: ast.AST) -> str | None:
-    """Return what hides a type from the checker here: Any, a cast, or a string key of a dict; None for other nodes."""
+    """Return how a node hides a type from the checker: any, cast, or subscript by a string; None for other nodes."""
     match node:
         case ast.Name(id="Any"):
             return "any"

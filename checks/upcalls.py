@@ -93,13 +93,13 @@ def _stored_parameters(function: ast.FunctionDef, given: set[str]) -> Iterator[s
 
 
 def _mentions(annotation: ast.expr, names: set[str]) -> bool:
-    """Whether an annotation contains one of the names."""
+    """Return whether an annotation contains one of the names."""
     return any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(annotation))
 
 
 # at run time ----------------------------------------------------------------------------------------------------------
 def upcalls(root: object) -> list[str]:
-    """Return a line for each callable, reachable from an object, whose layer is above the layer of its holder."""
+    """Return a line for each callable, reachable from an object, whose layer is above that of the object that holds it."""
     faults: list[str] = []
     seen: set[int] = set()
     waiting: list[tuple[str, int, object]] = [(type(root).__name__, _rank(type(root)), root)]
@@ -116,7 +116,7 @@ def upcalls(root: object) -> list[str]:
 
 
 def _owners(each: object) -> Iterator[type | types.FunctionType]:
-    """Yield the function of a callable, and the class of the object that it is bound to."""
+    """Yield the function of a callable, and the class of the object to which it is bound."""
     if isinstance(each, functools.partial):
         yield from _owners(each.func)
     if isinstance(each, types.MethodType):
@@ -154,7 +154,7 @@ def _values_held(each: object) -> Iterator[tuple[str, object]]:
 
 
 def _is_of_fleet(kind: type) -> bool:
-    """Whether a class belongs to fleet."""
+    """Return whether a class belongs to fleet."""
     return kind.__module__.startswith("fleet.")
 
 

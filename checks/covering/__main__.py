@@ -39,7 +39,7 @@ exclude_also =
 
 
 def measure(arguments: list[str]) -> int:
-    """Run the tests while every Python measures itself; return pytest's exit code."""
+    """Run the tests while every Python process measures its coverage; return pytest's exit code."""
     HOOK.write_text(f"import runpy; runpy.run_path({str(START)!r})\n", encoding="utf-8")
     try:
         return subprocess.run([sys.executable, "-m", "pytest", "--quiet", *arguments], cwd=ROOT, check=False).returncode
@@ -48,6 +48,7 @@ def measure(arguments: list[str]) -> int:
 
 
 def main() -> int:
+    """Run the tests, combine the measurements, print the report, and return pytest's exit code."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in FOLDER.iterdir():
         old.unlink()

@@ -1,7 +1,8 @@
-"""Begin to measure in a process that is just starting. A .pth file of the virtual environment runs this during `make coverage`.
+"""Start to measure coverage in a Python process that begins. A .pth file of the environment runs this during `make
+coverage`.
 
-It depends on no variable, because an agent gets those alone that its engine names. fleet ends by `os._exit` and becomes an agent
-by `os.execve`: what was measured is saved before either.
+It depends on no environment variable, because an agent gets only those that its engine names. fleet ends by `os._exit`
+and becomes an agent by `os.execve`: the measurements are saved before either.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _VARIABLE = "COVERAGE_PROCESS_START"
 
 
 def _start() -> coverage.Coverage | None:
-    """Start as coverage would by its variable, which no child and no test sees."""
+    """Start coverage as its environment variable would, and unset the variable again, so that no child or test sees it."""
     os.environ[_VARIABLE] = str(_CONFIG)
     try:
         return coverage.process_startup()
@@ -30,7 +31,7 @@ def _start() -> coverage.Coverage | None:
 
 
 def _save_before(name: str, measuring: coverage.Coverage) -> None:
-    """Let a function of `os` that never returns save first what was measured."""
+    """Replace a function of `os` that never returns by one that first saves the measurements."""
     leave: Callable[..., object] = getattr(os, name)
 
     def save_and_leave(*arguments: object) -> object:

@@ -1,4 +1,4 @@
-"""Read the mutants of checks/mutants/*.toml, and say what is wrong with them."""
+"""Read the mutants in checks/mutants/*.toml, and check that each applies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUERY = re.compile(r"^-- name: (\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """One small breakage of the source: what is replaced in which file, and which row's tests have to notice."""
+    """One small change that breaks the source: what to replace in which file, and the row whose tests have to notice."""
 
     name: str
     row: str
@@ -39,16 +39,16 @@ class Mutant:
     slow: bool = False
 
     def applied_to(self, text: str) -> str | None:
-        """Return the broken text; None when the text to replace is not there exactly once."""
+        """Return the broken text; None unless the text to replace occurs exactly once."""
         return text.replace(self.before, self.after) if text.count(self.before) == 1 else None
 
 
 class Broken(Exception):
-    """An entry, or a file of entries, that cannot be read."""
+    """An entry, or a file of entries, cannot be read."""
 
 
 def due_rows(root: Path) -> dict[str, str]:
-    """Return the rows that are due, each with `any` or `both`."""
+    """Return the rows that are due, each with the stores that it needs: `any` or `both`."""
     return read_due((root / "docs/reference/due.txt").read_text(encoding="utf-8").splitlines())
 
 
@@ -78,6 +78,7 @@ def read(root: Path) -> tuple[list[Mutant], list[str]]:
 
 
 def _mutant(entry: dict[str, object], due: dict[str, str], area: str) -> Mutant:
+    """Return the mutant in an entry; raise Broken when a key is missing, unknown or wrong."""
     words = {key: str(entry.get(key, "")) for key in _WORDS}
     if missing := [key for key in _WORDS if not words[key] and not (key == "after" and key in entry)]:
         raise Broken(f"no {', '.join(missing)}")
@@ -101,7 +102,7 @@ def _strings(key: str, value: object) -> tuple[str, ...]:
 
 
 def faults_of(root: Path, mutants: list[Mutant]) -> list[str]:
-    """Return a line for each mutant that does not apply, does not compile, or is one too many."""
+    """Return a line for each mutant that does not apply, does not compile, or is one too many for its function."""
     texts: dict[str, str | None] = {}
     faults, places = [], Counter[tuple[str, str]]()
     for mutant in mutants:
@@ -123,6 +124,7 @@ def faults_of(root: Path, mutants: list[Mutant]) -> list[str]:
 
 
 def _why_wrong(root: Path, mutant: Mutant, text: str | None) -> str:
+    """Return why a mutant cannot be used, as text; empty when it can."""
     if not mutant.file.startswith("src/") or text is None:
         return f"{mutant.file} is not a source file"
     broken = mutant.applied_to(text)
@@ -140,14 +142,14 @@ def _why_wrong(root: Path, mutant: Mutant, text: str | None) -> str:
 
 
 def _is_test(root: Path, test: str) -> bool:
-    """Return whether the file has a function, or a class, of the test's name."""
+    """Return whether the file has a function or class with the test's name."""
     file, *names = test.partition("[")[0].split("::")
     text = (root / file).read_text(encoding="utf-8") if (root / file).is_file() else ""
     return bool(text) and all(re.search(rf"\b(def|class) {re.escape(name)}\b", text) for name in names)
 
 
 def place_of(file: str, text: str, offset: int) -> str:
-    """Return the innermost function, or the named query, in which an offset lies; empty outside of all."""
+    """Return the innermost function, or the named query, at an offset of a file; empty outside of all."""
     if file.endswith(".sql"):
         names = [match[1] for match in _QUERY.finditer(text) if match.start() <= offset]
         return names[-1] if names else ""

@@ -18,7 +18,7 @@ _ROW = re.compile(r"[A-Z]+-\d+")
 
 
 def matching(mutants: list[Mutant], words: str) -> list[Mutant]:
-    """Return the mutants that have all the words in row, name, area or file. A word like STORE-1 is the whole row."""
+    """Return the mutants that contain all the words in row, name, area or file. A word like STORE-1 means the whole row."""
     return [mutant for mutant in mutants if all(_has(mutant, word) for word in words.split())]
 
 
@@ -29,7 +29,7 @@ def _has(mutant: Mutant, word: str) -> bool:
 
 
 def base_of(root: Path, since: str) -> str:
-    """Return the commit from which on files count as changed (mutating/part.py says which); empty without history."""
+    """Return the commit since which files count as changed (mutating/part.py says which); empty without history."""
     if since:
         return _git(root, "rev-parse", "--verify", "--quiet", f"{since}^{{commit}}")
     head = _git(root, "rev-parse", "HEAD")
@@ -42,12 +42,12 @@ def base_of(root: Path, since: str) -> str:
 
 
 def changed_files(root: Path, base: str) -> set[str]:
-    """Return the files that differ from a commit; none when there is no commit."""
+    """Return the files that differ from a commit; empty without a commit."""
     return set(_git(root, "diff", "--name-only", base).splitlines()) if base else set()
 
 
 def head_of(root: Path) -> str:
-    """Return the newest commit, short; today where there is none."""
+    """Return the short hash of the newest commit; today's date where there is none."""
     return _git(root, "rev-parse", "--short=12", "HEAD") or time.strftime("%Y-%m-%d", time.gmtime())
 
 
@@ -56,7 +56,7 @@ def _git(root: Path, *words: str) -> str:
 
 
 def touched(mutants: list[Mutant], tests: list[Test], files: set[str]) -> list[Mutant]:
-    """Return the mutants whose source, entry or row's tests are among the files."""
+    """Return the mutants whose source, entry or row's tests are among the changed files."""
     rows = {row for test in tests if test.file in files for row in test.rows}
     return [
         mutant

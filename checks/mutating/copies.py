@@ -1,8 +1,9 @@
-"""A copy of the repository, in which one mutant at a time is applied.
+"""A copy of the repository, to which one mutant at a time is applied.
 
-A copy has an environment of its own, whose packages are those of the repository's and whose fleet is the copy's: also programs
-that a test starts run the broken source. Files keep their times when they are copied, and their bytecode comes with them. A
-broken file gets a time that is made from its content: neither a .pyc file nor the bundle of another content passes for it.
+A copy has its own virtual environment, with the repository's packages and the copy's fleet, so that programs that a
+test starts run the broken source, too. Files keep their times when they are copied, and their bytecode comes with them.
+A broken file gets a time that is computed from its content, so that no .pyc file or bundle of other content is taken
+for it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _FIRST_TIME, _TIMES = 1_000_000_000, 500_000_000
 
 
 class DoesNotApply(Exception):
-    """The mutant could not be applied to the copy."""
+    """The mutant cannot be applied to the copy."""
 
 
 class Copy:
-    """A folder with the tracked files of the repository and an environment of its own."""
+    """A folder with the tracked files of the repository and its own virtual environment."""
 
     def __init__(self, root: Path, place: Path) -> None:
         self.root, self.place = root, place
@@ -44,7 +45,7 @@ class Copy:
         self.grace = 20.0
 
     def refresh(self) -> None:
-        """Make the copy equal to the repository. Also repairs what a killed run left broken."""
+        """Make the copy equal to the repository; this also repairs what a killed run left broken."""
         files = tracked(self.root)
         for file in files:
             self._copy(file)
@@ -54,6 +55,7 @@ class Copy:
         compileall.compile_dir(self.place / "src/fleet", quiet=2)
 
     def _copy(self, file: Path) -> None:
+        """Copy a file and its bytecode into the copy, if it differs."""
         source, target = self.root / file, self.place / file
         if target.exists() and _version(source) == _version(target):
             return
@@ -64,7 +66,7 @@ class Copy:
             shutil.copy2(compiled, target.parent / "__pycache__" / compiled.name)
 
     def _make_environment(self) -> None:
-        """An environment that finds fleet in the copy and everything else in the repository's packages."""
+        """Create a virtual environment that finds fleet in the copy, and everything else in the repository's packages."""
         own, theirs = self.place / ".venv", Path(sys.prefix)
         packages = Path(sysconfig.get_path("purelib"))
         inside = own / packages.relative_to(theirs)
@@ -81,7 +83,7 @@ class Copy:
 
     @contextmanager
     def broken_by(self, mutant: Mutant) -> Iterator[None]:
-        """Apply the mutant for as long as the block runs."""
+        """Apply a mutant to the copy while the block runs; raise DoesNotApply when that is not possible."""
         path = self.place / mutant.file
         is_sql = path.suffix == ".sql"
         touched = [path, *sorted((self.place / QUERIES).glob("*.py"))] if is_sql else [path]
@@ -105,6 +107,7 @@ class Copy:
             _compile(touched)
 
     def _compile_queries(self) -> None:
+        """Compile the copy's SQL; raise DoesNotApply when it does not compile."""
         words = [str(self.python), "checks/sql.py"]
         done = subprocess.run(words, cwd=self.place, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -112,7 +115,7 @@ class Copy:
 
 
 def stamp(path: Path) -> None:
-    """Give a file a time that is made from its content, far from the time of anything that was written by hand."""
+    """Set the time of a file to one that is computed from its content, and that no file written by hand has."""
     digest = int.from_bytes(hashlib.sha256(path.read_bytes()).digest()[:8], "big")
     time = _FIRST_TIME + digest % _TIMES
     os.utime(path, (time, time))

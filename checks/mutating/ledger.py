@@ -1,7 +1,7 @@
-"""Verdicts that earlier runs have written down, so that a run goes on where another was interrupted.
+"""The ledger of verdicts, by which a run continues where an earlier one was interrupted.
 
-A mutant that was caught is not tried again while its entry, the file that it breaks, the files of the tests that caught it and
-what all tests share (conftest, plugins, staging) have the same text. Everything else is tried again.
+A mutant that was caught is not tried again while its entry, the file that it breaks, the files of the tests that caught
+it and what all tests share (conftest, plugins, staging) are unchanged. Everything else is tried again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """A line of JSON for each verdict; the last line of a mutant counts."""
+    """A file with one line of JSON for each verdict; the last line of a mutant counts."""
 
     def __init__(self, path: Path, root: Path, shared: str) -> None:
         self.path, self.root, self.shared = path, root, shared
@@ -34,14 +34,14 @@ class Ledger:
         return line is not None and line["text"] == self._text(mutant, line["by"])
 
     def verdict_on(self, mutant: Mutant) -> Verdict | None:
-        """Return the verdict when the mutant was caught and nothing has changed since."""
+        """Return the verdict on a mutant that was caught and has not changed since; else None."""
         line = self._kept.get(mutant.name)
         if line is None or line["kind"] != "caught" or not self.has(mutant):
             return None
         return Verdict(mutant=mutant, kind="caught", by=line["by"], seconds=line["seconds"], sound=line["sound"])
 
     def add(self, verdict: Verdict) -> None:
-        """Write a verdict down at once."""
+        """Append a verdict to the file at once."""
         line = {
             "mutant": verdict.mutant.name,
             "kind": verdict.kind,
@@ -54,6 +54,7 @@ class Ledger:
             out.write(json.dumps(line) + "\n")
 
     def _text(self, mutant: Mutant, by: dict[str, str]) -> str:
+        """Return a hash of a mutant's entry, its source and the tests that caught it, to detect changes."""
         digest = hashlib.sha256(f"{self.shared} {astuple(replace(mutant, slow=False))}".encode())
         for file in sorted({mutant.file, *(test.partition("::")[0] for test in by.values())}):
             if file not in self._texts:
@@ -64,7 +65,7 @@ class Ledger:
 
 
 def _parsed(line: str) -> dict[str, Any]:
-    """Return a line's content; empty when the run was killed while it wrote the line."""
+    """Return the content of a line; empty when it is incomplete because the run was killed."""
     try:
         content: dict[str, Any] = json.loads(line)
     except json.JSONDecodeError:

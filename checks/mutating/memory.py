@@ -1,4 +1,4 @@
-"""What earlier runs have shown: how long tests take, and which tests pass on the unbroken source."""
+"""The memory of earlier runs: how long tests take, and which tests pass on the unbroken source."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXPECTED = {"unit": 0.1, "contract": 0.4, "verbs": 0.6, "cli": 0.7, "live": 5.0
 
 
 class Memory:
-    """Kept in a file of `.build`; without it a run takes longer, and nothing else."""
+    """The memory of earlier runs, kept in a file of `.build`. Without it a run only takes longer."""
 
     def __init__(self, path: Path, tree: str) -> None:
         self.path, self.tree = path, tree
@@ -30,7 +30,7 @@ class Memory:
         return self.seconds.get(test, _EXPECTED.get(folder, 1.0))
 
     def save(self) -> None:
-        """Write it down."""
+        """Write the memory to its file."""
         kept = {"tree": self.tree, "seconds": self.seconds, "sound": sorted(self.sound)}
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(kept), encoding="utf-8")

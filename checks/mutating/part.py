@@ -35,7 +35,7 @@ MOST_CHANGED, MOST = 15.0, 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A mutant, on the stores where its tests can run, with these tests and the seconds that they are expected to take."""
+    """A mutant with the stores on which its tests can run, these tests, and how many seconds they are expected to take."""
 
     mutant: Mutant
     needs: dict[str, str]
@@ -43,7 +43,7 @@ class Candidate:
 
 
 def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> list[Candidate]:
-    """Return the mutants whose named tests can run on a store that counts, and that are not slow."""
+    """Return the mutants that are not slow and whose named tests can run on a store that counts."""
     of_row: dict[str, list[Test]] = defaultdict(list)
     for test in tests:
         for row in test.rows:
@@ -59,7 +59,10 @@ def candidates_of(mutants: list[Mutant], tests: list[Test], memory: Memory) -> l
 
 
 def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: float) -> list[Candidate]:
-    """Return as many as take the seconds, in an order that the seed decides: names that changed first, for two thirds of the time."""
+    """Return the candidates to try within the time, in an order that the seed decides.
+
+    Changed mutants come first, for at most two thirds of the time.
+    """
     order = random.Random(seed).sample(candidates, len(candidates))  # noqa: S311 - an order, not a secret
     first = [each for each in order if each.mutant.name in changed and each.seconds <= MOST_CHANGED]
     others = [each for each in order if each.mutant.name not in changed and each.seconds <= MOST]
@@ -68,6 +71,7 @@ def choose(candidates: list[Candidate], changed: set[str], seed: str, seconds: f
 
 
 def _within(candidates: list[Candidate], seconds: float) -> list[Candidate]:
+    """Return the candidates, in order, that fit into this many seconds together."""
     taken = []
     for each in candidates:
         if each.seconds <= seconds:

@@ -1,4 +1,4 @@
-"""Show how the trials go, and what they have shown."""
+"""Print the progress of the trials and their verdicts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ FAILING = frozenset({"survived", "misnamed", "hang", "unrun", "unsound", "unfit"
 
 
 class Progress:
-    """A bar on a terminal, a line for each mutant elsewhere."""
+    """Show the progress as a bar on a terminal, or as a line for each mutant elsewhere."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.failing = total, 0, 0
         self.is_terminal = sys.stdout.isatty()
 
     def start(self, kept: list[Verdict]) -> None:
-        """Count those that earlier runs have shown."""
+        """Count the verdicts of earlier runs as done, and print how many there are."""
         self.done += len(kept)
         if kept:
             print(f"mutants: {len(kept)} of {self.total} were caught by earlier runs and have not changed", flush=True)
 
     def show(self, verdict: Verdict) -> None:
-        """One more mutant was tried."""
+        """Show the verdict on one more mutant."""
         self.done += 1
         self.failing += verdict.kind in FAILING
         if not self.is_terminal or verdict.kind in FAILING:
@@ -44,7 +44,7 @@ class Progress:
 
 
 def line_of(verdict: Verdict) -> str:
-    """Return a line for a verdict."""
+    """Return the line that shows a verdict."""
     mutant, by = verdict.mutant, " | ".join(dict.fromkeys(verdict.by.values()))
     sign = "✓" if verdict.kind == "caught" else "✗" if verdict.kind in FAILING else "·"
     said = by if verdict.kind == "caught" else f"{verdict.kind}: {verdict.words}"

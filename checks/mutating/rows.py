@@ -1,4 +1,4 @@
-"""Find the tests that name a row, without collecting more files than have to be."""
+"""Find the tests that name a row, and collect as few files as possible."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Test:
 
 
 def read_tests(path: Path) -> list[Test]:
-    """Return the tests of a file that a run of pytest has written (tests/plugins/recording.py, checks/mutant_tests.py)."""
+    """Return the tests in a file that a pytest run wrote (tests/plugins/recording.py, checks/mutant_tests.py)."""
     return [
         Test(
             ident=each["test"],
@@ -48,7 +48,7 @@ def read_tests(path: Path) -> list[Test]:
 
 
 def tests_of_rows(root: Path, build: Path, rows: Iterable[str]) -> list[Test]:
-    """Return the tests of the files that name one of the rows. What was collected before and has not changed is not collected again."""
+    """Return the tests in the files that name one of the rows. Files that have not changed are not collected again."""
     texts = _texts(root)
     named = [f'"{row}"'.encode() for row in rows]
     wanted = [
@@ -83,6 +83,7 @@ def hash_of_shared(root: Path) -> str:
 
 
 def _collect(root: Path, build: Path, files: list[str]) -> None:
+    """Let pytest collect the tests of files into collected.json; exit the program when that fails."""
     build.mkdir(parents=True, exist_ok=True)
     words = [sys.executable, "checks/mutant_tests.py", "collect", str(build / "collected.json"), *files]
     done = subprocess.run(words, cwd=root, capture_output=True, text=True, check=False)

@@ -28,8 +28,10 @@ _UNWANTED = ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADD
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a mutant. `by` names the test that noticed on each store, `words` says why it is not caught, `sound` that the
-    tests in `by` pass on the unbroken source.
+    """The result of trying a mutant.
+
+    `by` has the test that noticed on each store; `words` say why it is not caught; `sound`: the tests in `by` pass on
+    the unbroken source.
     """
 
     mutant: Mutant
@@ -42,7 +44,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One line of checks/mutant_tests.py."""
+    """The result of one test, a line of the output of checks/mutant_tests.py."""
 
     test: str
     need: str
@@ -52,13 +54,20 @@ class Seen:
 
 
 def need_served(test: Test, stores: Iterable[str]) -> str | None:
-    """Return for which of the stores a test counts. One that chooses its store itself counts for SQLite."""
+    """Return the store for which a test counts, of those that are needed; None when it counts for none.
+
+    A test that chooses its store itself counts for SQLite.
+    """
     store = "sqlite" if test.store == "any" else test.store
     return "any" if "any" in stores else store if store in stores else None
 
 
 def rounds(mutant: Mutant, tests: list[Test], memory: Memory) -> list[dict[str, str]]:
-    """Return which tests to run, with the store for which each counts: those that it names, then the row's others; cheap ones first."""
+    """Return the tests to run in each round, with the store for which each counts: the tests that the mutant names,
+    then the row's others.
+
+    In each round the cheapest tests come first.
+    """
     needs = {
         test.ident: need
         for test in sorted(tests, key=lambda test: memory.expected(test.ident))
@@ -79,7 +88,7 @@ def unmarked_names(mutant: Mutant, tests: list[Test]) -> list[str]:
 
 
 def try_mutant(copy: Copy, mutant: Mutant, tests: list[Test], memory: Memory, end: float) -> Verdict:
-    """Apply the mutant and run its row's tests until `end`, a time of the monotonic clock."""
+    """Apply a mutant to the copy and run its row's tests until `end`, a time of the monotonic clock; return the verdict."""
     if wrong := unmarked_names(mutant, tests):
         return Verdict(mutant=mutant, kind="unfit", words=f"does not bear {mutant.row}: {', '.join(wrong)}")
     plan = rounds(mutant, tests, memory)
@@ -89,7 +98,7 @@ def try_mutant(copy: Copy, mutant: Mutant, tests: list[Test], memory: Memory, en
 
 
 def play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory, end: float) -> Verdict:
-    """Apply the mutant and run the rounds of tests, until `end`."""
+    """Apply a mutant to the copy and run the rounds of tests until `end`; return the verdict."""
     began = time.monotonic()
     try:
         with copy.broken_by(mutant):
@@ -100,6 +109,7 @@ def play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory,
 
 
 def _play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory, end: float) -> Verdict:
+    """Run the rounds of tests on the broken copy until each store has noticed; return the verdict."""
     by: dict[str, str] = {}
     seen: list[Seen] = []
     for each in plan:
@@ -117,12 +127,14 @@ def _play(copy: Copy, mutant: Mutant, plan: list[dict[str, str]], memory: Memory
 
 
 def _caught(mutant: Mutant, by: dict[str, str]) -> Verdict:
+    """Return the verdict on a mutant that each store noticed: misnamed when a test that it does not name noticed first."""
     others = [test for test in by.values() if not _is_named(test, mutant.tests)]
     words = f"it names no test that notices; caught by {', '.join(others)}" if others else ""
     return Verdict(mutant=mutant, kind="misnamed" if others else "caught", by=by, words=words)
 
 
 def _kind_of_uncaught(wanted: set[str], seen: list[Seen]) -> Kind:
+    """Return the kind of verdict on a mutant that not every store noticed: hang, survived or unrun."""
     if any(line.kind == "hang" for line in seen):
         return "hang"
     passed = {line.test for line in seen if line.kind == "passed"}
@@ -131,6 +143,7 @@ def _kind_of_uncaught(wanted: set[str], seen: list[Seen]) -> Kind:
 
 
 def _unnoticed(mutant: Mutant, by: dict[str, str], seen: list[Seen]) -> str:
+    """Return on which stores a mutant was not noticed, and the first odd result of a test, as text."""
     where = ", ".join(store for store in mutant.stores if store not in by)
     odd = {"error", "hang", "skipped"}
     other = next((f"; {line.kind}: {line.test}: {line.words}" for line in seen if line.kind in odd), "")
@@ -138,7 +151,7 @@ def _unnoticed(mutant: Mutant, by: dict[str, str], seen: list[Seen]) -> str:
 
 
 def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: bool) -> tuple[bool, list[Seen]]:
-    """Run tests in the copy. Return whether they ended in time, and what was seen of each."""
+    """Run tests in the copy until `end`; return whether they ended in time, and the results."""
     folder = copy.place / ".build"
     folder.mkdir(exist_ok=True)
     order, out = folder / "order.json", folder / "seen.jsonl"
@@ -159,7 +172,7 @@ def run_tests(copy: Copy, needs: dict[str, str], end: float, *, until_noticed: b
 
 
 def _wait(run: subprocess.Popen[bytes], end: float, grace: float) -> bool:
-    """Wait until the run ends or its time is up; a run that does not end is interrupted, so that it tidies up, and then killed."""
+    """Wait until the run ends; return False if its time is up, after interrupting and if necessary killing it."""
     try:
         run.wait(max(1.0, end - time.monotonic()))
     except subprocess.TimeoutExpired:

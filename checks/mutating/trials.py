@@ -29,7 +29,7 @@ _PATIENCE, _TOGETHER = 120, 10
 
 
 def in_copies(copies: list[Copy], works: list[Work], stop: float, do: Callable[[Copy, Work], object]) -> None:
-    """Do each work in a copy that is free, and start none after `stop`. Interrupted, it ends what it has started."""
+    """Do each piece of work in a copy that is free, and start none after `stop`. Ctrl+C lets those that have started end."""
     waiting: queue.SimpleQueue[Work] = queue.SimpleQueue()
     for work in works:
         waiting.put(work)
@@ -53,14 +53,14 @@ def in_copies(copies: list[Copy], works: list[Work], stop: float, do: Callable[[
 
 
 class Whole:
-    """Tries mutants with all tests of their rows, and writes each verdict down."""
+    """Try mutants with all tests of their rows, and add each verdict to the ledger."""
 
     def __init__(self, copies: list[Copy], tests: list[Test], memory: Memory, ledger: Ledger, limit: float) -> None:
         self.copies, self.tests, self.memory, self.ledger, self.limit = copies, tests, memory, ledger, limit
         self.verdicts: list[Verdict] = []
 
     def run(self, mutants: list[Mutant], stop: float, progress: Progress) -> list[Verdict]:
-        """Return the verdicts of earlier runs that still hold and those of this one, which starts none after `stop`."""
+        """Return the verdicts of earlier runs that still hold, and those of this run, which starts no trial after `stop`."""
         kept = [verdict for mutant in mutants if (verdict := self.ledger.verdict_on(mutant))]
         known = {verdict.mutant.name for verdict in kept}
         waiting = in_turn([each for each in mutants if each.name not in known], self.ledger)
@@ -77,7 +77,7 @@ class Whole:
         return self._judge_soundness(kept + self.verdicts)
 
     def _judge_soundness(self, verdicts: list[Verdict]) -> list[Verdict]:
-        """A test that noticed has to pass on the unbroken source. Run those of which that is not known."""
+        """Run the tests that noticed on the unbroken source, if that was not done yet; return the verdicts, marked sound or unsound."""
         sound = self.memory.sound | {test.ident for test in self.tests if test.passed}
         doubtful = sorted({test for each in verdicts if not each.sound for test in each.by.values()} - sound)
         seen: list[Seen] = []
@@ -95,6 +95,7 @@ class Whole:
         return [self._judged(verdict, sound, failed) for verdict in verdicts]
 
     def _judged(self, verdict: Verdict, sound: set[str], failed: set[str]) -> Verdict:
+        """Return a verdict marked as sound or unsound, by which of its tests pass and fail on the unbroken source."""
         by = set(verdict.by.values())
         if verdict.sound or not by <= sound | failed:
             return verdict
@@ -105,18 +106,19 @@ class Whole:
 
 
 class Part:
-    """Tries candidates with the tests that they name, until `stop`."""
+    """Try candidates with the tests that they name, until `stop`."""
 
     def __init__(self, copies: list[Copy], memory: Memory, stop: float) -> None:
         self.copies, self.memory, self.stop = copies, memory, stop
         self.verdicts: list[Verdict] = []
 
     def run(self, candidates: list[Candidate]) -> list[Verdict]:
-        """Return the verdicts, one of each candidate for which there is time."""
+        """Return the verdict on each candidate for which there was time."""
         in_copies(self.copies, candidates, self.stop, self._try)
         return self.verdicts
 
     def _try(self, copy: Copy, candidate: Candidate) -> None:
+        """Try a candidate if there is time, and once more if it survived; keep the verdict."""
         if time.monotonic() + candidate.seconds > self.stop:
             return
         verdict = self._play(copy, candidate)
@@ -129,7 +131,7 @@ class Part:
 
 
 def in_turn(mutants: list[Mutant], ledger: Ledger) -> list[Mutant]:
-    """Return them with each area in turn, and those that were tried and not caught last: a part of the run sees something of everything."""
+    """Return the mutants with each area in turn, so that a part of the run covers all areas; those tried and not caught come last."""
     seen: Counter[str] = Counter()
     places = {}
     for mutant in mutants:
@@ -139,5 +141,5 @@ def in_turn(mutants: list[Mutant], ledger: Ledger) -> list[Mutant]:
 
 
 def run_unbroken(copy: Copy, tests: list[str], end: float) -> list[Seen]:
-    """Run tests on the source as it is, until `end`."""
+    """Run tests on the unbroken source in a copy, until `end`; return the results."""
     return run_tests(copy, dict.fromkeys(tests, ""), end, until_noticed=False)[1]

@@ -79,7 +79,7 @@ def _shapes(queries: list[Query]) -> dict[str, Shape]:
 
 
 def _defining_module(row: str, queries: list[Query], tables: frozenset[str]) -> str:
-    """Return the module that defines a row class: that of its table, of the only user, or the shared one."""
+    """Return the module that defines a row class: the module of its table, of its only user, or the shared one."""
     users = {query.module for query in queries if query.row == row}
     # A module of hot commands has what it needs, so that they do not load another one.
     if apart := sorted(users - {query.source for query in queries}):
@@ -122,7 +122,7 @@ def _module_text(name: str, queries: list[Query], shapes: dict[str, Shape], home
 
 
 def _about(name: str, mine: list[Query]) -> str:
-    """Return what a generated module has, for its docstring."""
+    """Return what a generated module contains, for its docstring."""
     if not mine:
         return "Rows that queries of several files return"
     return (

@@ -17,7 +17,7 @@ _CLAUSES = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION")
 
 
 class Scope:
-    """The tables that a part of a statement can name. Columns of a table behind LEFT JOIN may be NULL."""
+    """The tables whose columns a part of a statement can name. Columns of a table after LEFT JOIN may be NULL."""
 
     def __init__(self, every: dict[str, Table], outer: Scope | None = None) -> None:
         self.every = every
@@ -57,7 +57,7 @@ def scope_of_select(nodes: list[Node], outer: Scope) -> Scope:
 
 
 def scope_of_with(nodes: list[Node], outer: Scope) -> tuple[list[Node], Scope]:
-    """Return the statement behind WITH, and a scope that includes the table that WITH defines."""
+    """Return the statement after WITH, and a scope that includes the table that WITH defines."""
     start = 2 if nodes[1] == "RECURSIVE" else 1
     name, columns, _as, body = nodes[start : start + 4]
     if not (isinstance(name, str) and isinstance(columns, list) and isinstance(body, list)):
@@ -79,7 +79,7 @@ def item_type(item: list[Node], scope: Scope) -> Type | None:
 
 
 def is_one_row(select: list[Node]) -> bool:
-    """Whether a SELECT always returns exactly one row: it has no FROM, or only aggregates without GROUP BY."""
+    """Return whether a SELECT always returns exactly one row: it has no FROM, or only aggregates without GROUP BY."""
     aggregate = all(any(node in _AGGREGATES for node in _flatten(item)) for item in items_of(select))
     return "FROM" not in select or (aggregate and "GROUP" not in select)
 
@@ -166,7 +166,7 @@ def _common_base(types: list[Type]) -> str:
 
 
 def results(nodes: list[Node]) -> list[list[Node]]:
-    """Return the parts that an expression's value comes from: arms of CASE, parts of COALESCE and of sums."""
+    """Return the parts of an expression that give its value: the arms of CASE, the parts of COALESCE and of sums."""
     match nodes:
         case ["CASE", *arms, "END"]:
             ends = ("WHEN", "ELSE", "END")

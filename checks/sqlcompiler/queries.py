@@ -26,7 +26,7 @@ _DECLARED = re.compile(r"([a-z_]+) (\w+)( \| None)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One query: its file, its text and its types. `many` is ?, * or !; an empty `row` means that the query writes.
+    """One query with its types. `many` is ?, * or !; an empty `row` means that the query writes.
 
     `module` is the module that it is compiled into, `source` the name of its file.
     """
@@ -43,7 +43,7 @@ class Query:
 
 
 class Reader:
-    """Reads .sql files and checks them against a migrated database."""
+    """Read .sql files and check them against a migrated database."""
 
     def __init__(self, db: sqlite3.Connection, tables: dict[str, Table], states: frozenset[str]) -> None:
         self._db = db
@@ -56,7 +56,7 @@ class Reader:
         return [self._query(file, block) for block in blocks]
 
     def _query(self, file: Path, block: str) -> Query:
-        """Return the query of a block; name file and query in the message of Unclear."""
+        """Return the query in a block; raise Unclear, with the names of file and query, when it cannot be compiled."""
         name, *lines = block.splitlines()
         try:
             return self._typed_query(file.stem, name.strip(), lines)

@@ -16,20 +16,23 @@ _COMPARISONS = frozenset({"=", "<>", "<", ">", "<=", ">="})
 
 
 class ParameterUses:
-    """The uses of each parameter: the types expected where it is used, and the types of its casts."""
+    """How the parameters of a statement are used: the types expected at each use, and the types of casts."""
 
     def __init__(self) -> None:
         self.used: dict[str, list[Type]] = {}
         self.cast: dict[str, str] = {}
 
     def learn(self, nodes: list[Node], known: Type | None, *, nullable: bool) -> None:
-        """Record that a value of this type is expected where the expression stands."""
+        """Record that a value of this type is expected in the place of the expression."""
         for leaf in results(nodes):
             if known and len(leaf) == 1 and isinstance(leaf[0], str) and leaf[0].startswith(":"):
                 self.used.setdefault(leaf[0][1:], []).append(Type(known.base, nullable and len(nodes) == 1))
 
     def type_of(self, name: str) -> Type:
-        """Return the type of a parameter. A cast means that it may be None; else it may be None if every use allows None."""
+        """Return the type of a parameter; raise Unclear when its uses do not tell.
+
+        It may be None if it is cast, or if every use allows None.
+        """
         types = self.used.get(name, [])
         bases = {each.base for each in types} | ({self.cast[name]} if name in self.cast else set())
         if len(bases) > 1:
@@ -69,7 +72,7 @@ def _statement(nodes: list[Node], outer: Scope, uses: ParameterUses) -> None:
 
 
 def _with(nodes: list[Node], outer: Scope, uses: ParameterUses) -> tuple[list[Node], Scope]:
-    """Record the uses inside WITH; return the statement behind it and its scope."""
+    """Record the uses inside WITH; return the statement after it and its scope."""
     rest, scope = scope_of_with(nodes, outer)
     for node in nodes[: len(nodes) - len(rest)]:
         if isinstance(node, list):

@@ -1,4 +1,4 @@
-"""Split a statement into words; what stands between parentheses becomes a nested list."""
+"""Split an SQL statement into words; the content of parentheses becomes a nested list."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDS_OPERAND = frozenset({*_KEYWORDS, ",", "=", "<>", "<", ">", "<=", ">="})
 
 
 class Unclear(Exception):
-    """The compiler cannot determine something about a query; the message says what to write."""
+    """The compiler cannot determine something about a query. The message says what to write."""
 
 
 def nested(statement: str) -> list[Node]:
@@ -64,7 +64,7 @@ def operands(nodes: list[Node], at: int) -> tuple[list[Node], list[Node]]:
 
 
 def _ends(node: Node) -> bool:
-    """Whether a word ends an operand."""
+    """Return whether a word ends an operand."""
     return isinstance(node, str) and node in _ENDS_OPERAND
 
 

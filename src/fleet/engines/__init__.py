@@ -1,1 +1,1 @@
-"""Engines, the programs that agents run in: a TOML file for each, and the code that reads the files and the screens."""
+"""Engines, the programs that agents run in: a TOML file for each, and the code that reads these files and the screens."""

@@ -54,7 +54,7 @@ def headless(engine: Engine, filling: Filling) -> list[str]:
 
 
 def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Return the words that one word of an engine's file stands for: several, none, or the filled-in word."""
+    """Return the words that one word of an engine's file stands for; placeholders such as {hooks} give several or none."""
     freedom = engine.autonomy.get(filling.autonomy or "", ())
     model, name = filling.model or "", filling.conversation
     several: dict[str, Iterable[str]] = {
@@ -69,12 +69,12 @@ def _expand_word(engine: Engine, word: str, filling: Filling) -> list[str]:
 
 
 def needs_git_dirs(engine: Engine, autonomy: str | None) -> bool:
-    """Whether the engine has a sandbox at this autonomy that needs the directories that git writes to."""
+    """Return whether the engine's own sandbox at this autonomy needs to know the directories that git writes to."""
     return any("{git_dir}" in word for word in engine.autonomy.get(autonomy or "", ()))
 
 
 def _fill_autonomy_word(engine: Engine, word: str, filling: Filling) -> list[str]:
-    """Return an autonomy word with its placeholders filled in: {allow} for all allowed commands, {git_dir} one word each."""
+    """Return the words for one autonomy word: {allow} gives those of all allowed commands, {git_dir} one for each directory."""
     if word == "{allow}":
         return permissions.words(engine, filling.allow)
     if "{fleet_home}" in word and not filling.fleet_home:
@@ -92,7 +92,7 @@ def _fill_once(word: str, facts: dict[str, str]) -> str:
 
 
 def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
-    """Return a word with its placeholders filled in; the path of its file replaces a prompt that is too long."""
+    """Return a word with its placeholders filled in. A prompt that is too long is replaced by a request to read its file."""
     prompt = filling.prompt
     if len(prompt.encode()) > LONGEST_ARGUMENT and engine.long_prompt:
         prompt = engine.long_prompt.replace("{prompt_file}", filling.prompt_file)
@@ -107,9 +107,10 @@ def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's environment: without the variables of a parent agent, with the engine's and fleet's own.
+    """Return the agent's environment: `given` without the variables of a parent agent, plus the engine's and fleet's
+    own.
 
-    A variable that the engine's file passes on by its full name is kept, even if a pattern of `unset` holds for it.
+    A variable that the engine's file passes on by its full name is kept, even if a pattern of `unset` matches it.
     """
     named = engine.passes or ()
     kept = {name: value for name, value in given.items() if name in named or not _is_unset(engine, name)}

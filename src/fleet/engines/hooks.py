@@ -95,13 +95,13 @@ TABLE = Table(
 
 
 def hooks_of(engine: Engine) -> Hooks:
-    """Return the hooks of an engine that has hooks."""
+    """Return the table [hooks] of an engine, which must have one."""
     assert engine.hooks is not None, engine.name  # noqa: S101
     return engine.hooks
 
 
 def words_of_events(engine: Engine, fleet: str) -> list[str]:
-    """Return the command-line words that the engine needs for each of its hook events, and those that let it run them."""
+    """Return the command-line words that give the engine a hook for each of its events, and that let it run them unasked."""
     hooks = hooks_of(engine)
     hashes = "{" + ",".join(_trusted_hash(engine, event, fleet) for event in hooks.events) + "}"
     facts = [
@@ -117,7 +117,7 @@ def words_of_events(engine: Engine, fleet: str) -> list[str]:
 
 
 def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
-    """Return the key of a hook and its hash, as Codex makes it: of the hook as JSON with sorted keys."""
+    """Return a TOML entry with the key and the hash of a hook, computed as Codex does: of JSON with sorted keys."""
     import hashlib  # noqa: PLC0415 - not for whoever only reads an engine
 
     hooks = hooks_of(engine)
@@ -131,7 +131,7 @@ def _trusted_hash(engine: Engine, event: str, fleet: str) -> str:
 
 
 def states_without_hook(engine: Engine) -> frozenset[str]:
-    """Return the screen states that no hook event of the engine reports."""
+    """Return the states of an agent that no hook event of the engine reports, so that the screen has to show them."""
     meanings = set(engine.hooks.events.values()) if engine.hooks else set()
     return frozenset(state for meaning, states in _SEEN_ONLY.items() if meaning not in meanings for state in states)
 
@@ -167,7 +167,7 @@ def _command_entry(engine: Engine, event: str, fleet: str) -> dict[str, Any]:
 
 
 def limit(hooks: Hooks, event: str) -> int:
-    """Return how long the engine waits for a hook: longer than the hook's own limit, so that it can still reply."""
+    """Return how long the engine waits for a hook, in its own time unit: longer than the hook's own limit, so that it can reply."""
     if hooks.events[event] == "asks":
         return (hooks.wait + _SYNC_TIMEOUT) * hooks.unit
     return (_ASYNC_TIMEOUT if event in hooks.later else _SYNC_TIMEOUT) * hooks.unit
@@ -179,13 +179,13 @@ def command(engine: Engine, event: str, fleet: str) -> str:
 
 
 def installed_command(engine: Engine, event: str, fleet: str) -> str:
-    """Return the shell command for the person's own settings; it runs only in agents without injected hooks."""
+    """Return the shell command of a hook in the person's own settings; it does nothing in an agent that has fleet's own hooks."""
     inside = '[ -z "$FLEET_DISPATCH_ID" ] || [ -n "$FLEET_HOOKS" ]'
     return f"{inside} || {command(engine, event, fleet)} {MARK}"
 
 
 def dialect(engine: Engine) -> str:
-    """Return the JSON from which `fleet hook` learns the events and fields of the engine."""
+    """Return the dialect of the engine's hooks as JSON, which `fleet hook` reads."""
     hooks = hooks_of(engine)
     facts = {
         "engine": engine.name,

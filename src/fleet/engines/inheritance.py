@@ -1,7 +1,7 @@
-"""Choose the variables that an agent inherits from whoever asked for it.
+"""Choose the environment variables that an agent inherits from the person or process that asked for it.
 
-An engine's file names them (`pass`, names or patterns); a file that does not name any takes all. The environment of the
-tmux server decides nothing: only what describes the agent's own terminal is taken from its pane.
+An engine's file names them (`pass`, names or patterns); a file without `pass` takes all. The environment of the tmux
+server does not matter: only variables that describe the agent's own terminal come from its pane.
 """
 
 from __future__ import annotations
@@ -15,52 +15,52 @@ if TYPE_CHECKING:
     from fleet.engines.reader import Engine
 
 EVERYTHING = "*"
-# What every agent gets from whoever asked for it: who the person is, how text is written, programs, proxies, certificates.
+# Variables that every agent inherits: the person, locale, PATH, proxies, certificates.
 BASE = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*", "MANPATH"),
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     *("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "EDITOR", "VISUAL", "PAGER", "LS_COLORS", "COLORTERM"),
 )
-# What describes the pane: taken from there, never from whoever asked.
+# Variables that describe the pane: taken from the pane, never from the person who asked.
 _OF_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "FLEET_*")
-# What holds only for the terminal, shell or git command of whoever asked. Passed on only when it is named in full.
+# Variables of the terminal, shell or git command of the person who asked. Passed on only when named in full.
 _NOT_PASSED = (*_OF_PANE, "GIT_*", "STY", "WINDOW", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL", "_")
 
 
 def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the names and patterns of the variables that an agent of the engine inherits. `more` are the person's."""
+    """Return the names and patterns of the variables that an agent of the engine inherits; `more` are those of the person's settings."""
     sandbox = (engine.root_sandbox,) if engine.root_sandbox else ()
     return (*BASE, *(engine.passes if engine.passes is not None else (EVERYTHING,)), *engine.require, *sandbox, *more)
 
 
 def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names of variables that are not set; a pattern asks for nothing."""
+    """Return the names of variables that are not set; patterns are skipped."""
     return [name for name in dict.fromkeys(names) if not _is_pattern(name) and not given.get(name)]
 
 
 def inherited(given: Mapping[str, str], named: Iterable[str]) -> dict[str, str]:
-    """Return the variables of an environment that are named."""
+    """Return the variables of an environment that match the names and patterns in `named`."""
     kept = tuple(named)
     return {name: value for name, value in given.items() if is_named(name, kept)}
 
 
 def unattended(kept: Mapping[str, str], own: Mapping[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the environment for an agent that no person asks for: what was kept of a person's environment.
+    """Return the environment for an agent that is started without a person: the variables kept from a person's shell.
 
-    Of this process's own environment it has only what nobody keeps: variables that no engine names.
+    Of this process's own environment (`own`) it gets only variables that match none of the names in `known`.
     """
     names = tuple(name for name in known if name != EVERYTHING)
     return {name: value for name, value in own.items() if not is_named(name, names)} | dict(kept)
 
 
 def at_launch(pane: Mapping[str, str], passed: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which an agent is launched: what was passed on, and what describes its pane."""
+    """Return the environment in which an agent is launched: the passed variables, and those that describe its pane."""
     return {**passed, **{name: value for name, value in pane.items() if _matches_pattern(name, _OF_PANE)}}
 
 
 def is_named(name: str, named: tuple[str, ...]) -> bool:
-    """Whether a variable is named: in full, or by a pattern that holds for it."""
+    """Return whether a variable matches: one of the names in full, or a pattern, unless it is never passed on by a pattern."""
     return name in named or (_matches_pattern(name, named) and not _matches_pattern(name, _NOT_PASSED))
 
 

@@ -68,12 +68,12 @@ TABLE = Table(
 
 
 def words(engine: Engine, allowed: Allowed) -> list[str]:
-    """Return the words that let the engine run these commands without a question; none for an engine without such words."""
+    """Return the command-line words that let the engine run these commands without asking; empty if it has no such words."""
     return [*_words_for_each(engine.allow, allowed.prefixes), *_words_for_each(engine.allow_exactly, allowed.exact)]
 
 
 def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
-    """Return the variable that lets the engine run these commands without a question; none for an engine without it."""
+    """Return the variable that lets the engine run these commands without asking; empty if it has no such variable."""
     table = engine.permissions
     if engine.hooks is not None and "permits" in engine.hooks.events.values():
         return {ALLOWED_VARIABLE: json.dumps({"exact": allowed.exact, "prefixes": allowed.prefixes})}
@@ -91,11 +91,12 @@ def variables(engine: Engine, allowed: Allowed) -> dict[str, str]:
 
 
 def rules_text(rules: Rules, allowed: Allowed) -> str:
-    """Return the text of the file that lets an engine run these commands without a question."""
+    """Return the text of the rules file that lets an engine run these commands without asking."""
     prefixes = [rules.prefix.replace("{command}", command) for command in allowed.prefixes]
     return "".join([*prefixes, *(rules.exactly.replace("{pattern}", re.escape(command)) for command in allowed.exact)])
 
 
 def _words_for_each(words: Iterable[str], commands: Iterable[str]) -> list[str]:
+    """Return the words once for each command, with {command} replaced."""
     kept = list(words)
     return [word.replace("{command}", command) for command in commands for word in kept]

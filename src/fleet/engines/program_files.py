@@ -1,4 +1,4 @@
-"""Find the files in which programs keep their data, and read one value of such a file."""
+"""Find files in which programs keep their data, and read one value of such a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def expand_path(path: str, env: Mapping[str, str] = os.environ) -> str:
-    """Return a path with ~ and variables filled in; `${NAME:-~/x}` is the variable NAME, or ~/x when it is not set."""
+    """Return a path with ~ and variables replaced; `${NAME:-~/x}` means the variable NAME, or ~/x when it is not set."""
     moved = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: env.get(match[1]) or match[2], path)
     filled = re.sub(r"\$(\w+)", lambda match: env.get(match[1], match[0]), moved)
     home = env.get("HOME", "")

@@ -11,7 +11,7 @@ BUILT_IN = Path(__file__).parent / "prompts"
 
 
 def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
-    """Return the prompt for a kind of dispatch. Placeholders that `facts` does not have stay as they are."""
+    """Return the prompt for a kind of dispatch. Placeholders that are not in `facts` stay unchanged."""
     return re.sub(r"\{(\w+)\}", lambda found: facts.get(found[1], found[0]), _template(home, kind))
 
 

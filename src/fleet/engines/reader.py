@@ -54,7 +54,7 @@ DIALECTS = ("messages", "responses", "contents", "script", "command")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A pattern that recognises one state on a screen."""
+    """A pattern that recognises one state of an agent on its screen."""
 
     state: str
     match: re.Pattern[str]
@@ -64,7 +64,7 @@ class Rule:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A value that a file must have before the engine is started; otherwise the engine would stop at a dialog."""
+    """A value that a file must have before the engine is started; without it the engine would stop at a dialog."""
 
     file: str
     path: tuple[str, ...]
@@ -105,14 +105,14 @@ class Engine:
     long_prompt: str = LONG_PROMPT
     # Matches printed text that says that a usage limit is reached.
     limit: re.Pattern[str] | None = None
-    # Matches printed text that says that it has refused a tool of its own for want of a person to ask.
+    # Matches printed text that says that the engine refused a tool because there was no person to ask.
     refused: re.Pattern[str] | None = None
     interactive: bool = False
     # Whether it hides the person's git configuration from its tools, so that variables have to name the committer.
     committer: bool = False
     unset: tuple[str, ...] = ()
-    # The variables, names or patterns, that an agent gets from whoever asked for it; None: all of them. And those that it
-    # cannot do without.
+    # The names or patterns of the variables that an agent inherits, None for all; and the names of those that it
+    # cannot work without.
     passes: tuple[str, ...] | None = None
     require: tuple[str, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Engine:
     # Where it writes how many tokens its agents use; None: that is not known.
     usage: Usage | None = None
     check: Check | None = None
-    # What of the person's home directory an agent has in the sandbox that fleet makes for it.
+    # The files of the person's home directory that an agent has in fleet's sandbox.
     sandboxed: Sandboxed = field(default_factory=Sandboxed)
     # How many seconds a coordinator may take to prove itself; and the words that turn remote control on.
     proof_timeout: float = 30.0
@@ -210,7 +210,7 @@ TABLE = Table(
 
 
 def __getattr__(name: str) -> Path:
-    """Return the folder of fleet's own engines as a path. To import pathlib takes longer than to read one of them."""
+    """Return BUILT_IN, the folder of the built-in engines, as a Path. Importing pathlib takes longer than reading an engine."""
     if name != "BUILT_IN":
         raise AttributeError(name)
     from pathlib import Path  # noqa: PLC0415
@@ -219,7 +219,7 @@ def __getattr__(name: str) -> Path:
 
 
 def all_engines(home: str) -> dict[str, Engine]:
-    """Return every engine by its name. The user's own file replaces a built-in one of the same name."""
+    """Return every engine by its name; the user's own file replaces a built-in one. Raise BadSetting when a file is broken."""
     engines: dict[str, Engine] = {}
     for folder in (_BUILT_IN, f"{home}/{paths.ENGINES}"):
         for name in _names_in(folder):
@@ -231,18 +231,18 @@ def readable_engines(home: str) -> list[Engine]:
     """Return every engine whose file is not broken."""
     found = []
     for name in _known_names(home):
-        with contextlib.suppress(errors.FleetError):  # whoever starts an agent on it is told what is wrong
+        with contextlib.suppress(errors.FleetError):  # starting an agent on this engine shows what is wrong
             found.append(engine(home, name))
     return found
 
 
 def is_built_in(engine: Engine) -> bool:
-    """Whether an engine's file is fleet's own and not the user's."""
+    """Return whether an engine's file is fleet's own and not the user's."""
     return os.path.dirname(engine.source) == _BUILT_IN
 
 
 def engine(home: str, name: str) -> Engine:
-    """Return one engine by its name. Only its own file is read, so a broken file of another engine does not matter."""
+    """Return the engine of this name; raise Absent when there is none. Only its own file is read, so other broken files do not matter."""
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
@@ -268,7 +268,7 @@ def _names_in(folder: str) -> list[str]:
 
 
 def read(path: str | os.PathLike[str]) -> Engine:
-    """Return the engine in a file, parsed once for each text; BadSetting when the file is broken."""
+    """Return the engine in a file, parsed once for each text; raise BadSetting when the file is broken."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -279,7 +279,7 @@ def read(path: str | os.PathLike[str]) -> Engine:
 
 @lru_cache(maxsize=16)
 def _parse(path: str, raw: bytes) -> Engine:
-    """Return the engine in the bytes of a file; BadSetting with the line when they are broken."""
+    """Return the engine in the bytes of a file; raise BadSetting with the line when they are broken."""
     try:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:
@@ -357,19 +357,19 @@ _CONVERTERS: dict[str, Callable[[Any], object]] = {
 
 
 def state_of(engine: Engine, screen: str) -> tuple[str, str]:
-    """Return the state that a screen shows and the question on it; `unknown` when no rule matches."""
+    """Return the state of an agent that its screen shows, and the question on it; `unknown` when no rule matches."""
     rule, question = _matching_rule(engine, screen)
     return (rule.state, question) if rule else ("unknown", "")
 
 
 def has_box(engine: Engine, screen: str) -> bool:
-    """Whether the screen shows an empty input box: typing there approves no dialog and mixes with no other text."""
+    """Return whether the screen shows an empty input box, so that typed text cannot approve a dialog or mix with other text."""
     rule, _question = _matching_rule(engine, screen)
     return rule is not None and (rule.box or rule.state in _EMPTY_BOX)
 
 
 def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
-    """Return the first rule that matches the screen, with the question that it found; None when no rule matches."""
+    """Return the first rule that matches the end of a screen, and the question that it found; None when no rule matches."""
     tail = _last_lines(screen)
     for rule in engine.screen:
         matches = list(rule.match.finditer(tail))
@@ -379,7 +379,7 @@ def _matching_rule(engine: Engine, screen: str) -> tuple[Rule | None, str]:
 
 
 def _last_lines(screen: str) -> str:
-    """Return a screen's last 40 lines; blank lines in a row count once, as some engines leave half the pane empty."""
+    """Return the last 40 lines of a screen, with runs of blank lines reduced to one: some engines leave half the pane empty."""
     lines = [line.rstrip() for line in screen.rstrip().splitlines()]
     kept = [line for line, above in zip(lines, ["", *lines], strict=False) if line or above]
     return "\n".join(kept[-40:])

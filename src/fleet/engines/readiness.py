@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def program_of(engine: Engine, command: tuple[str, ...], env: Mapping[str, str] = os.environ) -> str:
-    """Return the absolute path of the engine's program; EngineMissing when it is not on the PATH of `env`."""
+    """Return the absolute path of the engine's program; raise EngineMissing when it is not on the PATH of `env`."""
     if engine.program == "{python}":
         return sys.executable
     if engine.program == "{fleet}":
@@ -44,7 +44,8 @@ def check(
     env: Mapping[str, str] = os.environ,
     sandboxed: bool = False,
 ) -> None:
-    """Refuse an autonomy that was not chosen or cannot be given, and an engine that would stop at a dialog.
+    """Raise AutonomyRefused for an autonomy that was not chosen or cannot be given, EngineNotReady if a dialog would
+    stop the engine.
 
     With `sandboxed`, fleet starts the agent in a sandbox.
     """
@@ -59,7 +60,7 @@ def check(
 
 
 def _declares_sandbox(engine: Engine, env: Mapping[str, str]) -> bool:
-    """Whether the engine's own variable says that there is a sandbox around fleet."""
+    """Return whether the engine's own variable says that there is a sandbox around fleet."""
     return bool(engine.root_sandbox) and env.get(engine.root_sandbox) == "1"
 
 
@@ -84,7 +85,7 @@ def _check_autonomy(engine: Engine, autonomy: str | None, *, sandboxed: bool) ->
 
 
 def _is_met(before: Before, repository: str, env: Mapping[str, str]) -> bool:
-    """Whether the file has the wanted value for the repository or a directory above it, whose trust it inherits."""
+    """Return whether a file has the required value for the repository, or for a directory above it, whose trust it inherits."""
     document = _read_document(expand_path(before.file, env))
     here = repository
     while True:
@@ -105,6 +106,7 @@ def _read_document(path: str) -> object:
 
 
 def _fill(text: str, facts: dict[str, str]) -> str:
+    """Return a text with each placeholder replaced by its value."""
     for name, value in facts.items():
         text = text.replace(name, value)
     return text

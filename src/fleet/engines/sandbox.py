@@ -1,4 +1,4 @@
-"""The sandbox of an agent: bubblewrap's command line, from what the agent's work, its engine and the person's settings need.
+"""Build bubblewrap's command line for the sandbox of an agent: from the needs of its work, its engine and the settings.
 
 An engine's file has a table [sandboxed], with paths as in a shell (~, $NAME, ${NAME:-~/x}):
 
@@ -27,13 +27,13 @@ _SYSTEM = (
     *("/var/lib/ca-certificates", "/run/current-system"),
 )
 _RESOLVER = "/etc/resolv.conf"
-# Empty folders of its own.
+# Folders that are empty in each sandbox.
 _OWN_FOLDERS = ("/tmp", "/var/tmp", "/run")  # noqa: S108 - names inside the sandbox
 # Variables that name sockets and folders that are not there.
 LEFT_OUT = frozenset(
     ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "TMPDIR", "TMUX", "TMUX_PANE")
 )
-# bubblewrap itself must not die by what is meant for the agent: it is started with these ignored, and the agent with them as usual.
+# Signals for the agent must not end bubblewrap: it ignores these, and the agent is started with their default handling.
 SIGNALS = ("HUP", "INT", "QUIT", "TERM")
 _ENV = "/usr/bin/env"
 _PACKAGES = "/node_modules/"
@@ -55,7 +55,7 @@ TABLE = Table("[sandboxed]", dict.fromkeys(("read", "write", "copy", "programs")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Inside:
-    """What one sandbox has. A deeper path counts before the folder that it is in; `kept` are readable whatever is around them."""
+    """The paths that exist in a sandbox. A deeper path overrides the folder around it; `kept` paths are always read-only."""
 
     empty: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Inside:
 
 
 def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copies: Mapping[str, int]) -> list[str]:
-    """Return the command line that runs a command in a sandbox. `copies` are files, each with a descriptor of its content."""
+    """Return the command line that runs a command in a sandbox. `copies` maps each copied file to a descriptor of its content."""
     mounts = [
         *((path, ["--perms", "0700", "--tmpfs", path]) for path in (*_OWN_FOLDERS, *inside.empty)),
         *_system_mounts(),
@@ -87,7 +87,7 @@ def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copie
 
 
 def _system_mounts() -> Iterator[tuple[str, list[str]]]:
-    """Yield the folders of the system, read-only; links stay links."""
+    """Yield the mounts of the system's folders, read-only; symlinks stay symlinks."""
     for path in _SYSTEM:
         if os.path.islink(path):
             yield path, ["--symlink", os.readlink(path), path]
@@ -99,7 +99,7 @@ def _system_mounts() -> Iterator[tuple[str, list[str]]]:
 
 
 def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each path that exists, also under its name without links."""
+    """Yield the mount of each existing path, also under its path with symlinks resolved."""
     for path in dict.fromkeys(paths):
         if os.path.exists(path):
             real = os.path.realpath(path)
@@ -107,9 +107,10 @@ def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
-    """Return what a program needs to run: the folders of its links and its file, its packages, its virtual environment.
+    """Return the paths that a program needs to run: folders of its symlinks and its file, packages, virtual
+    environment.
 
-    Never a folder that has one of the hidden ones in it: then only the file.
+    A folder that contains one of the hidden ones is never among them: then only the file is.
     """
     found: list[str] = []
     real = os.path.realpath(path)
@@ -125,13 +126,13 @@ def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
 
 
 def shows(path: str, hidden: Iterable[str]) -> bool:
-    """Whether a folder has one of the hidden places in it, or is one."""
+    """Return whether a folder contains one of the hidden places, or is one."""
     real = os.path.realpath(path).rstrip("/")
     return real in _ROOTS or any(f"{os.path.realpath(place)}/".startswith(f"{real}/") for place in hidden)
 
 
 def _links(path: str) -> Iterator[str]:
-    """Yield a path and everything that its links lead to, one after another."""
+    """Yield a path, and each path that its symlinks lead to in turn."""
     for _ in range(40):
         yield path
         if not os.path.islink(path):
@@ -140,7 +141,7 @@ def _links(path: str) -> Iterator[str]:
 
 
 def places_of_fleet(program: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
-    """Return what the program `fleet` needs to run: its interpreter, its virtual environment and its package."""
+    """Return the paths that the program `fleet` needs to run: its interpreter, virtual environment and package."""
     package = os.path.dirname(os.path.dirname(__file__))
     interpreter = places_of_program(sys.executable, hidden=hidden)
     modules = [place for place in sys.path if os.path.isabs(place) and not shows(place, hidden)]

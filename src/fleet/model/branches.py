@@ -1,4 +1,4 @@
-"""The names of fleet's branches and refs. No other file spells them."""
+"""The names of fleet's branches and refs; no other file spells them out."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ FOLLOWED_REF = "refs/fleet/target"
 
 
 def task_branch(slug: str) -> str:
-    """Return the branch of a task's own work."""
+    """Return the name of a task's branch."""
     return f"worker/{slug}"
 
 
 def job_branch(job: str) -> str:
-    """Return the branch that a job's items start from and are merged into."""
+    """Return the name of a job's branch, which its items start from and are merged into."""
     return f"fleet/job-{job}"
 
 
 def is_of_fleet(branch: str) -> bool:
-    """Whether a branch has a name that fleet makes: of a task, of a job, or the usual integration branch."""
+    """Return whether a branch has a name that fleet gives: to a task, to a job, or to the usual integration branch."""
     return branch == INTEGRATION or branch.startswith((task_branch(""), job_branch("")))
 
 
 def head_ref(branch: str) -> str:
-    """Return the full name of a branch: git would prefer a tag of the same short name."""
+    """Return the full ref of a branch; with the short name git would prefer a tag of the same name."""
     return f"{HEADS}/{branch}"
 
 
 def task_ref(slug: str) -> str:
-    """Return the full name of a task's branch."""
+    """Return the full ref of a task's branch."""
     return head_ref(task_branch(slug))
 
 
 def branch_in(ref: str) -> str:
-    """Return the branch of a full ref name; any other ref unchanged."""
+    """Return the branch's name from a full ref such as refs/heads/main; any other ref unchanged."""
     return ref.removeprefix(f"{HEADS}/")
 
 
@@ -50,5 +50,5 @@ def merged_ref(branch: str) -> str:
 
 
 def remote_ref(remote: str, branch: str) -> str:
-    """Return the ref of what a remote's branch was when fleet last saw it."""
+    """Return the ref in which fleet keeps the commit that a remote's branch had when fleet last fetched it."""
     return f"refs/fleet/remote/{remote}/{branch}"

@@ -1,4 +1,4 @@
-"""The identity of a process: host, boot, pid and start time. A pid alone is reused."""
+"""The identity of a process: host, boot, pid and start time. A pid alone does not suffice: the system reuses pids."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Identity:
-    """One process, distinct from every other one."""
+    """The identity of one process, which no other process ever has."""
 
     __slots__ = ("boot", "host", "pid", "start")
 
@@ -22,7 +22,7 @@ class Identity:
 
     @classmethod
     def parse(cls, text: str) -> Identity | None:
-        """Parse what `str` returned; None for any other text."""
+        """Return the identity from the text that `str` made of it; None for any other text."""
         parts = text.split("/")
         if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004
             return None

@@ -1,6 +1,7 @@
-"""Names and ids, validated at the door.
+"""Check names and ids at the point where they enter.
 
-A slug becomes a directory, a git branch and an argument; so it can hold nothing that means something to any of them.
+A slug becomes a directory, a git branch and a command's argument, so only characters that are harmless in all of them
+are allowed.
 """
 
 from __future__ import annotations
@@ -31,41 +32,42 @@ _SHORTEST_COMMIT, _LONGEST_COMMIT = 4, 64
 
 
 class DispatchId(str):
-    """8 lower-case hexadecimal digits; also the agent's id."""
+    """The id of a dispatch, also of its agent: 8 lower-case hexadecimal digits."""
 
     __slots__ = ()
 
     def __new__(cls, given: str, source: str = "the id") -> Self:
-        """Refuse a text that is not a dispatch id, and say where it came from."""
+        """Return the id; raise BadId, with the `source` of the text, when it is not a dispatch id."""
         if not is_dispatch_id(given):
             raise errors.BadId(given=given, source=source)
         return super().__new__(cls, given)
 
 
 def is_dispatch_id(given: str) -> bool:
-    """Whether the text has the shape of a dispatch id."""
+    """Return whether the text has the shape of a dispatch id."""
     return len(given) == _ID_LENGTH and _HEX.issuperset(given)
 
 
 def is_commit(given: str) -> bool:
-    """Whether the text can be a commit's hash, or the beginning of one."""
+    """Return whether a text can be the hash of a commit, or the beginning of one."""
     return _SHORTEST_COMMIT <= len(given) <= _LONGEST_COMMIT and _HEX.issuperset(given)
 
 
 def slug(given: str) -> str:
-    """Check the slug of a task."""
+    """Return the slug of a task; raise BadName when it is not valid."""
     return _checked_name("task slug", given, SLUG_LENGTH, _SLUG)
 
 
 def project(given: str) -> str:
-    """Check the name of a project."""
+    """Return the name of a project; raise BadName when it is not valid."""
     return _checked_name("project name", given, PROJECT_LENGTH, _SLUG)
 
 
 def project_and_slug(given: str, project: str | None = None) -> tuple[str | None, str]:
-    """Return the project and the slug of a task that is named as PROJECT/SLUG, or as SLUG beside a project or none.
+    """Return the project and the slug of a task that is given as PROJECT/SLUG, or as SLUG alone.
 
-    BadInput when the two projects differ.
+    `project` is the project given apart from the task, None for none. Raise BadInput when both name a project and the
+    two differ.
     """
     named, slash, rest = given.partition("/")
     if not (named and slash and rest) or "/" in rest:
@@ -76,33 +78,34 @@ def project_and_slug(given: str, project: str | None = None) -> tuple[str | None
 
 
 def tag(given: str) -> str:
-    """Check a tag."""
+    """Return a tag; raise BadName when it is not valid."""
     return _checked_name("tag", given, TAG_LENGTH, _SLUG | {":"})
 
 
 def engine(given: str) -> str:
-    """Check the name of an engine."""
+    """Return the name of an engine; raise BadName when it is not valid."""
     return _checked_name("engine", given, TAG_LENGTH, _SLUG)
 
 
 def model(given: str) -> str:
-    """Check the name of a model, as an engine calls it: it becomes a word of the engine's command line, never an option."""
+    """Return the name of a model; raise BadName when it is not valid, for example when the engine could take it for an option."""
     return _checked_name("model", given, ACTOR_LENGTH, _MODEL, first=_MODEL_FIRST)
 
 
 def key(given: str) -> str:
-    """Check an idempotency key."""
+    """Return an idempotency key; raise BadName when it is not valid."""
     return _checked_name("key", given, KEY_LENGTH, _KEY, first=_ACTOR)
 
 
 def actor(given: str) -> str:
-    """Check the name of an actor; it must not look like a dispatch id."""
+    """Return the name of an actor; raise BadName when it is not valid or looks like a dispatch id."""
     if is_dispatch_id(given):
         raise errors.BadName(what="actor", given=given, why="it looks like a dispatch id", advice=_advice(_ACTOR))
     return _checked_name("actor", given, ACTOR_LENGTH, _ACTOR, first=_ACTOR_FIRST)
 
 
 def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], first: frozenset[str] = _LOWER) -> str:
+    """Return the name; raise BadName when it is empty, too long, has a character that is not allowed, or begins wrongly."""
     why = _fault_of_name(given, most, allowed, first)
     if why:
         raise errors.BadName(what=what, given=given[:most], why=why, advice=_advice(allowed))
@@ -110,6 +113,7 @@ def _checked_name(what: str, given: str, most: int, allowed: frozenset[str], fir
 
 
 def _fault_of_name(given: str, most: int, allowed: frozenset[str], first: frozenset[str]) -> str:
+    """Return why a name is not valid, as text; empty when it is."""
     if not given:
         return "it is empty"
     if len(given) > most:
@@ -124,6 +128,7 @@ def _fault_of_name(given: str, most: int, allowed: frozenset[str], first: frozen
 
 
 def _advice(allowed: frozenset[str]) -> str:
+    """Return which characters a name may have, as advice for people."""
     letters = "letters" if "A" in allowed else "lower-case letters"
     marks = " ".join(sorted(allowed - frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")))
     return f"use {letters}, digits and {marks}, beginning with a letter or digit"

@@ -1,4 +1,4 @@
-"""The closed sets of words that columns hold or results show, one Literal each. `make sql` compares them with the CHECKs of the schema."""
+"""The closed sets of words in columns and results, one Literal each. `make sql` compares them with the CHECKs of the schema."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     # What people see: an open task is ready or waiting.
     ShownStatus = Literal["ready", "waiting", "open", "in_progress", "blocked", "done", "failed", "abandoned"]
     ReviewVerdict = Literal["accept", "send back"]
-    # No columns: what `fleet merges` and the forge of a pull request answer.
+    # Not in a column: the states that `fleet merges` and the forge of a pull request report.
     MergeState = Literal["contained", "missing", "acknowledged"]
     PullRequestState = Literal["open", "merged", "closed", "unknown"]
 
-    # No columns: how screens and pages draw.
+    # Not in a column: how screens and pages draw.
     Tone = Literal["", "red", "yellow", "green", "cyan", "blue", "magenta", "dim", "bold"]
     Outcome = Literal["working", "done", "failed", "blocked"]
     RowKind = Literal["project", "coordinator", "task", "obstacle", "kept", "job"]
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     NoticeKind = Literal["needs you", "failed", "review", "blocked"]
     NoticeState = Literal["due", "sending", "told", "unsure", "failed", "lapsed"]
-    # No columns: how a notice reaches a person, and whether it did.
+    # Not in a column: how a notice reaches a person, and whether it did.
     NoticeChannel = Literal["desktop", "terminal", "command", "urls"]
     ChannelOutcome = Literal["told", "absent", "failed"]
 
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 
 
 def assert_never(word: Never) -> NoReturn:
-    """End a `match` over a Literal: mypy reports a word without a case. `typing` has one too, but takes long to import.
+    """End a `match` over a Literal, so that mypy reports a word without a case. `typing` has one too, but is slow to
+    import.
 
     Where the cases return something, write `return assert_never(…)`.
     """

@@ -1,4 +1,4 @@
-"""Tables of steps: which state follows from a state and an event. The code takes every new state from its table."""
+"""Look up steps in a table of states and events. The code takes every new state from such a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
-    """Return the state after an event. InvariantBroken when the table has no such step."""
+    """Return the state that follows from a state and an event; raise InvariantBroken when the table has no such step."""
     after = table.get((state, event))
     if after is None:
         raise errors.InvariantBroken(doing=event, why=f"no such step from the state {state}")
@@ -21,7 +21,11 @@ def step(table: Mapping[tuple[str, str], S], state: str, event: str) -> S:
 
 
 def target(table: Mapping[tuple[str, str], S], event: str) -> S:
-    """Return the state that an event leads to, for a query whose WHERE compares the states that it may come from."""
+    """Return the only state to which an event leads, from whatever state; raise InvariantBroken when there is more than
+    one.
+
+    For a query whose WHERE checks the state before.
+    """
     found = {after for (_, each), after in table.items() if each == event}
     if len(found) != 1:
         raise errors.InvariantBroken(doing=event, why=f"it leads to {len(found)} states")
@@ -29,5 +33,5 @@ def target(table: Mapping[tuple[str, str], S], event: str) -> S:
 
 
 def change(table: Mapping[tuple[str, str], S], state: S, event: str) -> dict[str, S]:
-    """Return the states before and after a step, as a compare-and-set query takes them."""
+    """Return the states before and after a step as the parameters `before` and `after` of a compare-and-set query."""
     return {"before": state, "after": step(table, state, event)}

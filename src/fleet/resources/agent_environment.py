@@ -1,7 +1,7 @@
-"""agent_environment: the file with the variables that an agent gets from whoever asked for it.
+"""agent_environment: the file with the variables that an agent inherits from the person or process that asked for it.
 
-Keys wait there, for their owner alone, from the dispatch until the launch reads and deletes the file. They are never in the
-database.
+It may hold keys. Only its owner can read it, from the dispatch until the launch reads and deletes it. Its content is
+never in the database.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ class AgentEnvironment:
     by_program = False
 
     def name_for(self, order: Order, _world: World) -> str:
-        """Return the path of the file, relative to the home."""
+        """Return the path of the agent's file of variables, relative to the home."""
         return paths.agent_environment(order.dispatch)
 
     def data_for(self, _order: Order, _world: World) -> dict[str, str]:
-        """Return nothing: values of variables are not kept in the database."""
+        """Return no data: values of variables are not kept in the database."""
         return {}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` for a regular file at the claim's path; absent after the launch."""
+        """Return `ours` for a regular file at the claim's path, `absent` after the launch."""
         return look_at_file(f"{world.home}/{claim.name}")
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
-        """Write the file, atomically and for its owner alone."""
+        """Write the variables into the file, atomically and readable only by its owner."""
         environment.write_variables(world.files, claim.name, order.passed)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Delete the file, if the launch never came to do it."""
+        """Delete the file, if the launch has not done so."""
         world.files.unlink(claim.name)

@@ -1,7 +1,4 @@
-"""cgroup: the control group of one dispatch, on systems that have control groups.
-
-It contains all descendants of the agent.
-"""
+"""cgroup: the control group of one dispatch, which contains all descendants of its agent; on systems that have them."""
 
 from __future__ import annotations
 
@@ -29,11 +26,11 @@ class Cgroup:
     by_program = False
 
     def is_available(self, order: Order, world: World) -> bool:
-        """Whether a control group can be made on this system. A dispatch works without one."""
+        """Return whether a control group can be created for a dispatch on this system. A dispatch works without one, too."""
         return self.name_for(order, world) != ""
 
     def name_for(self, order: Order, world: World) -> str:
-        """Return the path of the control group; empty where none can be made."""
+        """Return the path of the control group; empty where none can be created."""
         server = Identity.parse(order.server)
         return (world.cgroups.place_for(order.dispatch, server.pid) or "") if server is not None else ""
 
@@ -46,11 +43,11 @@ class Cgroup:
         return "ours" if os.path.isdir(claim.name) else "absent"
 
     def acquire(self, claim: Claim, _order: Order, world: World, _lock: int) -> None:
-        """Create the control group; nothing for a scope, which systemd creates."""
+        """Create the control group; do nothing for a scope, which systemd creates."""
         world.cgroups.make(claim.name)
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove the control group; Refused while a process is in it."""
+        """Remove the control group; raise Refused while a process is in it."""
         try:
             world.cgroups.remove(claim.name)
         except OSError:

@@ -1,4 +1,4 @@
-"""coord_prompt_inbox: the file with the prompt of a dispatch. It is published as a whole, never half-written."""
+"""coord_prompt_inbox: the file with the prompt of a dispatch, written atomically."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CoordPromptInbox:
 
 
 def look_at_file(path: str) -> Look:
-    """Return `ours` for a regular file at a path that only fleet uses, `foreign` for anything else there."""
+    """Return `ours` for a regular file at a path that only fleet uses, `foreign` for anything else, or `absent` or `unknown`."""
     try:
         os.lstat(path)
     except FileNotFoundError:

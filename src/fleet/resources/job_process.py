@@ -1,8 +1,8 @@
 """job_process: the processes that a job's runner starts itself: the input command, and steps that run in one checkout.
 
 One claim covers all of them, from before the first is started until none is left. Three proofs find them: the job's
-mark in their environment, the lock they inherit from the runner, and the identities that the runner recorded. Only
-their own runner ends them, or anyone after that runner is proven dead.
+mark in their environment, the lock that they inherit from the runner, and the identities that the runner recorded. Only
+their own runner ends them, or any process after that runner is proven dead.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class JobProcess:
         return {"runner": str(world.processes.me()), "processes": {}}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` while the runner lives, or it is dead and a process that it started lives.
+        """Return `ours` while the runner lives, or when it is dead and a process that it started lives.
 
-        `unknown` while an unseen process holds the lock, or processes are left and nobody can tell whether the runner
-        lives.
+        `unknown` while an unseen process holds the lock, or when processes are left and it is unknown whether the
+        runner lives.
         """
         runner = life_of_runner(claim, world)
         if runner == "alive":
@@ -53,7 +53,7 @@ class JobProcess:
         return "absent" if job_lock(claim.job or "", world).is_free() else "unknown"
 
     def acquire(self, claim: Claim, order: Order, world: World, _lock: int) -> None:
-        """Create the lock file; Contested when a process holds the lock. The runner takes the lock afterwards."""
+        """Create the lock file; raise Contested when a process holds the lock. The runner takes the lock afterwards."""
         lock = job_lock(order.job, world)
         try:
             world.funnel.through(f"make {self.name} lock", lock.take)
@@ -63,7 +63,7 @@ class JobProcess:
             lock.give()
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill all processes that are left. Contested unless the runner is proven dead or is the caller."""
+        """Kill all processes that are left. Raise Contested unless the runner is proven dead or is the caller."""
         if life_of_runner(claim, world) != "dead":
             raise errors.Contested(what=f"the runner of job {claim.job} is not proven dead")
         end_processes(claim, world)
@@ -80,7 +80,7 @@ def runner_of(claim: Claim) -> Identity | None:
 
 
 def life_of_runner(claim: Claim, world: World) -> Life:
-    """Return whether the runner lives. To the runner itself it counts as dead: it may end its own processes."""
+    """Return whether the runner is alive, dead or unknown; `dead` to the runner itself, which may end its own processes."""
     runner = runner_of(claim)
     return "dead" if runner == world.processes.me() else world.processes.life(runner)
 
@@ -92,7 +92,7 @@ def recorded_processes(claim: Claim) -> dict[str, Identity]:
 
 
 def left_processes(claim: Claim, world: World) -> list[Identity]:
-    """Return the living processes of a job that at least one proof finds, descendants first, without the runner."""
+    """Return the living processes of a job that at least one of the three proofs finds, descendants first, without the runner."""
     processes = world.processes
     roots = [who for who in recorded_processes(claim).values() if processes.life(who) == "alive"]
     roots += processes.of_job(claim.job or "")
@@ -103,7 +103,7 @@ def left_processes(claim: Claim, world: World) -> list[Identity]:
 
 
 def end_processes(claim: Claim, world: World) -> None:
-    """Kill the job's processes until none is left and the lock is free. Contested names those that do not die."""
+    """Kill the job's processes until none is left and the lock is free; raise Contested, with their pids, if some do not die."""
     lock, until = job_lock(claim.job or "", world), world.clock.ticks() + _PATIENCE
     while True:
         left = left_processes(claim, world)

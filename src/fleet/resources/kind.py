@@ -1,4 +1,4 @@
-"""The interface of a kind of resource. How recovery treats a resource depends only on the class of its kind."""
+"""The interface of a kind of resource. What recovery does with a resource depends only on the class of its kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Order:
     integration: str = ""
     prompt: str = ""
     env: dict[str, str] = field(default_factory=dict)
-    # The variables that the agent gets from whoever asked for it. They may be secret.
+    # The variables that the agent inherits from the person or process that asked for it. They may be secret.
     passed: dict[str, str] = field(default_factory=dict, repr=False)
     words: tuple[str, ...] = ()
     cwd: str = "/"

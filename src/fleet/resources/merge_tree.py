@@ -18,7 +18,7 @@ _GATE_WAIT = 600.0
 
 
 class MergeTree:
-    """A throw-away worktree of one finisher dispatch."""
+    """The temporary worktree of one finisher dispatch."""
 
     name = "merge_tree"
     klass = "exclusive"
@@ -33,7 +33,7 @@ class MergeTree:
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` when git lists the merge worktree, or cannot list it but this claim began to create it."""
+        """Return `ours` if git lists the merge worktree, or if git fails and this claim began to create it."""
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
             return "ours" if half_made.has_leftovers(claim, world) else "unknown"
@@ -42,7 +42,7 @@ class MergeTree:
         return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the merge worktree at the integration branch; WorktreeRefused when its path is taken."""
+        """Create the merge worktree at the integration branch; raise WorktreeRefused when its path is taken."""
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:
@@ -59,7 +59,7 @@ class MergeTree:
             gate.give()
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the merge worktree. Nothing is lost: only git and the verify command wrote in it."""
+        """Remove the merge worktree. Nothing is lost: only git and the verify command have written in it."""
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:

@@ -38,11 +38,11 @@ class TmuxSession:
         return {"server": order.server, "socket": world.tmux.socket}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a new listing of all panes."""
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, after listing all panes."""
         return self.look_in_listing(claim, world.tmux.listing(), world)
 
     def look_in_listing(self, claim: Claim, listing: Listing, world: World) -> Look:
-        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a given listing."""
+        """Return whether the dispatch's pane is ours, absent, foreign or unknown, from a listing of all panes."""
         pane = listing.pane_of(claim.dispatch or "")
         if pane is not None:
             return "foreign" if _is_respawned(claim, pane, world) else "ours"
@@ -59,7 +59,8 @@ class TmuxSession:
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
         """Create the session on the server that the claim names, or on a new server if that one is dead.
 
-        Records the server in the claim's data. TmuxRefused when the server was replaced while it is not proven dead.
+        Records the server in the claim's data. Raise TmuxRefused when the server was replaced while it is not proven
+        dead.
         """
         gate = world.gate("tmux")
         gate.take(wait=_GATE_WAIT)
@@ -93,7 +94,10 @@ class TmuxSession:
             return None
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Kill the dispatch's pane, whose processes were proven dead before. tmux ends a session with its last pane."""
+        """Kill the dispatch's pane; raise TmuxRefused when it is foreign or unknown.
+
+        Its processes were proven dead before. tmux ends a session with its last pane.
+        """
         listing = world.tmux.listing()
         pane = listing.pane_of(claim.dispatch or "")
         look = self.look_in_listing(claim, listing, world)
@@ -104,7 +108,7 @@ class TmuxSession:
 
 
 def _is_respawned(claim: Claim, pane: Pane, world: World) -> bool:
-    """Whether a person has started another program in the pane of a dead agent."""
+    """Return whether a person has started another program in the pane of a dead agent."""
     process = Identity.parse(claim.data.get("process", ""))
     if process is None or pane.dead or pane.pid == process.pid:
         return False

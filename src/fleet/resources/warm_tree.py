@@ -1,6 +1,6 @@
-"""warm_tree: the prepared worktree in which a project's work is merged and verified. It is kept between merges.
+"""warm_tree: the prepared worktree in which a project's work is merged and verified; it is kept between merges.
 
-It belongs to the project. Whoever holds the project's merge gate uses it; git resets it before each use.
+It belongs to the project. The holder of the project's merge gate uses it; git resets it before each use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONG = 3_600.0
 
 
 class WarmTree(MergeTree):
-    """The warm merge tree of one project. Made and removed like a finisher's own tree."""
+    """The warm tree of one project, created and removed like the merge tree of a finisher."""
 
     name = "warm_tree"
 
@@ -34,9 +34,9 @@ class WarmTree(MergeTree):
 
 
 def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: int) -> bool:
-    """Put a warm tree at a commit, on no branch. Ignored files and the files in `keep` stay, all else is the commit's.
+    """Reset a warm tree to a commit, on no branch; ignored files and those in `keep` stay.
 
-    False when git refused, or when the tree is not what was asked for: then it has to be made anew.
+    Return False when git refuses, or the result is not as wanted: then the tree has to be created anew.
     """
     # HEAD is detached first: a verify command may have checked out a branch, and a reset would move that branch.
     words = ["checkout", "--force", "--detach", "--quiet", commit]
@@ -49,15 +49,15 @@ def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: in
 
 
 def untracked(world: World, path: str) -> list[str]:
-    """Return the files of a tree that git neither tracks nor ignores."""
+    """Return the files of a worktree that git neither tracks nor ignores."""
     done = world.git.run_in("ls-files", path, "ls-files", "-z", "--others", "--exclude-standard")
     return [name for name in done.out.split("\0") if name and os.path.lexists(f"{path}/{name}")] if done.ok else []
 
 
 def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequence[str]) -> str:
-    """Return a digest of the setup command and of the contents of the files that it depends on.
+    """Return a hash of the setup command and of the files that it depends on.
 
-    `files` has each file with a text that changes with its content; `patterns` choose those that count.
+    `files` maps each file to a text that changes with its content; `patterns` select the files that count.
     """
     counted = sorted((name, what) for name, what in files.items() if is_disposable(name, patterns))
     text = json.dumps([command or "", counted], ensure_ascii=True)
@@ -65,5 +65,5 @@ def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequenc
 
 
 def _escaped(name: str) -> str:
-    """Return a file's name as a pattern of git's that matches this name alone."""
+    """Return a file's name as a pattern for git that matches only this name."""
     return "".join(f"\\{letter}" if letter in "\\*?[!# " else letter for letter in name)

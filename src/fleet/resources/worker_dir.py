@@ -1,4 +1,4 @@
-"""worker_dir: the folder in which fleet keeps its own files about a task, beside the task's worktree."""
+"""worker_dir: the folder with fleet's own files about a task, beside the task's worktree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WorkerDir:
-    """The folder of one task, kept from dispatch to dispatch."""
+    """The worker directory of one task, handed from dispatch to dispatch."""
 
     name = "worker_dir"
     klass = "adoptable"
@@ -27,7 +27,7 @@ class WorkerDir:
         return f"{world.home}/{paths.worker_dir(order.project, order.slug or '')}"
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
-        """Return `was_there` when the folder already has entries: a person's, or those of a database that was lost."""
+        """Return `was_there` if the folder already has entries: a person's, or those of a database that was lost."""
         return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
@@ -45,7 +45,10 @@ class WorkerDir:
         world.funnel.through(f"mkdir {self.name}", lambda: folders.make_private_folder(claim.name, below=world.home))
 
     def release(self, claim: Claim, world: World, _lock: int) -> None:
-        """Remove the folder. One that existed before the claim stays, without what fleet noted there of the worktree."""
+        """Remove the folder; raise OSError when that fails.
+
+        A folder that existed before the claim stays, without fleet's notes on the worktree.
+        """
         if claim.data.get("was_there"):
             for note in ("set-up", "changed.json"):
                 world.files.unlink(f"{os.path.relpath(claim.name, world.home)}/{note}")

@@ -1,1 +1,1 @@
-"""What is known: the only door to the database."""
+"""The store: the only door to the database."""

@@ -1,4 +1,4 @@
-"""Bundles in the store: the worktree and folder of a task, with one owner and a generation, handed from dispatch to dispatch."""
+"""Bundles in the store: a task's worktree and worker directory, with one owner, handed from dispatch to dispatch."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _LAST_PORT = 65_535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was found of a bundle's claim before the transaction. `free`: the process that made or released it is gone."""
+    """What was observed about a bundle's claim before the transaction. `free`: the process that created or released it is gone."""
 
     free: bool
     look: str
 
 
 def claims_of_bundle(rows: Rows, project: str, slug: str) -> list[Claim]:
-    """Return the claims of a task's bundle that are not released."""
+    """Return the unreleased claims of a task's bundle."""
     return [Claim.of(row) for row in q.claims_of_bundle(rows, project=project, slug=slug)]
 
 
 def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kind: str) -> None:
-    """Make a dispatch the owner of a task's bundle. BundleHeld while the present owner's dispatch is unfinished."""
+    """Make a dispatch the owner of a task's bundle; raise BundleHeld while the dispatch of the present owner is unfinished."""
     bundle = q.bundle_of(tx, project=project, slug=slug)
     if bundle is None:
         q.add_bundle(tx, project=project, slug=slug, host=host, owner=dispatch)
@@ -50,13 +50,14 @@ def own_bundle(tx: Tx, *, project: str, slug: str, host: str, dispatch: str, kin
 
 
 def _refuse_live_owner(tx: Tx, owner: str, project: str, slug: str) -> None:
+    """Raise BundleHeld when the dispatch that owns a bundle is unfinished."""
     row = q.dispatch_by_id(tx, id=owner)
     if row is not None and is_unfinished(row):
         raise errors.BundleHeld(project=project, slug=slug, holder=owner)
 
 
 def _describe_place(tx: Tx, claim: Claim) -> str:
-    """Describe the home and host of a claim, by path and name where they are known."""
+    """Return the home and host of a claim as text, by path and name where they are known."""
     home, on_host = q.home_by_id(tx, id=claim.home or ""), q.home_on_host(tx, host=claim.host)
     where = f"{on_host.name} (host {claim.host})" if on_host is not None else f"host {claim.host}"
     if claim.home is None:
@@ -65,7 +66,11 @@ def _describe_place(tx: Tx, claim: Claim) -> str:
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
-    """Give one claim of a bundle to its new owner. Return the claim that is still to be acquired; None when its resource exists already."""
+    """Give one claim of a bundle to its new owner.
+
+    Return the claim whose resource still has to be created; None when the resource exists. Raise OtherHost when the
+    claim belongs to another home or host, BundleHeld while another process works on it.
+    """
     if existing is None:
         return _insert_claim(tx, wanted)
     if existing.host != wanted.host or existing.home not in {None, wanted.home}:
@@ -81,7 +86,7 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
     if existing.state == "live" and seen.look == "ours":
         return None
     if existing.state == "live":
-        # somebody removed it: make it anew
+        # somebody removed the resource: create it again
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert_claim(tx, wanted)
     if not seen.free:
@@ -98,9 +103,10 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
 
 
 def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> None:
-    """Give the task's worktree a block of ports that no other worktree on this host has. It keeps the one it has.
+    """Give a task's worktree a block of ports that no other worktree on this host has; do nothing if it has a block
+    already.
 
-    Blocks of released worktrees are free. NoPortsLeft when no block is left.
+    Blocks of released worktrees are free again. Raise NoPortsLeft when no block is left.
     """
     if q.ports_of_bundle(tx, project=project, slug=slug) is not None:
         return
@@ -115,9 +121,10 @@ def give_ports(tx: Tx, *, project: str, slug: str, first: int, size: int) -> Non
 
 
 def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> int | None:
-    """Return the first port of the lowest free block, counted from `first` in steps of `size`.
+    """Return the first port of the lowest free block, counted from `first` in steps of `size`; None when no block is
+    left.
 
-    `taken` has the first port and the size of each block that a worktree has. None when no block is left below the last port.
+    `taken` has the first port and the size of each block that a worktree has.
     """
     for base in range(first, _LAST_PORT + 2 - size, size):
         if all(base + size <= other or other + length <= base for other, length in taken):
@@ -126,13 +133,13 @@ def _free_port_block(taken: list[tuple[int, int]], *, first: int, size: int) -> 
 
 
 def port_variables(rows: Rows, project: str, slug: str | None) -> dict[str, str]:
-    """Return the variables that name a worktree's own block of ports; empty when it has none."""
+    """Return the environment variables that tell an agent its worktree's ports; empty when it has none."""
     block = q.ports_of_bundle(rows, project=project, slug=slug) if slug else None
     return {"FLEET_PORT_BASE": str(block.base), "FLEET_PORT_COUNT": str(block.size)} if block else {}
 
 
 def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
-    """Close the claim of a resource that is gone, and write a new claim."""
+    """Close the claim of a bundle's resource that is gone, and record a new claim; raise BundleHeld when the resource is not absent."""
     if seen.look != "absent":
         raise errors.BundleHeld(
             project=wanted.project, slug=wanted.slug, holder=f"{existing} ({existing.state}, {seen.look})"
@@ -143,12 +150,13 @@ def _replace_claim(tx: Tx, wanted: Claim, existing: Claim, seen: Seen) -> Claim:
 
 
 def _insert_claim(tx: Tx, wanted: Claim) -> Claim:
+    """Record a claim and return it."""
     add_claim(tx, wanted)
     return wanted
 
 
 def add_claim(tx: Tx, claim: Claim) -> None:
-    """Record the claim on a resource that is about to be created. ThingHeld names the holder of a resource that is claimed already."""
+    """Record the claim on a resource that is about to be created; raise ThingHeld, with the holder, when it is claimed already."""
     made = q.add_claim(
         tx,
         id=claim.id,
@@ -171,4 +179,5 @@ def add_claim(tx: Tx, claim: Claim) -> None:
 
 
 def _holder_text(held: ClaimRow) -> str:
+    """Return who holds a claim, as text: a dispatch, a job or a process."""
     return held.dispatch or (f"job {held.job}" if held.job else held.actor or "someone")

@@ -1,8 +1,8 @@
-"""PostgreSQL, through psycopg 3.
+"""The store in PostgreSQL, through psycopg 3.
 
 Every transaction first locks one table, so there is one writer at a time as in SQLite, and all invariants mean the same
-in both. (Advisory locks under REPEATABLE READ let 16 racers past a limit of 4; SERIALIZABLE held, and retried thousands
-of times.)
+in both. (Measured: advisory locks under REPEATABLE READ let 16 writers past a limit of 4; SERIALIZABLE held, but
+retried thousands of times.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _UNWRITABLE = (psycopg.errors.DiskFull, psycopg.errors.ReadOnlySqlTransaction, p
 
 
 class PostgresRows(Rows):
-    """One snapshot."""
+    """A snapshot of the database for reading."""
 
     __slots__ = ("_db",)
 
@@ -45,7 +45,7 @@ class PostgresRows(Rows):
         self._db = db
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """Return the first row, or None."""
+        """Return the first row of a query; None when there is none."""
         found = self._db.execute(query.postgres.encode(), _storable(values)).fetchone()
         return None if found is None else row(*found)
 
@@ -55,7 +55,7 @@ class PostgresRows(Rows):
 
 
 class PostgresTx(Tx):
-    """One transaction."""
+    """A transaction."""
 
     __slots__ = ("_db",)
 
@@ -67,7 +67,7 @@ class PostgresTx(Tx):
     select_all = PostgresRows.select_all
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Run a writing statement. Return how many rows it changed."""
+        """Run a writing statement and return how many rows it changed."""
         return self._db.execute(query.postgres.encode(), _storable(values)).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -82,7 +82,7 @@ def _storable(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class PostgresStore(Store):
-    """A store that several homes can share."""
+    """The store in PostgreSQL, which several homes can share."""
 
     kind = "postgresql"
 
@@ -110,7 +110,11 @@ class PostgresStore(Store):
         self._db.close()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Run a transaction; when the connection breaks during the commit, ask the server whether it was committed."""
+        """Run a transaction. When the connection breaks during the commit, find out whether it was committed, and
+        return its result.
+
+        Raise OutcomeUnknown when that cannot be found out.
+        """
         try:
             return super().transact(why, work, by, *request)
         except errors.StoreUnreachable:
@@ -120,7 +124,11 @@ class PostgresStore(Store):
             return jsontext.loads(found.result)  # type: ignore[return-value]
 
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
-        """Return the result stored under the key, after taking the writers' lock, so that nobody can still be committing it."""
+        """Return the result stored under the request's key; None when the request was not committed.
+
+        The writers' lock is taken first, so that no server process can still be committing it. Raise OutcomeUnknown
+        when the server does not answer.
+        """
         try:
             return q.operation_by_key(self._begin(by), key=by.key)
         except (errors.StoreBusy, errors.StoreError, psycopg.Error) as error:
@@ -129,7 +137,7 @@ class PostgresStore(Store):
             self._undo()
 
     def _start(self, words: str) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Begin a transaction. A connection that broke while idle is opened again."""
+        """Execute the statements that begin a transaction; open a connection that broke while idle again."""
         try:
             return self._db.execute(words.encode())
         except psycopg.OperationalError:
@@ -139,8 +147,9 @@ class PostgresStore(Store):
             return self._db.execute(words.encode())
 
     def _begin(self, by: Caller) -> Tx:
+        """Begin a transaction and wait for the writers' lock; raise StoreBusy when that takes too long."""
         self._in_doubt = False
-        limit = max(1, int(self._wait * 1000))  # 0 would be no limit
+        limit = max(1, int(self._wait * 1000))  # 0 would mean no limit
         try:
             said = self._start(
                 f"BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on; SET LOCAL lock_timeout = {limit}; "
@@ -165,7 +174,7 @@ class PostgresStore(Store):
         }
 
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        """Raise when a newer fleet has migrated the database since it was opened."""
+        """Raise StoreNewer when a newer fleet has migrated the database since it was opened."""
         while said.nextset():
             pass
         found = (said.fetchone() or (0,))[0]
@@ -186,9 +195,10 @@ class PostgresStore(Store):
             pass  # the connection is gone, and the transaction with it
 
     def _end(self) -> None:
-        """Do nothing: the lock ended with the transaction."""
+        """Do nothing: the writers' lock was released with the transaction."""
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
+        """Return fleet's error for an error of psycopg; any other error unchanged."""
         if not isinstance(error, psycopg.Error):
             return error
         if self._db.closed:
@@ -215,13 +225,13 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return the address without its password; a placeholder for a malformed one, in which the password may be anywhere."""
+    """Return the address of a database without its password; only `postgresql` when the address cannot be parsed."""
     parts = _parts(url)
     return f"postgresql://{parts.get('host', 'localhost')}/{parts.get('dbname', '')}" if parts else "postgresql"
 
 
 def _parts(url: str) -> dict[str, Any]:
-    """Return the parts of an address; empty when it is malformed, for example with a slash in its password."""
+    """Return the parts of a database's address; empty when it is malformed, for example with a slash in its password."""
     try:
         parts = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.Error:
@@ -234,14 +244,14 @@ def _parts(url: str) -> dict[str, Any]:
 
 
 def _why_no_connection(error: psycopg.Error, url: str) -> str:
-    """Return the driver's message, but not for an address that it cannot parse: it would quote the password."""
+    """Return why connecting failed. The driver's message is left out for an address that cannot be parsed: it may have the password."""
     return (
         _first_line(error) if _parts(url) else "the driver cannot read the address; are its special characters escaped?"
     )
 
 
 def connect(url: str) -> Connection:
-    """Return a connection whose tables are in the schema `fleet`."""
+    """Return a connection to the schema `fleet`; raise StoreUnreachable when there is none."""
     try:
         return psycopg.connect(url, autocommit=True, options="-c search_path=fleet", connect_timeout=10)
     except psycopg.Error as error:
@@ -256,7 +266,10 @@ def open_postgres(
     migrations: tuple[Migration, ...] = MIGRATIONS,
     had: errors.StoreGone | None = None,
 ) -> Store:
-    """Open the store at an address, created or migrated if needed. `had`: the error to raise instead of creating it."""
+    """Open the store at an address; create or migrate its tables if needed.
+
+    `had`: the error to raise instead of creating them, because the home had a database there before.
+    """
     with connect(url) as db:
         try:
             found = _schema_version(db)
@@ -270,6 +283,7 @@ def open_postgres(
 
 
 def _schema_version(db: Connection) -> int:
+    """Return the number of the last migration in the database; 0 when the schema does not exist."""
     there = db.execute("SELECT to_regclass('fleet.schema_version') AS found").fetchone()
     if there is None or there[0] is None:
         return 0
@@ -278,7 +292,7 @@ def _schema_version(db: Connection) -> int:
 
 
 def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...]) -> None:
-    """Migrate in one transaction, after a backup, under the writers' lock; other processes wait."""
+    """Migrate the schema in one transaction, after a backup, under the writers' lock; other processes wait."""
     with db.transaction():
         db.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         found, known = _schema_version(db), migrations[-1].number
@@ -299,7 +313,7 @@ def _migrate_schema(db: Connection, url: str, migrations: tuple[Migration, ...])
 
 
 def _backup_tables(db: Connection, version: int) -> None:
-    """Copy every table into a new schema, inside the server."""
+    """Copy every table into a new schema on the server."""
     name = f"fleet_backup_schema{version}_{Clock().now()}"
     db.execute(f"CREATE SCHEMA {name}".encode())
     for (table,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY 1").fetchall():

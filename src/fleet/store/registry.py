@@ -1,4 +1,4 @@
-"""Which store a home uses: its config.toml says. The store's module is imported on demand."""
+"""Open the store that a home's config.toml names. The module of that store is imported only then."""
 
 from __future__ import annotations
 
@@ -68,9 +68,10 @@ _QUOTES = (b'"', b"'")
 
 
 def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str = "") -> Store:
-    """Open and return the store of a fleet home; create or migrate it if needed.
+    """Open the store of a fleet home; create or migrate it if needed.
 
-    `wait`: for whoever cannot wait as long as the settings say. `had`: the database that the home remembers; then none is made anew.
+    `wait` shortens the waiting time of the settings. `had` is the kind of database that the home had before: raise
+    StoreGone when it is missing now.
     """
     url, told = _store_setting(home)
     wait = told if wait is None else min(wait, told)
@@ -81,13 +82,13 @@ def open_store(home: str, funnel: Funnel, *, wait: float | None = None, had: str
     except ModuleNotFoundError:
         raise errors.DriverMissing(url="postgresql") from None
 
-    # Whoever moves from SQLite to a server has written its address; the file stays in the home.
+    # A home may move from SQLite to a server by setting the address; the SQLite file stays in the home.
     gone = errors.StoreGone(home=home, database=had, store="") if had == "postgresql" else None
     return open_postgres(url, funnel, wait=wait, had=gone)
 
 
 def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
-    """Open the home's database; create or migrate it if needed. StoreGone when the home had one that is missing."""
+    """Open the home's SQLite database; create or migrate it if needed. Raise StoreGone when the home had one that is missing now."""
     try:
         return SqliteStore(home, funnel, wait=wait)
     except (MissingDatabase, OldDatabase) as error:
@@ -100,10 +101,10 @@ def _open_sqlite(home: str, funnel: Funnel, wait: float, had: str) -> Store:
 
 
 def _store_setting(home: str) -> tuple[str, float]:
-    """Return the store's address, and how many seconds to wait for it.
+    """Return the store's address, and how many seconds to wait for its lock.
 
-    Reading TOML costs an interpreter start and a half, so it is done only when the file may set something else than the settings
-    that are known not to concern the store: the store itself, or a misspelt name.
+    Parsing TOML takes one and a half interpreter starts. So config.toml is parsed only if it may contain anything but
+    settings that are known not to concern the store.
     """
     path = f"{home}/config.toml"
     if not os.path.lexists(path) or _is_without_store(path):
@@ -115,10 +116,10 @@ def _store_setting(home: str) -> tuple[str, float]:
 
 
 def _is_without_store(path: str) -> bool:
-    """Whether every line of the file is blank, a comment, the head of a known table, or sets known settings.
+    """Return whether a settings file has only blank lines, comments, and tables and settings that do not concern the store.
 
-    In TOML each key of the root and each head of a table begins a line, so no setting is overlooked. Lines within a long string or
-    list look like others, or like none; then this is False, or nothing is missed.
+    In TOML each key and each table's head begins a line, so no setting is overlooked. A line inside a long string or
+    list may look like a setting; then the answer may be False, which is safe.
     """
     try:
         with open(path, "rb") as file:
@@ -138,7 +139,7 @@ def _is_without_store(path: str) -> bool:
 
 
 def _sets_known(line: bytes, table: bytes) -> bool:
-    """Whether a line `key = value` sets a known setting, or an inline table of known settings."""
+    """Return whether a line `key = value` sets settings that do not concern the store."""
     key, equals, value = line.partition(b"=")
     name = b".".join(filter(None, (table, _setting_key(key))))
     inner = value.partition(b"#")[0].strip()
@@ -151,7 +152,7 @@ def _sets_known(line: bytes, table: bytes) -> bool:
 
 
 def _inline_settings(inner: bytes) -> list[bytes]:
-    """Split what stands in an inline table at its commas, but not at those in a list."""
+    """Split the content of an inline table at its commas, except those inside a list."""
     found: list[bytes] = []
     for part in inner.split(b","):
         if found and found[-1].count(b"[") > found[-1].count(b"]"):
@@ -162,7 +163,7 @@ def _inline_settings(inner: bytes) -> list[bytes]:
 
 
 def _setting_key(text: bytes) -> bytes:
-    """Return a key without the blanks and quotes of its parts. A quoted key with an escape is not known."""
+    """Return a dotted key without blanks and quotes around its parts."""
     return b".".join(_unquoted_key(part.strip()) for part in text.split(b"."))
 
 

@@ -1,4 +1,4 @@
-"""What a query returns: a value with one attribute a column. The classes are generated into queries/ by `make sql`."""
+"""The base classes of the rows and queries that `make sql` generates into queries/."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fleet.model.results.value import Value
 
 
 class Row(Value):
-    """One row. Its columns are set one by one, because thousands of rows are made at a time."""
+    """One row of a query's result, with one attribute a column."""
 
     __slots__ = ()
 
@@ -15,7 +15,7 @@ class Row(Value):
 
 
 class Query:
-    """One statement. `row` is None when it writes."""
+    """One SQL statement in both dialects. `row` is the class of its rows; None when it writes."""
 
     __slots__ = ("name", "postgres", "row", "sqlite")
 

@@ -1,4 +1,4 @@
-"""The seat in the store: who coordinates a project, and who is the candidate. Each step is a compare and set."""
+"""The seat in the store: the holder that coordinates a project, and the candidate. Each change is a compare and set."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ def seat(rows: Rows, project: str) -> Seat:
 
 
 def is_holder(rows: Rows, project: str, dispatch: str) -> bool:
-    """Whether a dispatch is in the project's seat."""
+    """Return whether a dispatch holds the project's seat."""
     return seat(rows, project).holder == dispatch
 
 
 def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float | None) -> None:
-    """Record a new coordinator in the seat before its session is created: as the holder of an empty seat, else as the candidate."""
+    """Record a new coordinator in the seat before its session is created.
+
+    Without `proof` it becomes the holder: raise Contested unless the seat is empty or its holder has ended. With
+    `proof`, the seconds within which it has to prove itself, it becomes the candidate beside the holder `old`: raise
+    ReplaceInProgress when there is a candidate, NotSeated when `old` is not the holder.
+    """
     q.add_seat(tx, project=project)
     now = seat(tx, project)
     if proof is None:
@@ -42,7 +47,11 @@ def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float
 
 
 def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
-    """Make the candidate that presents its proof the holder: the commit of a Replace. False when it is the holder already."""
+    """Make the candidate the holder of the seat, if `given` is the hash of its nonce: the commit of a Replace.
+
+    Return False when the dispatch is the holder already. Raise NotSeated when it is not the candidate, the nonce is
+    wrong or spent, or the dispatch was asked to exit.
+    """
     now = seat(tx, project)
     if now.holder == dispatch:
         return False
@@ -59,19 +68,20 @@ def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
 
 
 def withdraw_candidate(tx: Tx, project: str, candidate: str) -> bool:
-    """Remove the candidate; the holder stays. False when it is not the candidate any more."""
+    """Remove the candidate from the seat; the holder stays. Return False when it is no longer the candidate."""
     return _may(seat(tx, project), "withdraw") and q.withdraw_candidate(tx, project=project, candidate=candidate) == 1
 
 
 def vacate_seat(tx: Tx, project: str, holder: str) -> bool:
-    """Remove the holder; nobody follows. False when it is not the holder any more."""
+    """Remove the holder from the seat without a successor. Return False when it is no longer the holder."""
     return _may(seat(tx, project), "vacate") and q.empty_seat(tx, project=project, holder=holder) == 1
 
 
 def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
-    """Remove an ended holder and its candidate. Returns whether the seat is empty, and the candidate that was removed.
+    """Remove an ended holder and the candidate from the seat.
 
-    Nothing is removed when another coordinator has taken the seat.
+    Return whether the seat is empty now, and the candidate that was removed. Nothing is removed when another
+    coordinator holds the seat.
     """
     now = seat(tx, project)
     if now.holder is None:
@@ -83,5 +93,5 @@ def empty_seat(tx: Tx, project: str, holder: str) -> tuple[bool, str | None]:
 
 
 def _may(now: Seat, event: str) -> bool:
-    """Whether the table of steps allows this event in the seat's present state."""
+    """Return whether the table of steps allows an event in the seat's present state."""
     return (seat_state(now), event) in STEPS

@@ -1,4 +1,4 @@
-"""SQLite, through the C module (see fleet.fast): the sqlite3 package around it costs six milliseconds to import."""
+"""The store in SQLite, through the C module (see fleet.fast): importing the sqlite3 package takes six milliseconds."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-_LOG = "-wal"  # behind the name of the database: its recent changes
+_LOG = "-wal"  # the suffix of the write-ahead log
 MARK = 0x666C6565  # "flee", in the header of every database of ours
 SCHEMA = 16
 _SLICE = 0.1
 _NO_FILE = (-1, -1)
-# Somebody else is at it. SQLITE_PROTOCOL: too many were at the index of its log at once.
+# Another process uses the database. SQLITE_PROTOCOL: too many processes used the index of the write-ahead log at once.
 BUSY = ("SQLITE_BUSY", "SQLITE_PROTOCOL")
 
 _SETTINGS = ("synchronous = FULL", "foreign_keys = ON", *(["fullfsync = ON"] if sys.platform == "darwin" else []))
-# What SQLite says when it cannot make the files that readers share beside the database.
+# SQLite's errors when it cannot create the shared-memory file beside the database.
 _NO_ROOM = ("SQLITE_IOERR", "SQLITE_FULL", "SQLITE_CANTOPEN")
 
 _UNWRITABLE = {
@@ -47,7 +47,7 @@ _UNWRITABLE = {
 
 
 class MissingDatabase(Exception):
-    """There is no database yet."""
+    """The home has no database yet."""
 
 
 class OldDatabase(Exception):
@@ -55,7 +55,7 @@ class OldDatabase(Exception):
 
 
 class SqliteRows(Rows):
-    """One snapshot."""
+    """A snapshot of the database for reading."""
 
     __slots__ = ("_db",)
 
@@ -63,7 +63,7 @@ class SqliteRows(Rows):
         self._db = db
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """Return the first row, or None."""
+        """Return the first row of a query; None when there is none."""
         found = self._db.execute(query.sqlite, values).fetchone()
         return None if found is None else row(*found)
 
@@ -73,7 +73,7 @@ class SqliteRows(Rows):
 
 
 class SqliteTx(Tx):
-    """One transaction."""
+    """A transaction."""
 
     __slots__ = ("_db",)
 
@@ -85,7 +85,7 @@ class SqliteTx(Tx):
     select_all = SqliteRows.select_all
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Run a writing statement. Return how many rows it changed."""
+        """Run a writing statement and return how many rows it changed."""
         return self._db.execute(query.sqlite, values).rowcount
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -94,23 +94,24 @@ class SqliteTx(Tx):
 
 
 class SqliteStore(Store):
-    """The embedded store of one fleet home.
+    """The store of one fleet home in an SQLite file.
 
-    Each transaction checks that the path still names the opened file: somebody may have restored a backup over it.
+    Each transaction checks that the path still leads to the opened file, because somebody may have restored a backup
+    over it.
     """
 
     kind = "sqlite"
 
     def __init__(self, home: str, funnel: Funnel, *, wait: float) -> None:
         super().__init__(funnel)
-        # Seconds to wait for the turn to write. None: without limit, in the kernel's queue, also in a thread.
+        # Seconds to wait for the writers' lock. None: without limit, in the kernel's queue, also in a thread.
         self.patience: float | None = wait
         self.path = f"{home}/{paths.DATABASE}"
         self._home = home
         self._wait = wait
         self._lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
         self._file = (0, 0)
-        # The disk is full: the database is held alone for each look, and not at all in between.
+        # The disk is full: each read opens the database exclusively, and closes it afterwards.
         self._is_full = False
         self._db = self._open()
 
@@ -125,6 +126,7 @@ class SqliteStore(Store):
             self._undo()
 
     def _read_snapshot(self, work: Callable[[Rows], T]) -> T:
+        """Call `work` with one snapshot; raise StoreReplaced when the file was replaced."""
         self._undo()
         self._refuse_replaced()
         if self._is_full:
@@ -133,6 +135,7 @@ class SqliteStore(Store):
         return work(SqliteRows(self._db))
 
     def _read_exclusively(self, work: Callable[[Rows], T]) -> T:
+        """Call `work` with a snapshot over a connection that excludes all others; works on a full disk."""
         db = connect(self.path, alone=True)
         try:
             db.execute("BEGIN")
@@ -146,6 +149,7 @@ class SqliteStore(Store):
         self._lock.give()
 
     def _open(self) -> sqlite.Connection:
+        """Open the database and return the connection; raise MissingDatabase, OldDatabase or a StoreError when it cannot be used."""
         if not os.path.lexists(self.path):
             raise MissingDatabase
         if not os.path.exists(self.path):
@@ -167,7 +171,10 @@ class SqliteStore(Store):
         raise OldDatabase
 
     def _open_and_inspect(self) -> tuple[sqlite.Connection, tuple[int, int]]:
-        """Open the database; on a full disk in exclusive mode, which needs no shared-memory file."""
+        """Open the database; return the connection, and its version and application id.
+
+        On a full disk it is opened in exclusive mode, which needs no shared-memory file.
+        """
         try:
             return _connect_and_inspect(self.path)
         except sqlite.OperationalError as error:
@@ -179,11 +186,13 @@ class SqliteStore(Store):
         return sqlite.connect(":memory:", isolation_level=None, check_same_thread=False), found
 
     def _foreign_error(self, version: int) -> errors.FleetError:
+        """Return the error for a file that is not a database of fleet."""
         if version == 0 and os.path.getsize(self.path) == 0:
             return self._unreadable("it is empty")
         return errors.StoreForeign(path=self.path)
 
     def _begin(self, by: Caller) -> Tx:
+        """Wait for the turn to write and begin a transaction; raise StoreBusy when that takes too long."""
         wait_for_turn(self._lock, self.patience)
         try:
             if self._is_full:
@@ -191,8 +200,8 @@ class SqliteStore(Store):
             retry_while_busy(lambda: self._db.execute("BEGIN IMMEDIATE"), self._wait)
             self._refuse_newer()
             self._refuse_replaced()
-            # Before anything is in the log: whoever opens the store at any moment later finds a note that is true.
-            self._lock.note(*self._file, *_file_at(self._log()))
+            # Written before the log gets anything, so that a process that opens the store later always finds a true note.
+            self._lock.note(*self._file, *_file_at(self._wal_path()))
         except BaseException as error:
             self._undo()
             self._lock.unlock()
@@ -219,32 +228,32 @@ class SqliteStore(Store):
         return db
 
     def _refuse_newer(self) -> None:
-        """Raise when a newer fleet has migrated the database since it was opened."""
+        """Raise StoreNewer when a newer fleet has migrated the database since it was opened."""
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found > SCHEMA:
             raise errors.StoreNewer(path=self.path, found=found, known=SCHEMA, program=VERSION)
 
     def _refuse_replaced(self) -> None:
-        """Raise when the path names another file than the opened one, or none."""
+        """Raise StoreReplaced when the path no longer leads to the opened file."""
         now = _file_at(self.path)
         if now != self._file:
             raise errors.StoreReplaced(path=self.path, how="replaced by another file" if now != _NO_FILE else "deleted")
 
     def _refuse_mixed(self) -> None:
-        """Raise when the write-ahead log beside the database belongs to another database file.
+        """Raise StoreMixed when the write-ahead log beside the database belongs to another database file.
 
-        When both differ from the last write, the whole home may have been restored.
+        When both files differ from those of the last write, the whole home may have been restored, and that is allowed.
         """
         try:
-            log = os.stat(self._log())
+            log = os.stat(self._wal_path())
         except OSError:
             return
         noted = read_note(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise errors.StoreMixed(path=self.path)
 
-    def _log(self) -> str:
-        """Return the path of the write-ahead log: beside the real file, also when the path is a link."""
+    def _wal_path(self) -> str:
+        """Return the path of the write-ahead log, which is beside the real file even when the path is a symlink."""
         return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
     def _commit(self) -> None:
@@ -262,6 +271,7 @@ class SqliteStore(Store):
         self._lock.unlock()
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
+        """Return fleet's error for an error of SQLite; any other error unchanged."""
         if not isinstance(error, sqlite.Error):
             return error
         name: str = getattr(error, "sqlite_errorname", "")
@@ -279,7 +289,7 @@ class SqliteStore(Store):
 
 
 def _file_at(path: str) -> tuple[int, int]:
-    """Return device and inode of the file at a path."""
+    """Return the device and inode of the file at a path; _NO_FILE when it is missing."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -288,7 +298,11 @@ def _file_at(path: str) -> tuple[int, int]:
 
 
 def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
-    """Wait for the turn to write. StoreBusy names the holder; HomeUnusable says why the lock cannot be made."""
+    """Take the lock of the store's writers.
+
+    Raise StoreBusy, with the holder, when `wait` seconds are over; raise HomeUnusable when the lock file cannot be
+    created.
+    """
     try:
         lock.take(wait)
     except BlockingIOError:
@@ -299,7 +313,7 @@ def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
 
 
 def retry_while_busy(act: Callable[[], T], wait: float) -> T:
-    """Repeat an action while another program holds the database, for at most that long. Ctrl-C works in between."""
+    """Repeat an action while another program holds the database, for at most `wait` seconds, and return its result."""
     until = monotonic() + wait
     while True:
         try:
@@ -310,6 +324,7 @@ def retry_while_busy(act: Callable[[], T], wait: float) -> T:
 
 
 def _connect_and_inspect(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tuple[int, int]]:
+    """Open the database; return the connection, and its version and application id."""
     db = connect(path, alone=alone)
     try:
         found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]
@@ -317,15 +332,15 @@ def _connect_and_inspect(path: str, *, alone: bool = False) -> tuple[sqlite.Conn
         db.close()
         raise
     if not alone and found == (SCHEMA, MARK) and db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        db.execute("PRAGMA journal_mode = WAL")  # a backup that was put in its place
+        db.execute("PRAGMA journal_mode = WAL")  # somebody restored a backup, which is not in WAL mode
     return db, found
 
 
 def connect(path: str, *, alone: bool = False) -> sqlite.Connection:
-    """Open a connection to an existing file, with synced commits.
+    """Open a connection to an existing database file, with synced commits.
 
-    `alone`: nobody else can read or write while it is open; no shared-memory file is needed then, so a full disk is no
-    obstacle.
+    `alone`: nobody else can read or write while it is open. No shared-memory file is needed then, so it works on a full
+    disk.
     """
     name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     db = sqlite.connect(f"file:{name}?mode=rw", timeout=_SLICE, isolation_level=None, uri=True, check_same_thread=False)
@@ -333,6 +348,6 @@ def connect(path: str, *, alone: bool = False) -> sqlite.Connection:
         for setting in _SETTINGS if not alone else ("locking_mode = EXCLUSIVE", *_SETTINGS):
             db.execute(f"PRAGMA {setting}")
     except BaseException:
-        db.close()  # else it would stand in the way of whoever tries in another way
+        db.close()  # an open connection would block the next attempt
         raise
     return db

@@ -1,4 +1,4 @@
-"""Create and migrate a SQLite database."""
+"""Create, migrate and back up an SQLite database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _A_MOMENT = 0.1
 
 
 def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple[Migration, ...] = MIGRATIONS) -> None:
-    """Create the database if it is missing, migrate it if it is old. One process does it, the others wait."""
+    """Create the home's database if it is missing, or migrate it if it is old; other processes wait for this one."""
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
     wait_for_turn(lock, wait)
     try:
@@ -36,6 +36,7 @@ def make_or_migrate(home: str, funnel: Funnel, *, wait: float, migrations: tuple
 
 
 def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) -> None:
+    """Create or migrate the database. The caller holds the lock of the writers."""
     path = f"{home}/{paths.DATABASE}"
     if not os.path.lexists(path):
         _make_database(path, wait, migrations)
@@ -48,7 +49,7 @@ def _make_or_migrate(home: str, wait: float, migrations: tuple[Migration, ...]) 
 
 
 def _make_database(path: str, wait: float, migrations: tuple[Migration, ...]) -> None:
-    """Build the database under a temporary name and rename it, so that it is complete whenever it is there."""
+    """Build the database under a temporary name and rename it, so that it is complete as soon as it exists."""
     building = f"{path}.making"
     for left in (building, f"{building}-journal", f"{building}-wal", f"{building}-shm"):
         Path(left).unlink(missing_ok=True)
@@ -64,13 +65,14 @@ def _make_database(path: str, wait: float, migrations: tuple[Migration, ...]) ->
 
 
 def _set_old_logs_aside(path: str) -> None:
-    """Rename the log files that a moved database left behind: SQLite would read them as the new database's."""
+    """Rename the log files that a moved database left, because SQLite would apply them to the new database."""
     for left in (f"{path}-wal", f"{path}-shm", f"{path}-journal"):
         if os.path.lexists(left):
             os.rename(left, f"{left}.{Clock().now()}")
 
 
 def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations: tuple[Migration, ...]) -> None:
+    """Back up the database and apply the migrations that it lacks; raise StoreNewer when a newer fleet has migrated it."""
     found: int = db.execute("PRAGMA user_version").fetchone()[0]
     known = migrations[-1].number
     if found > known:
@@ -83,7 +85,7 @@ def _migrate_database(home: str, db: sqlite.Connection, wait: float, migrations:
 
 
 def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, ...]) -> None:
-    """Apply the migrations and the new version in one transaction."""
+    """Apply migrations and set the new version in one transaction."""
     retry_while_busy(lambda: db.execute("BEGIN IMMEDIATE"), wait)
     for migration in due:
         for statement in migration.statements():
@@ -94,6 +96,7 @@ def _apply_migrations(db: sqlite.Connection, wait: float, due: tuple[Migration, 
 
 
 def _backup_database(home: str, db: sqlite.Connection, version: int) -> None:
+    """Copy the database into the home's folder of backups."""
     folder = Path(home, paths.BACKUPS)
     folder.mkdir(mode=0o700, exist_ok=True)
     discard_unfinished(home)
@@ -105,13 +108,13 @@ def _backup_database(home: str, db: sqlite.Connection, version: int) -> None:
 
 
 def discard_unfinished(home: str) -> None:
-    """Remove half-made copies of killed processes. The caller holds the lock for making the database."""
+    """Remove unfinished backups of killed processes. The caller holds the lock of the writers."""
     for left in Path(home, paths.BACKUPS).glob("*.db.making*"):
         left.unlink(missing_ok=True)
 
 
 def sweep(home: str, funnel: Funnel) -> None:
-    """Remove half-made copies of killed processes, unless somebody is making the database."""
+    """Remove unfinished backups of killed processes; do nothing when a process holds the lock of the writers."""
     if not any(Path(home, paths.BACKUPS).glob("*.db.making*")):
         return
     lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
@@ -125,6 +128,7 @@ def sweep(home: str, funnel: Funnel) -> None:
 
 
 def _fleet_error(home: str, error: Exception) -> errors.FleetError:
+    """Return fleet's error for an error of SQLite or of the file system."""
     path = f"{home}/{paths.DATABASE}"
     if isinstance(error, OSError):
         return errors.WriteFailed(path=path, why=str(error.strerror or error).lower())

@@ -1,4 +1,4 @@
-"""Tasks in the store: the steps of one task, with the counts of its dependents updated in the same transaction."""
+"""Change tasks in the store: each change of a status also updates the blocker counts of the dependents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FREED_SHOWN = 50
 
 
 def state(rows: Rows, project: str, slug: str) -> TaskState:
-    """Return what the fence and the table of steps need of a task, or raise NoSuchTask."""
+    """Return the columns of a task that the fence and the table of steps need; raise NoSuchTask or NoSuchProject when it is missing."""
     found = q.task_state(rows, project=project, slug=slug)
     if found is None:
         raise missing_error(rows, project, slug)
@@ -25,14 +25,14 @@ def state(rows: Rows, project: str, slug: str) -> TaskState:
 
 
 def missing_error(rows: Rows, project: str, slug: str) -> errors.NoSuchProject | errors.NoSuchTask:
-    """Return the error for a task that is not there: no such project, or no such task."""
+    """Return the error for a missing task: NoSuchProject when its project is missing too, else NoSuchTask."""
     if q.project_by_name(rows, name=project) is None:
         return errors.NoSuchProject(project=project)
     return errors.NoSuchTask(project=project, slug=slug)
 
 
 def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
-    """Move a task that is open and ready (or overridden) to in_progress, by compare and set. Says whether it moved."""
+    """Move a ready task to in_progress by compare and set, with `override` also an open one; return whether it moved."""
     query = q.claim_task_all_the_same if override else q.claim_task
     return query(tx, project=project, slug=slug, after=target(STEPS, "claim"), actor=tx.caller.actor, at=tx.at) == 1
 
@@ -40,9 +40,9 @@ def claim(tx: Tx, project: str, slug: str, *, override: bool) -> bool:
 def end(
     tx: Tx, project: str, slug: str, was: TaskState, *, status: TaskStatus, reason: str | None, work: str | None = None
 ) -> list[str]:
-    """End or block a task. Return the slugs that became ready. `work` is the commit of its work, if it was reported.
+    """End or block a task, and return the slugs of tasks that became ready.
 
-    BeingMerged while its merge is being published.
+    `work` is the commit of its work, if it was reported. Raise BeingMerged while a finisher publishes its merge.
     """
     _refuse_announced(tx, project, slug)
     keeps = was.assignee == tx.caller.actor or was.status != "in_progress"
@@ -64,9 +64,9 @@ def end(
 
 
 def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = False) -> None:
-    """Move a task back to open, without an assignee; with `anew`, at its first stage.
+    """Move a task back to open without an assignee; with `anew` at its first stage.
 
-    BeingMerged while its merge is being published.
+    Raise BeingMerged while a finisher publishes its merge.
     """
     _refuse_announced(tx, project, slug)
     after = step(STEPS, was.status, "unclaim" if was.status == "in_progress" else "retry")
@@ -75,13 +75,14 @@ def reopen(tx: Tx, project: str, slug: str, was: TaskState, *, anew: bool = Fals
 
 
 def _refuse_announced(tx: Tx, project: str, slug: str) -> None:
+    """Raise BeingMerged while a finisher publishes the merge of a task."""
     finisher = q.announced_merge(tx, project=project, slug=slug)
     if finisher is not None:
         raise errors.BeingMerged(project=project, slug=slug, finisher=finisher.id)
 
 
 def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason: str | None, message: str) -> bool:
-    """Block a task that cannot be merged, at the stage that can continue it. False when it has moved meanwhile, or has ended."""
+    """Block a task that cannot be merged, at the stage that can mend it. Return False when its status changed meanwhile or it has ended."""
     if (was, "park") not in STEPS:
         return False
     stepped = change(STEPS, was, "park")
@@ -93,7 +94,7 @@ def park(tx: Tx, project: str, slug: str, was: TaskStatus, *, stage: str, reason
 
 
 def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]]:
-    """Move a task to done because git has its work merged. Return whether it moved, and the slugs that became ready."""
+    """Move a task to done, because git contains its work. Return whether it moved, and the slugs of tasks that became ready."""
     stepped = change(STEPS, state(tx, project, slug).status, "merge")
     if not q.merge_task(tx, project=project, slug=slug, commit=commit, **stepped, at=tx.at):
         return False, []
@@ -101,7 +102,7 @@ def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]
 
 
 def update_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
-    """Update the count of open blockers of the dependents. Return the slugs that became ready."""
+    """Update the dependents' counts of open blockers after a task's status changed; return the slugs that became ready."""
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:
         return []
@@ -110,5 +111,5 @@ def update_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, af
 
 
 def add_log_message(tx: Tx, project: str, slug: str, message: str) -> None:
-    """Add a message to the task's log."""
+    """Add an entry to a task's log."""
     q.add_log(tx, project=project, slug=slug, seq=tx.seq, at=tx.at, actor=tx.caller.actor, message=message)

@@ -1,7 +1,7 @@
 """Transactions, the same in both databases.
 
-A transaction says why, has one operation, and commits whole or changes nothing. There is one writer at a time, so what
-`work` reads is still true when it writes.
+A transaction has a reason and one operation, and commits as a whole or changes nothing. There is one writer at a time,
+so what `work` has read is still true when it writes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         __slots__ = ()
 
     class _Remade(Protocol[T_co]):
-        """A class of values: what it makes of JSON."""
+        """A class of values that can be made again from JSON."""
 
         def from_json(self, given: Any) -> T_co: ...  # noqa: ANN401
 
@@ -44,12 +44,12 @@ else:
 
 
 class Rows:
-    """One snapshot for reading. The functions of queries/ call the methods that take the class of the row."""
+    """A snapshot of the database for reading. The generated functions in queries/ call its methods."""
 
     __slots__ = ()
 
     def select_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R | None:
-        """Return the first row, or None."""
+        """Return the first row of a query; None when there is none."""
         raise NotImplementedError
 
     def select_all(self, query: Query, row: type[R], values: dict[str, Any]) -> list[R]:
@@ -57,14 +57,14 @@ class Rows:
         raise NotImplementedError
 
     def select_exactly_one(self, query: Query, row: type[R], values: dict[str, Any]) -> R:
-        """Return the row of a query that always has one."""
+        """Return the row of a query that always returns exactly one."""
         found = self.select_one(query, row, values)
         assert found is not None, query.name  # noqa: S101 - `make sql` sees to it
         return found
 
 
 class Tx(Rows):
-    """One transaction for reading and writing."""
+    """A transaction, for reading and writing."""
 
     __slots__ = ("caller", "dispatch", "project", "seq", "slug", "what")
 
@@ -78,20 +78,20 @@ class Tx(Rows):
 
     @property
     def at(self) -> int:
-        """Return the time of the request."""
+        """Return the time of the request in milliseconds."""
         return self.caller.at
 
     def about(self, project: str, slug: str | None = None) -> None:
-        """Set the project and task that the operation is about."""
+        """Set the project and task of this transaction's operation."""
         self.project = project
         self.slug = slug
 
     def note(self, **what: object) -> None:
-        """Add facts to the entry of this transaction in the operation log."""
+        """Add facts to this transaction's operation."""
         self.what.update(what)
 
     def write(self, query: Query, values: dict[str, Any]) -> int:
-        """Run a writing statement. Return how many rows it changed."""
+        """Run a writing statement and return how many rows it changed."""
         raise NotImplementedError
 
     def many(self, query: Query, rows: Iterable[dict[str, Any]]) -> None:
@@ -100,9 +100,10 @@ class Tx(Rows):
 
 
 class Change(_Returning[T]):
-    """What a verb wants committed: why, the work to do in one transaction, and what exactly was asked for.
+    """A change that a verb wants committed: why, the work to do in one transaction, and the exact request.
 
-    `returns` is the class of the value that the work returns: a repetition under the same key gets one again, made from JSON.
+    `returns` is the class of the work's result: when the same key is used again, the result is made again from its
+    stored JSON.
     """
 
     __slots__ = ("request", "returns", "why", "work")
@@ -115,16 +116,16 @@ class Change(_Returning[T]):
 
 
 class SharedBroken(Exception):
-    """A transaction that several requests share is lost. Each of them has to be done again, alone."""
+    """A transaction that several requests share was lost. Each request has to be repeated alone."""
 
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
-    """Return a short text that differs between different requests."""
+    """Return a short hash of a request, to detect a key that is used for another request."""
     return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _fence_speaker(tx: Tx) -> None:
-    """Refuse a coordinator that is not in its seat, and an agent that was proven dead and archived."""
+    """Raise SpeakerEnded when the calling dispatch is archived, and NotSeated when it is a coordinator out of its seat."""
     if tx.caller.dispatch is None:
         return
     stale = q.stale_speaker(tx, id=tx.caller.dispatch)
@@ -135,7 +136,7 @@ def _fence_speaker(tx: Tx) -> None:
 
 
 class Store:
-    """A database. It must not be used after a fork, nor by two threads at once."""
+    """The interface of a database. A store must not be used after a fork, nor by two threads at once."""
 
     kind = ""
 
@@ -144,9 +145,10 @@ class Store:
         self._process = getpid()
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Do the work in one transaction with one operation; a repetition under the same key returns the first result.
+        """Do the work in one transaction with one operation, and return its result.
 
-        A fingerprint of the request makes sure that a key is not used for another request.
+        A request that is repeated under the same key returns the first result. Raise KeyReused when the key was used
+        for another request.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")
@@ -171,16 +173,16 @@ class Store:
 
     # several requests in one synced transaction: see together.py ------------------------------------------------------
     def open_shared(self, by: Caller) -> None:
-        """Begin a transaction that several requests share. Until it ends, this thread may not act on the outside."""
+        """Begin a transaction that several requests share. Until it ends, this thread may not perform effects outside the database."""
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction("shared transaction")
         self._begin(by)
         self._funnel.shut("shared transaction")
 
     def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Do the work of one request in the shared transaction. When it fails, only its own changes are undone.
+        """Do the work of one request in the shared transaction. If it fails, only its own changes are undone.
 
-        SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
+        Raise SharedBroken when the whole transaction is lost: the connection broke, or the disk is full.
         """
         self._execute("SAVEPOINT request")
         try:
@@ -195,11 +197,11 @@ class Store:
         return result
 
     def read_within(self, work: Callable[[Rows], T], by: Caller) -> T:
-        """Read what the shared transaction sees."""
+        """Call `work` with the shared transaction for reading, and return its result."""
         return work(self._tx(by))
 
     def close_shared(self, why: str, *, commit: bool) -> None:
-        """End the shared transaction: commit it, or undo everything in it. An error means that nothing was committed."""
+        """Commit the shared transaction, or undo all of it. After an error nothing was committed."""
         try:
             if commit:
                 self._funnel.commit(why, self._commit)
@@ -214,7 +216,7 @@ class Store:
             self._end()
 
     def _undo_request(self, error: BaseException) -> None:
-        """Undo the changes of one request in the shared transaction."""
+        """Undo the changes of one request in the shared transaction; raise SharedBroken when the whole transaction is lost."""
         if self._is_in_transaction():
             try:
                 self._execute("ROLLBACK TO SAVEPOINT request")
@@ -225,7 +227,7 @@ class Store:
         raise SharedBroken from error
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Call `work` with one snapshot of the database, and return its result. Blocks nobody."""
+        """Call `work` with one snapshot of the database, and return its result. Does not block writers."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -233,7 +235,7 @@ class Store:
         raise NotImplementedError
 
     def _perform(self, tx: Tx, why: str, work: Callable[[Tx], T], request: tuple[object, ...]) -> tuple[bool, T]:
-        """Do the work and write its operation. Return whether the request is new, and its result or the stored one."""
+        """Do the work and record its operation. Return True and the result; False and the stored result when the key was used before."""
         asked = fingerprint(why, request)
         head = q.next_operation(tx, key=tx.caller.key)
         tx.seq = head.seq
@@ -247,6 +249,7 @@ class Store:
         return True, result
 
     def _write_operation(self, tx: Tx, why: str, asked: str, result: object) -> None:
+        """Write the row of this transaction's operation, with the fingerprint of the request and the result."""
         q.write_operation(
             tx,
             seq=tx.seq,
@@ -263,20 +266,21 @@ class Store:
         )
 
     def _refuse_after_fork(self) -> None:
+        """Raise RuntimeError in a forked child, which must open the store again."""
         if getpid() != self._process:
             msg = "this store was opened by the parent process; open it again in the child"
             raise RuntimeError(msg)
 
     def _begin(self, by: Caller) -> Tx:
-        """Wait for the writers' lock, and begin."""
+        """Wait for the writers' lock and begin a transaction."""
         raise NotImplementedError
 
     def _tx(self, by: Caller) -> Tx:
-        """Return the open transaction, for one caller."""
+        """Return the open transaction, on behalf of a caller."""
         raise NotImplementedError
 
     def _execute(self, words: str) -> None:
-        """Run a statement without values."""
+        """Run a statement without parameters."""
         raise NotImplementedError
 
     def _is_in_transaction(self) -> bool:
@@ -286,7 +290,7 @@ class Store:
         raise NotImplementedError
 
     def _undo(self) -> None:
-        """Roll the transaction back. Never raises."""
+        """Roll the transaction back, if one is open. Never raises."""
         raise NotImplementedError
 
     def _end(self) -> None:
@@ -294,5 +298,5 @@ class Store:
         raise NotImplementedError
 
     def _translated(self, error: BaseException, doing: str) -> BaseException:
-        """Return fleet's error for an error of the driver; any other error as it is."""
+        """Return fleet's error for an error of the driver; any other error unchanged."""
         raise NotImplementedError

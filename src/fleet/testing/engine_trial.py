@@ -1,4 +1,4 @@
-"""Try an engine: dispatch its real program in a throw-away home, and tell it to commit, to log and to report.
+"""Try an engine: dispatch its real program in a temporary home, and tell it to commit, to log and to report.
 
 The trial says which of the three arrived. The program gets nothing of the person's: no account, no settings, no
 network.
@@ -52,7 +52,7 @@ _STUCK = ("dialog", "limit", "login", "failed_turn")
 def try_out(
     engine: Engine, autonomy: str | None, root: str, *, sandbox: str | None = None, patience: float = PATIENCE
 ) -> Trial:
-    """Try an engine in a throw-away folder, in a sandbox if one is named; return the verdict, and leave nothing behind."""
+    """Try an engine in a temporary folder, in a sandbox if one is named; return the verdict and leave nothing behind."""
     if engine.check is None:
         return Trial(autonomy=autonomy, sandbox=sandbox, verdict="unproven", detail="its file has no [check]")
     clear(root)
@@ -64,7 +64,7 @@ def try_out(
 
 
 def clear(root: str) -> None:
-    """End and remove what a trial in this folder left, also a trial that was killed."""
+    """End and remove everything that a trial in this folder left, also a trial that was killed; raise Refused if that takes too long."""
     home = f"{root}/home"
     if os.path.isdir(home):
         with Fleet.open(home, actor="trial") as fleet:
@@ -80,13 +80,13 @@ def clear(root: str) -> None:
 
 
 def _other_processes(home: str) -> list[int]:
-    """Return the pids of other processes of that home: tmux, and what tmux started at an agent's death."""
+    """Return the pids of other processes of a home: tmux, and what tmux started at an agent's death."""
     mark = f"FLEET_HOME={home}".encode()
     return [pid for pid in ps.parents() if pid != os.getpid() and mark in ps.environment(pid)]
 
 
 def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
-    """Wait until a condition is true; refuse with `else_say` when it takes too long."""
+    """Wait until a condition is true; raise Refused with the text `else_say` when it takes too long."""
     deadline = fleet.clock.ticks() + _PATIENCE_AT_THE_END
     while not what():
         if fleet.clock.ticks() >= deadline:
@@ -95,12 +95,12 @@ def _wait_for(fleet: Fleet, what: Callable[[], bool], else_say: str) -> None:
 
 
 def _lock_of_dispatch(root: str) -> FileLock:
-    """Return the lock that the dispatch holds. A dispatch runs on when the process that started it is killed."""
+    """Return the lock that the trial's dispatch holds; the dispatch runs on when the process that started it is killed."""
     return FileLock(f"{root}/dispatch.lock", home=os.path.dirname(root))
 
 
 def _end_agents(fleet: Fleet) -> bool:
-    """Kill all agents of the trial; whether none is left."""
+    """Kill all agents of the trial; return whether none is left."""
     for agent in fleet.agents.list():
         _end_agent(fleet, agent.id)
     return not fleet.agents.list()
@@ -147,7 +147,7 @@ class _Trial:
             return self._verdict(fleet, started["id"], *self._watch(fleet, started["id"], patience))
 
     def _make_home(self) -> None:
-        """Write the throw-away home, the repository, and the files that the engine's check asks for."""
+        """Write the temporary home, the repository, and the files that the engine's [check] wants."""
         for folder in (f"{self._home}/{paths.ENGINES}", self._person):
             os.makedirs(folder, mode=0o700)
         sandbox = f'agents.sandbox = "{self._sandbox}"\n' if self._sandbox else ""
@@ -160,7 +160,7 @@ class _Trial:
             path.write_text(self._filled(text), encoding="utf-8")
 
     def _dispatch(self, programs: Programs) -> dict[str, Any]:
-        """Run `fleet dispatch` in an environment that tmux and the agent inherit; return what its `--json` prints."""
+        """Run `fleet dispatch` in a clean environment, which tmux and the agent inherit; return its JSON."""
         freedom = ["--autonomy", self._autonomy] if self._autonomy else []
         words = [fleet_program(), "dispatch", TASK, "--project", PROJECT, "--engine", self._engine.name, *freedom]
         command = ["--", "sh", "-ec", _shell_script()] if self._check.dialect == "command" else []
@@ -180,15 +180,15 @@ class _Trial:
             lock.give()
 
     def _filled(self, text: str) -> str:
-        """Return a text with the addresses and paths of the trial in place of {url}, {repository} and {person}."""
+        """Return a text with {url}, {repository} and {person} replaced by the trial's own."""
         for name, value in self._facts.items():
             text = text.replace(name, value)
         return text
 
     def _watch(self, fleet: Fleet, ident: str, patience: float) -> tuple[str, str]:
-        """Wait until the agent has reported, ended, asks or is stuck.
+        """Wait until the agent has reported, has ended, asks or is stuck; return its state and the detail.
 
-        Returns its state and the detail; the state is "late" after `patience` seconds.
+        The state is "late" after `patience` seconds.
         """
         deadline = fleet.clock.ticks() + patience
         while True:
@@ -206,7 +206,7 @@ class _Trial:
                 fleet.clock.wait(_BETWEEN_LOOKS)
 
     def _verdict(self, fleet: Fleet, ident: str, state: str, detail: str) -> Trial:
-        """Return the trial's verdict from the agent's last state and the evidence that arrived."""
+        """Return the verdict of the trial, from the agent's last state and the evidence that arrived."""
         arrived = self._evidence(fleet, ident)
         if all(arrived.values()):
             return self._trial("proven", "", **arrived)
@@ -218,7 +218,7 @@ class _Trial:
         return self._trial("broken", shown or self._first_failure() or _last_line(fleet, ident), **arrived)
 
     def _evidence(self, fleet: Fleet, ident: str) -> dict[str, bool]:
-        """Return which of commit, log line and report arrived."""
+        """Return which of the commit, the log line and the report arrived."""
         titles = fleet.world.git.titles(self._repository, head_ref(INTEGRATION), task_ref(TASK))
         task = fleet.tasks.show(project=PROJECT, slug=TASK)
         return {
@@ -228,7 +228,7 @@ class _Trial:
         }
 
     def _first_failure(self) -> str:
-        """Return the last line that the first failed command printed; "" when none failed."""
+        """Return the last line that the first failed command printed; empty when none failed."""
         lines = self._stub.trouble[0].strip().splitlines() if self._stub and self._stub.trouble else []
         return lines[-1].strip() if lines else ""
 

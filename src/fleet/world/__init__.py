@@ -1,1 +1,1 @@
-"""The outside: the only door to processes, files, git, clocks, randomness and locks."""
+"""The world outside the database: the only door to processes, files, git, tmux, clocks, randomness and locks."""

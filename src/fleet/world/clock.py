@@ -1,4 +1,4 @@
-"""What time it is."""
+"""The machine's clock: read the time, and wait."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Clock:
         return int(time() * SECOND)
 
     def begun(self) -> int:
-        """Return when this process started; the present time where the kernel does not say.
+        """Return when this process started, in milliseconds since 1970; the present time where the kernel does not say.
 
-        A process that is started to report an event may run late: its start is nearer to the event.
+        A process that is started to report an event may run late: its start is closer to the event.
         """
         try:
             with open("/proc/self/stat", "rb") as file:

@@ -1,7 +1,4 @@
-"""Forges, where pull requests live: asked through gh, glab, or a program of the user's.
-
-Titles and texts are passed as arguments of their own.
-"""
+"""Forges such as GitHub and GitLab: open and look up pull requests through gh, glab, or a program of the user's."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _STATES: dict[str, PullRequestState] = {"open": "open", "opened": "open", "merge
 
 
 class _Asked:
-    """A program that is asked in the repository."""
+    """A program that opens and looks up pull requests for a repository. `said` is its last message."""
 
     def __init__(self, programs: Programs, repository: str, remote: str, *words: str) -> None:
         self._programs = programs
@@ -34,12 +31,13 @@ class _Asked:
         self.said = ""
 
     def _ask(self, *words: str) -> Done:
+        """Run the program in the repository, keep its message in `said`, and return the result."""
         done = self._programs.run(self.name, [*self._words, *words], limit=LIMIT, cwd=self._repository)
         self.said = hidden(" ".join((done.err or done.out).split())) or f"it gave {done.status}"
         return done
 
     def _list(self, *words: str) -> list[dict[str, Any]]:
-        """Return the JSON that the program answers as a list; empty when it answers none."""
+        """Run the program and return the JSON that it prints, as a list; empty when it fails or prints none."""
         done = self._ask(*words)
         try:
             found = json.loads(done.out) if done.ok else []
@@ -49,24 +47,24 @@ class _Asked:
 
 
 class Own(_Asked):
-    """A program of the user's."""
+    """The user's own program for pull requests (the setting `pr.command`)."""
 
     def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
-        """Open a pull request; return the address that the program prints last."""
+        """Open a pull request; return its address, the last word that the program prints, or None when it failed."""
         done = self._ask("--branch", branch, "--target", target, "--title", title, "--body", body)
         return _address(done)
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state that the program prints."""
+        """Return the state of the pull request at an address, as the program prints it; unknown when it failed."""
         done = self._ask("--state", address)
         return _STATES.get(done.out.strip().lower(), "unknown") if done.ok else "unknown"
 
 
 class GitHub(_Asked):
-    """The program gh."""
+    """GitHub, through the program gh."""
 
     def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:  # noqa: ARG002 - as the others
-        """Return the address of the open pull request of a branch; open one if there is none."""
+        """Return the address of the branch's open pull request; open one if there is none. None when that failed."""
         fields = "url,isCrossRepository,headRepositoryOwner"
         there = self._list("pr", "list", "--head", branch, "--state", "open", "--json", fields)
         ours = [each for each in there if self._is_ours(each)]
@@ -76,23 +74,23 @@ class GitHub(_Asked):
         return _address(self._ask("pr", "create", *words))
 
     def _is_ours(self, pull: dict[str, object]) -> bool:
-        """Whether a pull request comes from the repository that we push to, and not from a fork with a branch of that name."""
+        """Return whether a pull request comes from the repository that fleet pushes to, not from a fork with a branch of the same name."""
         owner = _text_in(pull.get("headRepositoryOwner"), "login")
         if owner and self._pushed_to:
             return owner.lower() == self._pushed_to.partition("/")[0].lower()
         return pull.get("isCrossRepository") is False
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state of the pull request at an address."""
+        """Return the state of the pull request at an address; unknown when gh cannot tell."""
         found = self._list("pr", "view", address, "--json", "state")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
 class GitLab(_Asked):
-    """The program glab."""
+    """GitLab, through the program glab."""
 
     def opened(self, *, branch: str, commit: str, target: str, title: str, body: str) -> str | None:
-        """Return the address of the open merge request of a branch; open one if there is none."""
+        """Return the address of the branch's open merge request; open one if there is none. None when that failed."""
         there = self._list("mr", "list", "--source-branch", branch, "--output", "json")
         ours = [each for each in there if self._is_ours(each, commit)]
         if ours:
@@ -101,9 +99,10 @@ class GitLab(_Asked):
         return _address(self._ask("mr", "create", *words))
 
     def _is_ours(self, merge: dict[str, object], commit: str) -> bool:
-        """Whether a merge request comes from the repository that we push to, and not from a fork with a branch of that name.
+        """Return whether a merge request comes from the repository that fleet pushes to, not from a fork with a branch of the
+        same name.
 
-        When we push to a fork ourselves, only the commit that was pushed tells ours from others.
+        When fleet pushes to a fork itself, only the pushed commit distinguishes its merge request from others.
         """
         into = _text_in(merge.get("references"), "full").partition("!")[0]
         is_within = "source_project_id" in merge and merge.get("source_project_id") == merge.get("target_project_id")
@@ -112,13 +111,17 @@ class GitLab(_Asked):
         return is_within
 
     def state(self, address: str) -> PullRequestState:
-        """Return the state of the merge request at an address."""
+        """Return the state of the merge request at an address; unknown when glab cannot tell."""
         found = self._list("mr", "view", address, "--output", "json")
         return _STATES.get(str(found[0].get("state")).lower(), "unknown") if found else "unknown"
 
 
 def forge(programs: Programs, repository: str, *, command: str | None, remote: str) -> Own | GitHub | GitLab | None:
-    """Return the user's own program if one is set; else the one that fits the remote's address; else any that is installed."""
+    """Return the program for pull requests: the user's own `command`, else gh or glab by the remote's address, else the
+    one installed.
+
+    None when neither is installed.
+    """
     if command:
         return Own(programs, repository, remote, *shlex.split(command))
     found = [each for each in ("gh", "glab") if shutil.which(each)]
@@ -131,19 +134,19 @@ def forge(programs: Programs, repository: str, *, command: str | None, remote: s
 
 
 def repository_in(address: str) -> str:
-    """Return OWNER/NAME in a remote's address; empty for a path, and for what is no address of a forge."""
+    """Return OWNER/NAME from a remote's address; empty for a path and for any other text."""
     found = re.fullmatch(r"(?:\w+://(?:[^/@]+@)?[^/]+/|(?:[^/@:]+@)?[^/@:]+:(?!//))(.+?)(?:\.git)?/*", address)
     name = found[1].strip("/") if found and not address.startswith("file:") else ""
     return name if "/" in name else ""
 
 
 def _text_in(value: object, key: str) -> str:
-    """Return a text in an object of a JSON answer; empty when there is none."""
+    """Return the text under a key of a JSON object; empty when there is none."""
     text = value.get(key) if isinstance(value, dict) else None
     return text if isinstance(text, str) else ""
 
 
 def _address(done: Done) -> str | None:
-    """Return the last word of the last line: on a terminal, the programs print more than the address."""
+    """Return the last word that a program printed, because the address comes last; None when it failed."""
     words = done.out.split()
     return words[-1] if done.ok and words else None

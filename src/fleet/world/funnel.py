@@ -1,6 +1,7 @@
-"""Every effect has a name and passes here.
+"""The funnel: every effect on the outside has a name and passes through here.
 
-So no effect can happen while a transaction is open, and a harness can count effects and die before or after the n-th.
+So no effect can happen while a transaction is open, and a test harness can count the effects and kill the process
+before or after the n-th.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Watcher(Protocol):
-        """Someone who is told of each effect."""
+        """An observer of effects, such as the crash harness."""
 
         def before(self, effect: str) -> None:
-            """Be told that the effect is about to happen."""
+            """Called before an effect happens."""
 
         def during(self, effect: str, pid: int) -> None:
-            """Be told that another program has begun to perform the effect."""
+            """Called when another program, with this pid, has begun to perform an effect."""
 
         def after(self, effect: str) -> None:
-            """Be told that the effect has happened."""
+            """Called after an effect has happened."""
 
 
 class Funnel:
-    """The one place that all effects of a process go through."""
+    """The only way to perform an effect on the outside in a process."""
 
     __slots__ = ("_open", "watcher")
 
@@ -39,21 +40,21 @@ class Funnel:
         self.watcher = watcher
 
     def through(self, effect: str, act: Callable[[], T]) -> T:
-        """Perform one effect."""
+        """Perform an effect and return its result; raise EffectInTransaction when this thread has a transaction open."""
         self.refuse_in_transaction(effect)
         return self._watched(effect, act)
 
     def commit(self, why: str, act: Callable[[], T]) -> T:
-        """Commit a transaction: the only effect that is allowed inside one."""
+        """Commit a transaction: the only effect that is allowed while one is open."""
         return self._watched(f"commit {why}", act)
 
     def during(self, effect: str, pid: int) -> None:
-        """Record that another program has begun to perform the effect."""
+        """Tell the watcher that another program has begun to perform an effect."""
         if self.watcher is not None:
             self.watcher.during(effect, pid)
 
     def refuse_in_transaction(self, effect: str) -> None:
-        """Raise when this thread has a transaction open."""
+        """Raise EffectInTransaction when this thread has a transaction open."""
         why = self._open.get(get_ident())
         if why is not None:
             raise errors.EffectInTransaction(effect=effect, why=why)
@@ -63,10 +64,11 @@ class Funnel:
         self._open[get_ident()] = why
 
     def reopen(self) -> None:
-        """Record that this thread's transaction is closed."""
+        """Record that this thread has closed its transaction."""
         self._open.pop(get_ident(), None)
 
     def _watched(self, effect: str, act: Callable[[], T]) -> T:
+        """Perform an effect and tell the watcher before and after it."""
         if self.watcher is None:
             return act()
         self.watcher.before(effect)

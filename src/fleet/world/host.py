@@ -1,4 +1,4 @@
-"""The machine fleet runs on: a name, an id that stays, and an id of this boot."""
+"""The machine that fleet runs on: its name, its permanent id, and the id of this boot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BOOT_FILE = "/proc/sys/kernel/random/boot_id"
 
 
 class Host:
-    """The machine that this process runs on, and the host id that the home keeps, whatever machine it is on now."""
+    """The machine that this process runs on, and the host id that the home keeps when it is moved to another machine."""
 
     def __init__(self, kept: str = "") -> None:
         self._kept = kept
@@ -30,7 +30,7 @@ class Host:
 
     @made_once
     def machine(self) -> str:
-        """Return the machine's own id, or its name where it has none. Identities of processes contain it."""
+        """Return the machine's own id, or its name where it has none. The identities of processes contain it."""
         for path in _ID_FILES:
             found = _first_line_of_file(path)
             if found:
@@ -41,7 +41,8 @@ class Host:
     def boot(self) -> str:
         """Return an id of this boot and, inside a container, of its pid namespace.
 
-        Empty when unknown, or when /proc belongs to another pid namespace: then nothing can be said about any process.
+        Empty when unknown, or when /proc belongs to another pid namespace: then nothing can be proven about any
+        process.
         """
         if sys.platform == "darwin":
             return _boot_of_macos()
@@ -61,6 +62,7 @@ def _first_line_of_file(path: str) -> str:
 
 
 def _boot_of_macos() -> str:
+    """Return the id of this boot on macOS; empty when unknown."""
     import subprocess
 
     asked = ["/usr/sbin/sysctl", "-n", "kern.bootsessionuuid"]

@@ -1,4 +1,4 @@
-"""Randomness."""
+"""Random ids, keys, secrets and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from os import urandom
 
 
 class Ids:
-    """Fresh names for things."""
+    """Make random ids, keys, secrets and numbers."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""What the machine has to offer: programs, their versions, space."""
+"""The machine as a person set it up: installed programs, free space, and the person's own files."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LIMIT = 10
 
 
 class Machine:
-    """Questions to the machine."""
+    """Questions about the machine, and changes to the person's own files."""
 
     def __init__(self, funnel: Funnel) -> None:
         self._funnel = funnel
 
     def python(self) -> tuple[int, int]:
-        """The version of Python that runs this."""
+        """Return the version of the running Python."""
         return sys.version_info[:2]
 
     def version(self, program: str, flag: str) -> tuple[int, int] | None:
-        """The version of a program, None when it is not installed, (0, 0) when it does not say."""
+        """Return the version of a program; None when it is not installed, (0, 0) when it does not print one."""
         if shutil.which(program) is None:
             return None
         said = self._funnel.through(f"{program} {flag}", lambda: _output_of_program([program, flag]))
@@ -39,15 +39,15 @@ class Machine:
         return (int(found[1]), int(found[2])) if found else (0, 0)
 
     def has(self, program: str) -> bool:
-        """Whether a program is installed."""
+        """Return whether a program is installed."""
         return shutil.which(program) is not None
 
     def has_module(self, name: str) -> bool:
-        """Whether the Python that runs this can import a module. It is not imported."""
+        """Return whether the running Python could import a module. The module is not imported."""
         return importlib.util.find_spec(name) is not None
 
     def is_mac(self) -> bool:
-        """Whether this is macOS."""
+        """Return whether this is macOS."""
         return sys.platform == "darwin"
 
     def variable(self, name: str) -> str:
@@ -59,15 +59,15 @@ class Machine:
         return os.path.expanduser("~")
 
     def free_bytes(self, path: str) -> int:
-        """Return the free space of the disk that a path is on."""
+        """Return the free bytes of the disk that a path is on."""
         return shutil.disk_usage(path).free
 
     def is_private(self, path: str) -> bool:
-        """Whether only its owner can read a path."""
+        """Return whether only the owner of a path can read it."""
         return not stat.S_IMODE(os.stat(path).st_mode) & 0o077
 
     def read_file(self, path: str) -> str | None:
-        """Return the text of a file of the person's own; None when there is none."""
+        """Return the text of a person's own file; None when it is missing."""
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 return file.read()
@@ -75,15 +75,15 @@ class Machine:
             return None
 
     def remove_file(self, path: str) -> None:
-        """Remove a file of the person's own; do nothing when there is none."""
+        """Remove a person's own file; do nothing when it is missing."""
         self._funnel.through(f"remove {os.path.basename(path)}", lambda: _remove_user_file(path))
 
     def make_folder(self, path: str) -> None:
-        """Make a folder of the person's own, with what is missing above it, for its owner alone."""
+        """Create a person's own folder and the missing folders above it, all private."""
         self._funnel.through("make folder", lambda: os.makedirs(path, mode=0o700, exist_ok=True))
 
     def replace_file(self, path: str, text: str) -> None:
-        """Write a file of the person's own, whole or not at all, as private as it was."""
+        """Write a person's own file atomically; it keeps its mode, a new file is private."""
         self._funnel.through(f"write {os.path.basename(path)}", lambda: _replace_user_file(path, text))
 
 

@@ -1,4 +1,4 @@
-"""tmux: a private server for each fleet home, asked with time limits. Answers are yes, no or unknown."""
+"""Control tmux: a private server for each fleet home, asked with time limits. Answers are yes, no or unknown."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _COLUMNS = (
     "#{window_activity}",
     "#{pane_title}",
 )
-# What a sign has to become that the shell, the quotes around a hook or tmux itself would take for their own.
+# How to write characters that mean something to the shell, to the quotes around a hook, or to tmux itself.
 _SIGNS = {"'": r"\\'\\''", '"': r"\\\"", "$": r"\\\$", "\\": r"\\\\", "#": r"\\##"}
-# What the server, and so every agent, does not get from whoever happened to start it.
+# Variables that the server, and so every agent, does not inherit from the process that starts it.
 _SCRUBBED = ("TMUX", "TMUX_PANE", "CLAUDECODE", "STY", "WINDOW", "COLUMNS", "LINES", "OLDPWD")
 _SCRUBBED_PREFIXES = ("FLEET_", "CLAUDE_CODE_", "GIT_")
 CONFIGURATION = """\
@@ -102,7 +102,7 @@ class Pane:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Everything that the server on the socket lists; nothing when there is no server."""
+    """All panes of the server on the socket; `server` is None, and `why` says why, when there is none or it does not answer."""
 
     server: Identity | None
     panes: tuple[Pane, ...] = ()
@@ -111,14 +111,14 @@ class Listing:
     home: str = ""
 
     def pane(self, session: str) -> Pane | None:
-        """Return the first pane of a session, whoever made it; None when there is no such session."""
+        """Return the first pane of a session, whoever created it; None when there is no such session."""
         there = (pane for pane in self.panes if pane.session == session)
         return min(there, key=lambda pane: pane.number, default=None)
 
     def pane_of(self, dispatch: str) -> Pane | None:
-        """Return the pane that is stamped with a dispatch, wherever a person has moved it; None when it is not there.
+        """Return the pane that is stamped with a dispatch, wherever a person has moved it; None when there is none.
 
-        In a session that an older fleet stamped as a whole it is the first pane.
+        In a session that an older fleet stamped as a whole, it is the first pane.
         """
         mine = [pane for pane in self.panes if (pane.home, pane.dispatch) == (self.home, dispatch)]
         return min(mine, key=lambda pane: (not pane.stamped, pane.number), default=None)
@@ -150,7 +150,7 @@ class Tmux:
         self._fleet = fleet
 
     def listing(self) -> Listing:
-        """List every pane of the server, in one call."""
+        """Return all panes of the server, from one call."""
         done = self._ask(
             "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
         )
@@ -166,7 +166,7 @@ class Tmux:
         return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
     def ensure_server(self) -> Identity:
-        """Return the server's identity; start a server if there is none. Refuses to start a second one while the first may live."""
+        """Return the identity of the home's tmux server; start one if none answers. Raise TmuxRefused when that fails."""
         found = self.listing()
         if found.server is None:
             self._start()
@@ -176,7 +176,10 @@ class Tmux:
         return found.server
 
     def recalled(self, server: Identity) -> Identity:
-        """Make a living server whose socket is gone create its socket again. A second server is never started beside it."""
+        """Make a living server whose socket was deleted create its socket again; raise TmuxRefused when it does not.
+
+        A second server is never started beside it.
+        """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
             if self.listing().server == server:
@@ -197,10 +200,10 @@ class Tmux:
         words: Sequence[str],
         lock: int,
     ) -> Identity | None:
-        """Create a session whose pane is stamped and runs the words; return its server.
+        """Create a session whose pane is stamped and runs the words; return the identity of its server.
 
-        Never starts a server. Only this pane stays with its exit status after its process has ended; a pane that a
-        person opens does not.
+        Never starts a server. Only this pane remains, with its exit status, after its process has ended; a pane that a
+        person opens does not. Raise TmuxRefused when the session cannot be created.
         """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         set_option = [";", "set-option", "-p", "-t", f"={session}:"]
@@ -213,10 +216,10 @@ class Tmux:
         return self._processes.identify(int(done.out)) if done.out.strip().isdigit() else None
 
     def kill(self, pane: Pane) -> bool:
-        """End an agent's pane by its id, if its stamps are as listed: ids start again with each server.
+        """Kill an agent's pane by its id, if its stamps are still as listed, because ids start again with each server.
 
-        A session ends with its last pane. One that an older fleet stamped as a whole is ended only while it has one
-        pane.
+        Return whether it was killed. A session ends with its last pane. A session that an older fleet stamped as a
+        whole is ended only while it has one pane.
         """
         target = f"%{pane.number}"
         own = (
@@ -228,9 +231,9 @@ class Tmux:
         return done.ok and not done.out
 
     def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:
-        """Return the text on a pane's screen, with the history or with its colours on request; None when the server does not say.
+        """Return the text of a pane, with its history or colours on request; None when the server does not answer.
 
-        With colours, each line is as it stands on the screen; else a line that was too long for the screen is whole.
+        With colours each line is as on the screen; without, a line that was wrapped is joined.
         """
         back = ["-S", "-"] if history else []
         how = "-e" if colours else "-J"
@@ -238,7 +241,7 @@ class Tmux:
         return _EPITAPH.sub("", done.out) if done.ok else None
 
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
-        """Return the text on the screens of panes, by their numbers, in one call for many. A pane that is gone has none."""
+        """Return the text of the screens of panes by their numbers, with few calls. A pane that is gone is left out."""
         found: dict[int, str] = {}
         left = [pane.number for pane in panes]
         while left:
@@ -252,7 +255,7 @@ class Tmux:
         return found
 
     def _shown(self, numbers: Sequence[int]) -> list[str] | None:
-        """Return the screens that tmux shows before the first pane that is gone; None when the server does not answer."""
+        """Return the screens of these panes up to the first pane that is gone; None when the server does not answer."""
         mark = f"screen {os.urandom(8).hex()}"
         words = ["display-message", "-p", mark]
         for number in numbers:
@@ -261,7 +264,10 @@ class Tmux:
         return [_EPITAPH.sub("", text) for text in parts[1:-1]] if len(parts) > 1 else None
 
     def paste(self, pane: Pane, text: str) -> bool:
-        """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one."""
+        """Type a text into a pane as one bracketed paste, then Enter, so that its lines are not submitted one by one.
+
+        Return whether that worked.
+        """
         name = f"fleet-{os.urandom(4).hex()}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
         if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
@@ -271,22 +277,23 @@ class Tmux:
         return self._ask("paste-buffer", *paste).ok
 
     def stop_empty_server(self) -> bool:
-        """Make the tmux server exit when it has no panes. Returns False when there is no server, it has panes, or tmux refuses."""
+        """Make the tmux server exit if it has no panes. Return False when there is no server, it has panes, or tmux refuses."""
         if self.listing().server is None or self.listing().panes:
             return False
         return self._ask("exit-empty", "set-option", "-s", "exit-empty", "on").ok
 
     def clients(self) -> list[tuple[str, str]]:
-        """Return the terminals that are attached to the server: each one's device, and its name (TERM)."""
+        """Return the terminals attached to the server: the device and the name (TERM) of each."""
         done = self._ask("list-clients", "list-clients", "-F", "#{client_tty}\t#{client_termname}")
         found = (line.partition("\t") for line in done.out.splitlines()) if done.ok else ()
         return [(device, name) for device, _, name in found if device]
 
     def attach_words(self, pane: Pane) -> list[str]:
-        """Return the command that attaches a terminal to the session that a pane is in, with the pane selected."""
+        """Return the command that attaches a terminal to the session of a pane, with the pane selected."""
         return ["tmux", "-N", "-S", self.socket, "attach-session", "-t", f"={pane.session}:.%{pane.number}"]
 
     def _start(self) -> None:
+        """Start the server with fleet's configuration and a clean environment; raise TmuxRefused when that fails."""
         hook = HOOK.replace("{fleet}", _quoted(self._fleet))
         path = self._files.publish(paths.TMUX_SETTINGS, (CONFIGURATION + hook).encode())
         env = {name: value for name, value in os.environ.items() if not _is_scrubbed(name)}
@@ -296,21 +303,23 @@ class Tmux:
             raise errors.TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
-        """Run tmux in UTF-8, whatever the locale: otherwise it would not print the column separator."""
+        """Run tmux in UTF-8 and return the result. In another encoding it would not print the column separator."""
         asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
 
 
 def _is(name: str, value: str) -> str:
+    """Return a tmux format that is true when a variable has this value."""
     return f"#{{==:#{{{name}}},{value}}}"
 
 
 def _both(one: str, other: str) -> str:
+    """Return a tmux format that is true when both formats are."""
     return f"#{{&&:{one},{other}}}"
 
 
 def _quoted(path: str) -> str:
-    """Quote a path for the shell that runs a tmux hook, inside the quotes of the hook itself."""
+    """Quote a path for the shell command of a tmux hook, inside the quotes of the hook itself."""
     return "".join(sign if sign.isalnum() or sign in "/._-+" else _SIGNS.get(sign, rf"\\{sign}") for sign in path)
 
 
@@ -319,6 +328,7 @@ def _is_scrubbed(name: str) -> bool:
 
 
 def _parse_pane(line: str) -> Pane:
+    """Return a pane from a line of tmux's list."""
     name, ident, pid, dead, status, signal, dispatch, home, stamp, attached, number, active, title = line.split(
         "\t", len(_COLUMNS) - 1
     )

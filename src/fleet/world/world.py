@@ -1,4 +1,4 @@
-"""World: everything outside, in one object."""
+"""World: one object through which everything outside the database is reached."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # Marks a fleet command that fleet itself has started: no person's shell is behind it.
 UNATTENDED = "FLEET_UNATTENDED"
-# What says who an agent is.
+# The variables that identify an agent.
 _SPEAKING = frozenset(
     f"FLEET_{name}"
     for name in (
@@ -55,7 +55,7 @@ _SPEAKING = frozenset(
 
 
 class World:
-    """Everything outside of one fleet home's database."""
+    """Everything outside the database of one fleet home: clock, files, processes, git, tmux and locks."""
 
     def __init__(self, home: str, funnel: Funnel, record: HomeRecord | None = None) -> None:
         self.home = home
@@ -68,49 +68,49 @@ class World:
         self.namespaces = PidNamespaces(home, self.host.boot, self.socket)
         self.namespaces.enter()
         self.fleet_program = fleet_program()
-        # The repositories of all projects; None: any will do.
+        # The repositories of all projects; None: any is trusted.
         self.repositories: frozenset[str] | None = None
         # Set when this process is the daemon of the home.
         self.daemon: DaemonProcess | None = None
 
     @made_once
     def files(self) -> Files:
-        """The files of the home."""
+        """Return the files of the home."""
         from fleet.world.files.files import Files
 
         return Files(self.home, self.funnel)
 
     @made_once
     def machine(self) -> Machine:
-        """Programs, disk space, and files outside the home."""
+        """Return the object for programs, disk space, and files outside the home."""
         from fleet.world.machine import Machine
 
         return Machine(self.funnel)
 
     @made_once
     def programs(self) -> Programs:
-        """Starts other programs."""
+        """Return the object that starts other programs."""
         from fleet.world.process.programs import Programs
 
         return Programs(self.funnel, lambda: self.namespaces.lease)
 
     @made_once
     def children(self) -> Children:
-        """Starts the commands of jobs."""
+        """Return the object that starts the commands of jobs."""
         from fleet.world.process.children import Children
 
         return Children(self.funnel, self.home)
 
     @made_once
     def processes(self) -> Processes:
-        """The processes of this machine."""
+        """Return the processes of this machine."""
         from fleet.world.process.processes import Processes
 
         return Processes(self.host, self.funnel, self.home, self.socket, clock=self.clock)
 
     @made_once
     def git(self) -> Git:
-        """Asks git about repositories and worktrees."""
+        """Return the object that runs git on repositories and worktrees."""
         from fleet.world.git.git import Git
 
         git = Git(self.programs, self.namespaces.sees_everyone, self.home)
@@ -119,28 +119,28 @@ class World:
 
     @made_once
     def proofs(self) -> GitProofs:
-        """What git can prove of commits."""
+        """Return the object that asks git for proofs about branches and commits."""
         from fleet.world.git.proofs import GitProofs
 
         return GitProofs(self.git)
 
     @made_once
     def remotes(self) -> GitRemotes:
-        """The remotes of repositories."""
+        """Return the remotes of repositories."""
         from fleet.world.git.remotes import GitRemotes
 
         return GitRemotes(self.git)
 
     @made_once
     def cgroups(self) -> Cgroups:
-        """The control groups of agents."""
+        """Return the control groups of agents."""
         from fleet.world.process.cgroups import Cgroups
 
         return Cgroups(self.funnel, self.record.id, programs=self.programs, clock=self.clock)
 
     @made_once
     def tmux(self) -> Tmux:
-        """The tmux server of the home."""
+        """Return the tmux server of the home."""
         from fleet.world.tmux import Tmux
 
         return Tmux(
@@ -155,20 +155,20 @@ class World:
         )
 
     def know_repositories(self, paths: frozenset[str]) -> None:
-        """Tell git which repositories the projects have: it trusts a worktree only when it belongs to one of them."""
+        """Set the repositories of all projects; git is run only in worktrees that belong to one of them."""
         self.repositories = paths
         if "git" in self.__dict__:
             self.git.repositories = paths
 
     def close(self) -> None:
-        """Release the record that this process uses the home."""
+        """Release the lock that records that this process uses the home."""
         self.namespaces.leave()
 
     def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:
         """Start another fleet command in the background, without the identity of the agent that this process may be.
 
-        With `for_person`, a person has asked for it, and what it starts takes the variables of that person's shell. It also gets
-        the variables of `more`.
+        `for_person`: a person has asked for it, and what it starts gets the variables of that person's shell. `more`
+        are additional variables.
         """
         env = {name: value for name, value in os.environ.items() if name not in _SPEAKING}
         env |= ({} if for_person else {UNATTENDED: "1"}) | (more or {})
@@ -176,11 +176,11 @@ class World:
         self.programs.leave(f"start fleet {words[0]}", started, env=env | {"FLEET_HOME": self.home}, cwd=self.home)
 
     def daemon_gate(self) -> Gate:
-        """Return the lock that the daemon of this home holds for as long as it lives. Its file names the daemon exactly."""
+        """Return the gate that this home's daemon holds while it lives. The gate's file names the exact process."""
         return self.work_gate("daemon", "daemon")
 
     def starting(self, dispatch: str) -> AbstractContextManager[None]:
-        """Return a block in which this thread starts a dispatch. Only the daemon has to note that."""
+        """Return a context in which this thread starts a dispatch. Only the daemon records that."""
         from contextlib import nullcontext
 
         return nullcontext() if self.daemon is None else self.daemon.starting(dispatch)
@@ -188,7 +188,7 @@ class World:
     def daemon_process(self) -> Identity | None:
         """Return the process of this home's daemon, to which no verb sends a signal; None when none is known to live.
 
-        The daemon holds its gate for as long as it lives, so that the exact process that the gate's file names is the daemon.
+        The daemon holds its gate while it lives, so the exact process that the gate's file names is the daemon.
         """
         if self.daemon is not None:
             return self.processes.me()
@@ -201,39 +201,42 @@ class World:
         return process.pid if process is not None else None
 
     def gate(self, name: str) -> Gate:
-        """A named exclusive lock of this home."""
+        """Return a named exclusive lock of this home."""
         from fleet.world.files.gates import Gate
 
         return Gate(f"{self.home}/{paths.lock(name)}", home=self.home, clock=self.clock, host=self.host)
 
     def project_gate(self, project: str, name: str, subject: str = "") -> Gate:
-        """A named exclusive lock of one project. Its file says what it is held for, if a subject is given."""
+        """Return a named exclusive lock of one project. The gate's file says what it is held for, if `subject` is given."""
         from fleet.world.files.gates import Gate
 
         path = f"{self.home}/{paths.project_lock(project, name)}"
         return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject)
 
     def work_gate(self, name: str, subject: str) -> Gate:
-        """Return the lock of one piece of work, which whoever starts or resumes it holds. Its file names the holder exactly."""
+        """Return the gate of one piece of work, which the process that starts or resumes it holds.
+
+        The gate's file names the exact process.
+        """
         from fleet.world.files.gates import Gate
 
         path, me = f"{self.home}/{paths.lock(name)}", self.processes.me()
         return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject, who=me)
 
     def git_gate(self, repository: str) -> Gate:
-        """Return the gate for git commands that fail when two of them run at once in one repository."""
+        """Return the gate for git commands that fail when two of them run at once in a repository."""
         import hashlib
 
         return self.gate(f"git-{hashlib.sha256(repository.encode()).hexdigest()[:16]}")
 
     def effect_lock(self, claim: str) -> FileLock:
-        """Return the lock that the process which performs a claim's effect holds, together with its children."""
+        """Return the lock that the process which performs a claim's effect holds, and its children inherit."""
         from fleet.world.files.locks import FileLock
 
         return FileLock(f"{self.home}/{paths.effect_lock(claim)}", home=self.home)
 
     def forget_effect_lock(self, claim: str) -> None:
-        """Remove the lock file of a claim that is archived."""
+        """Remove the file of the effect lock of a claim that is archived."""
         path = f"{self.home}/{paths.effect_lock(claim)}"
         if os.path.lexists(path):
             self.funnel.through("forget effect lock", lambda: _remove_lock_file(path))

@@ -52,17 +52,19 @@ def test_a_lock_of_the_repository_stays_while_a_git_works_in_any_of_its_trees(re
     lock = repository / ".git" / name
     lock.touch()
     said = f"fatal: Unable to create '{lock}': File exists."
-    assert (locks._is_freed(said, str(repository), lambda: True, Funnel()), lock.exists()) == (False, True)
+    assert (locks._free_named_lock(said, str(repository), lambda: True, Funnel()), lock.exists()) == (False, True)
     at_work.kill()
     at_work.wait()
-    assert (locks._is_freed(said, str(repository), lambda: True, Funnel()), lock.exists()) == (True, False)
+    assert (locks._free_named_lock(said, str(repository), lambda: True, Funnel()), lock.exists()) == (True, False)
 
 
 @pytest.mark.req("ADO-12")
 def test_a_lock_of_one_index_does_not_wait_for_a_git_in_another_tree(repository, at_work):
     lock = repository / ".git" / "index.lock"
     lock.touch()
-    assert locks._is_freed(f"fatal: Unable to create '{lock}': File exists.", str(repository), lambda: True, Funnel())
+    assert locks._free_named_lock(
+        f"fatal: Unable to create '{lock}': File exists.", str(repository), lambda: True, Funnel()
+    )
 
 
 @pytest.mark.req("ADO-10")

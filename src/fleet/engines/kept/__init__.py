@@ -1,1 +1,1 @@
-"""The files that engines keep of conversations: finding them, the tokens that were used in them, and what these cost."""
+"""The files in which engines keep conversations: find them, count the tokens used in them, and compute their cost."""

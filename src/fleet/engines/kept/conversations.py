@@ -1,4 +1,4 @@
-"""Find the conversation of an engine that cannot be given a conversation name at the start.
+"""Find the conversation of an agent whose engine cannot be given a conversation name at the start.
 
 An engine's file has a table [kept]: `files` (a pattern; the first line of each file is JSON), and the keys in that line
 that lead to the `id` of the conversation, its `directory`, and the time (ISO 8601) when it was `begun`.
@@ -41,7 +41,7 @@ TABLE = Table(
 
 
 def only_conversation(kept: Kept, directory: str, *, since: int, until: int) -> str | None:
-    """Return the id of the conversation begun in a directory within a time; None unless there is exactly one."""
+    """Return the id of the conversation that was begun in a directory within a time span; None unless there is exactly one."""
     here = os.path.realpath(directory)
     names: set[object] = set()
     for path in glob.iglob(expand_path(kept.files)):
@@ -65,6 +65,7 @@ def _first_line_as_json(path: str, since: int) -> object:
 
 
 def _begin_time(time: object) -> int | None:
+    """Return an ISO 8601 time in milliseconds; None for any other value."""
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

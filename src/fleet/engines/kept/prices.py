@@ -1,4 +1,4 @@
-"""The list prices of models: fleet's own list, and a person's own `prices.toml` in the fleet home, which comes first."""
+"""The list prices of models: fleet's own list, overridden by a person's `prices.toml` in the fleet home."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fleet.engines.kept.tokens import Tokens
 
 BUILT_IN = Path(__file__).parent / "prices.toml"
-# What may follow a model's name without making it another model: a date, a version of a cloud, a context size.
+# Suffixes that do not make a model another one: a date, a cloud's version, a context size.
 _SUFFIX = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|@\d{8}|\[1m\]|-latest|-preview)*", re.ASCII)
 _DOLLARS = Kind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
 _RATES = {name: Key(_DOLLARS, required=True) for name in ("input", "output", "cache_read", "cache_write")}
@@ -31,7 +31,7 @@ TABLE = TableOf(_MODEL)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Rates:
-    """Dollars for a million tokens of each sort; with the same rates a dollar for a token is a million."""
+    """The price in dollars of a million tokens of each sort, which is also millionths of a dollar for one token."""
 
     input: float
     output: float
@@ -39,33 +39,33 @@ class Rates:
     cache_write: float
 
     def cost(self, tokens: Tokens) -> int:
-        """Return what tokens cost, in millionths of a dollar."""
+        """Return what these tokens cost, in millionths of a dollar."""
         rates = (self.input, self.output, self.cache_read, self.cache_write)
         return round(sum(rate * number for rate, number in zip(rates, tokens, strict=True)))
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The rates of a model, and other rates for requests whose prompt is longer than `over`."""
+    """The rates of a model, with other rates for requests whose prompt is longer than `over` tokens."""
 
     rates: Rates
     over: int | None = None
     long: Rates | None = None
 
     def cost(self, tokens: Tokens) -> int:
-        """Return what one request cost, in millionths of a dollar."""
+        """Return what one request with these tokens cost, in millionths of a dollar."""
         is_long = self.over is not None and self.long is not None and tokens.prompt > self.over
         return (self.long if is_long and self.long else self.rates).cost(tokens)
 
 
 class Prices:
-    """The prices that hold in a fleet home."""
+    """The prices of models in a fleet home."""
 
     def __init__(self, known: dict[str, Price]) -> None:
         self._known = known
 
     def of(self, model: str) -> Price | None:
-        """Return the price of a model, whatever provider stands before its name; None when it is not known."""
+        """Return the price of a model, with or without a provider before its name; None when it is not known."""
         name = model.rpartition("/")[2]
         exact = self._known.get(model) or self._known.get(name)
         fits = (key for key in self._known if name.startswith(key) and _SUFFIX.fullmatch(name[len(key) :]))
@@ -74,14 +74,14 @@ class Prices:
 
 
 def prices(home: str) -> Prices:
-    """Return the list of prices of a home. BadSetting when the person's own file is broken."""
+    """Return the prices of models in a home; raise BadSetting when the person's file is broken."""
     own = Path(home, paths.PRICES)
     return Prices(_read(BUILT_IN, BUILT_IN.read_bytes()) | (_read(own, own.read_bytes()) if own.exists() else {}))
 
 
 @lru_cache(maxsize=4)
 def _read(path: Path, raw: bytes) -> dict[str, Price]:
-    """Return the prices in a file by model."""
+    """Return the prices in a file, by model; raise BadSetting when it is broken."""
     try:
         root = parse(raw.decode())
     except Unreadable as error:
@@ -95,6 +95,7 @@ def _read(path: Path, raw: bytes) -> dict[str, Price]:
 
 
 def _parse_price(given: dict[str, object]) -> Price:
+    """Return the price of a model from its checked table."""
     long = given.get("long")
     over = given.get("over")
     return Price(

@@ -49,7 +49,7 @@ def path_of(table: StatusFile, who: Identity) -> str:
 
 
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
-    """Return state, detail and time from a status file; `unknown` when it is missing or names another process."""
+    """Return the state, detail and time from an engine's status file; `unknown` when it is missing or names another process."""
     try:
         with open(path_of(table, who), encoding="utf-8") as file:
             content = json.load(file)

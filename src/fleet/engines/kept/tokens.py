@@ -1,4 +1,4 @@
-"""Tokens that a model has used, and how far the file that names them was read."""
+"""Numbers of tokens, and how far the file that records them was read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Tokens(NamedTuple):
-    """Tokens by their price: new input, output, input read from the cache and written to it."""
+    """Numbers of tokens by sort: new input, output, input read from the cache, and input written to the cache."""
 
     input: int = 0
     output: int = 0
@@ -15,12 +15,12 @@ class Tokens(NamedTuple):
 
     @property
     def prompt(self) -> int:
-        """How long the prompt of one request was."""
+        """Return the length of a request's prompt in tokens."""
         return self.input + self.cache_read + self.cache_write
 
 
 class Position(NamedTuple):
-    """How far a file was read: the model of its last record, which record that was, and what was counted of it."""
+    """How far a file was read: the offset, the model and id of the last record, and the tokens counted for that record."""
 
     offset: int = 0
     model: str = ""

@@ -1,8 +1,9 @@
 """Read how many tokens an agent has used from the files in which its engine keeps conversations.
 
-An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the keys that lead
-to the `model`, to the `record` (lines with the same one describe the same answer, the last one counts; without it the numbers are
-totals that grow), and to the numbers of tokens. An engine without the table: what it used is unknown.
+An engine's file has a table [usage]: `files` (patterns with {conversation}; each line of such a file is JSON), and the
+keys that lead to the `model`, to the `record` and to the numbers of tokens. Lines with the same `record` describe the
+same answer, and the last one counts; without a `record` the numbers are growing totals. For an engine without the table
+the usage is unknown.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Usage:
     model: tuple[str, ...]
     input: tuple[str, ...]
     output: tuple[str, ...]
-    # Parts of the output that are counted beside it.
+    # Output tokens that the engine counts apart from `output`.
     thoughts: tuple[str, ...] = ()
     cache_read: tuple[str, ...] = ()
     cache_write: tuple[str, ...] = ()
@@ -49,20 +50,21 @@ TABLE = Table(
 
 
 def files_of(usage: Usage, conversation: str) -> list[str]:
-    """Return the files of a conversation, those of its sub-agents too; each once, however many links lead to it."""
+    """Return the files of a conversation and of its sub-agents, with symlinks resolved."""
     filled = (_fill_pattern(expand_path(pattern), conversation) for pattern in usage.files)
     return sorted({os.path.realpath(path) for pattern in filled for path in glob.glob(pattern)})
 
 
 def _fill_pattern(pattern: str, conversation: str) -> str:
+    """Return a file pattern with the conversation's id, or its first 8 characters, filled in."""
     short = pattern.replace("{conversation:8}", glob.escape(conversation[:8]))
     return short.replace("{conversation}", glob.escape(conversation))
 
 
 def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], Position]:
-    """Return what the whole lines after a position say was used, and the position behind them.
+    """Return the tokens in the complete lines after a position, and the position after these lines.
 
-    A file that is shorter than the position was replaced: nothing of it is counted, and it is read from its end on.
+    A file that is shorter than the position was replaced: nothing in it is counted, and reading continues at its end.
     """
     size = os.path.getsize(path)
     if size < position.offset:
@@ -80,7 +82,7 @@ def read_new(usage: Usage, path: str, position: Position) -> tuple[list[Spent], 
 
 
 def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]) -> Position:
-    """Add what one line says was used; return the position with the line's model and record."""
+    """Add the tokens in one line to `spent`; return the position with the line's model and record."""
     try:
         given = json.loads(line)
     except ValueError:
@@ -102,7 +104,7 @@ def _read_line(usage: Usage, line: bytes, position: Position, spent: list[Spent]
 
 
 def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
-    """Return the tokens that a line names; None when it names none."""
+    """Return the numbers of tokens in a line; None when it has none."""
     fresh, output = _token_number(given, usage.input), _token_number(given, usage.output)
     if fresh is None or output is None:
         return None
@@ -113,5 +115,6 @@ def _tokens_in_line(usage: Usage, given: object) -> Tokens | None:
 
 
 def _token_number(given: object, way: tuple[str, ...]) -> int | None:
+    """Return the number of tokens at these keys of a line; None when there is none."""
     value = value_at(given, way) if way else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

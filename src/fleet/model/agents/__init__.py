@@ -1,1 +1,1 @@
-"""What agents say and ask, and who may do what."""
+"""Agents as values: what they report and ask, their budgets and roles, and what a person is notified about."""

@@ -6,7 +6,7 @@ from fleet import errors
 from fleet.model import names
 from fleet.model.results.value import Value
 
-# The variables of an agent: the secret of its launch, and the socket at which it reaches the daemon when it has no home.
+# Environment variables of an agent: its token, and the socket through which it reaches the daemon when it cannot see the home.
 TOKEN = "FLEET_TOKEN"  # noqa: S105 - the name of the variable
 DOOR = "FLEET_DOOR"
 # Acts whose own transaction checks who has the task, or who has the seat. The table of roles is not needed for them.
@@ -14,7 +14,7 @@ FENCED = frozenset(("tasks.done", "tasks.fail", "tasks.block", "tasks.claim", "c
 
 
 class Caller(Value):
-    """One request: its actor, its time, its idempotency key, and the dispatch that makes it, if an agent does."""
+    """Who makes a request: the actor, the time, the idempotency key, and the dispatch when an agent makes it."""
 
     actor: str
     at: int
@@ -27,7 +27,10 @@ class Caller(Value):
 
 
 def identify_actor(*, dispatch: str | None, named: str | None, person: str) -> tuple[str, names.DispatchId | None]:
-    """Return the actor's name and its dispatch, None for a person; refuse an agent that names an actor."""
+    """Return the actor's name and its dispatch id, which is None for a person.
+
+    Raise ActorIsGiven when an agent (`dispatch`) also names an actor (`named`).
+    """
     if dispatch:
         if named is not None:
             raise errors.ActorIsGiven(given=named, dispatch=dispatch)

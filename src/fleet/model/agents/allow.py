@@ -1,7 +1,7 @@
-"""Allowed commands: what a person has permitted agents of a project to run without a question.
+"""The rules by which agents of a project may run commands without asking a person.
 
-A rule is one simple command, or the first words of one. Compound commands never become a rule, and never fit one here:
-an engine splits a command line by itself and asks for each part that no rule allows.
+A rule is one simple command, or the first words of one. A compound command never becomes a rule and never matches one
+here: an engine splits a command line itself and asks about each part that no rule allows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-./:=@%+")
-# With one of these alone as its beginning a rule would allow everything.
+# A rule that begins with one of these programs would allow every command.
 _RUN_ANYTHING = frozenset(
     (
         *(
@@ -37,21 +37,21 @@ _RUN_ANYTHING = frozenset(
 )
 _LONGEST = 500
 _QUOTES = "'\""
-# What may stand between words and commands.
+# What may separate words and commands.
 _JOINTS = (" ", "&&", "||", ";", "|")
-# The variable with the rules of an agent whose engine asks its hook, and its keys.
+# The variable that holds the rules of an agent whose engine asks `fleet hook`, as JSON with the keys exact and prefixes.
 ALLOWED_VARIABLE = "FLEET_ALLOWED"
-# What agents that work on a task need for a commit in their own worktree, at every autonomy.
+# The commands that agents on a task need at every autonomy, to commit in their worktree.
 COMMITS = ("git add", "git commit")
 
 
 def is_simple(command: str) -> bool:
-    """Whether a text is one command without quotes, variables, redirections or other commands in it."""
+    """Return whether a text is a single shell command without quotes, variables, redirections or operators such as `&&`."""
     return bool(command.strip()) and len(command) <= _LONGEST and all(sign in _SIGNS for sign in command)
 
 
 def is_rule(command: object) -> bool:
-    """Whether a value can be the first words of allowed commands."""
+    """Return whether a value can be a rule: a simple command whose program does not run other programs, as `sh` or `sudo` do."""
     if not isinstance(command, str) or not is_simple(command):
         return False
     program = command.split()[0]
@@ -59,9 +59,10 @@ def is_rule(command: object) -> bool:
 
 
 def commands_in(line: str) -> list[list[str]]:
-    """Return the words of each command of a line that are joined by `&&`, `||`, `;` or `|`; empty for any other line.
+    """Return the words of each command in a line, split at `&&`, `||`, `;` and `|`; an empty list when it cannot be
+    parsed.
 
-    Words may be quoted. A line with a variable, a redirection, a substitution or a pattern in it is none that can be judged.
+    Words may be quoted. A line with a variable, a redirection, a substitution or a pattern is never parsed.
     """
     commands: list[list[str]] = [[]]
     word: str | None = None
@@ -89,7 +90,7 @@ def commands_in(line: str) -> list[list[str]]:
 
 
 class Allowed:
-    """The commands that agents of a project may run: as they are (`exact`), or with anything after them (`prefixes`)."""
+    """The commands that agents of a project may run: exactly these (`exact`), or these with any words after them (`prefixes`)."""
 
     __slots__ = ("exact", "prefixes")
 
@@ -98,7 +99,7 @@ class Allowed:
         self.prefixes = tuple(prefixes)
 
     def permits(self, command: str) -> bool:
-        """Whether a command may be run; a compound command never."""
+        """Return whether a rule allows this simple command; always False for a compound command."""
         if not is_simple(command):
             return False
         words = command.split()
@@ -106,16 +107,17 @@ class Allowed:
         return " ".join(words) in self.exact or any(words[: len(start)] == start for start in beginnings)
 
     def permits_line(self, line: str) -> bool:
-        """Whether a whole line may be run, for an engine that does not split it: each of its commands is allowed."""
+        """Return whether the rules allow every command of a line; for engines that do not split a line themselves."""
         commands = commands_in(line)
         return bool(commands) and all(self._fits(words) for words in commands)
 
     def _fits(self, words: list[str]) -> bool:
+        """Return whether a rule allows the command with these words."""
         is_exact = all(is_simple(word) and " " not in word for word in words) and " ".join(words) in self.exact
         return is_exact or any(words[: len(start)] == start for start in map(str.split, self.prefixes))
 
     def joined(self, other: Allowed) -> Allowed:
-        """Return the rules of both, each once."""
+        """Return the allowed commands of both objects, without duplicates."""
         exact = dict.fromkeys((*self.exact, *other.exact))
         return Allowed(exact=tuple(exact), prefixes=tuple(dict.fromkeys((*self.prefixes, *other.prefixes))))
 
@@ -124,9 +126,10 @@ NOTHING = Allowed()
 
 
 def new_rule(command: str | None, prefix: str | None) -> Allowed:
-    """Return the rule for a command that a person approves for always, or for its first words (`prefix`).
+    """Return the rule that `fleet approve --always` adds for a command, or for its first words (`prefix`).
 
-    BadInput when the command is none of a shell, is not simple, or does not begin with the prefix.
+    Raise BadInput when the question is not about a shell command, or the rule is not a simple command, or the command
+    does not begin with the prefix.
     """
     if command is None:
         raise errors.BadInput(what="only a shell command can be allowed for always; approve this without --always")

@@ -1,4 +1,4 @@
-"""Budgets: what a task, a project and a day may cost, what was spent of it, and when nothing more is started."""
+"""Budgets: how much a task, a project and a day may cost, how much was spent, and the refusal when a budget is spent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTING_OF: dict[BudgetScope, str] = {
 
 
 class Budget(Value):
-    """One budget: what it is for, what it allows and what was spent, in millionths of a dollar."""
+    """One budget of a task, a project or a day: the allowed and the spent amount, in millionths of a dollar."""
 
     scope: BudgetScope
     name: str  # project/slug, the project, or the day
@@ -31,11 +31,11 @@ class Budget(Value):
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing is left of the budget."""
+        """Return whether the whole budget is spent."""
         return self.spent >= self.allowed
 
     def refusal(self) -> errors.OverBudget:
-        """Return the error that says that the budget is spent, and the command that allows more."""
+        """Return the OverBudget error for this budget, with the command that allows more."""
         return errors.OverBudget(
             scope=self.scope,
             which=self.name,
@@ -47,26 +47,26 @@ class Budget(Value):
 
 
 def way_to(scope: BudgetScope, name: str) -> str:
-    """Return the options of `fleet limits allow` that name a budget."""
+    """Return the arguments of `fleet limits allow` that select a budget."""
     project, _, slug = name.partition("/")
     return {"task": f"{slug} -p {project}", "project": f"-p {name}", "day": "--today"}[scope]
 
 
 def first_spent(budgets: list[Budget]) -> Budget | None:
-    """Return the first budget of which nothing is left; None when all have something left."""
+    """Return the first budget that is wholly spent; None when there is none."""
     return next((budget for budget in budgets if budget.is_spent), None)
 
 
 def more(allowed: int) -> str:
-    """Return the dollars that a refusal proposes to allow beyond a budget: a fifth of the budget, at least one."""
+    """Return how many dollars a refusal proposes to add to a budget: a fifth of it, at least one dollar."""
     return str(max(1, round(allowed / 5 / MILLIONTHS)))
 
 
 def dollars(cost: int) -> str:
-    """Return an amount in millionths of a dollar for people."""
+    """Return an amount of millionths of a dollar as text, such as `$1.25`."""
     return f"${cost / MILLIONTHS:.2f}"
 
 
 def day_of(at: int) -> str:
-    """Return the day of a time, in this machine's time zone."""
+    """Return the date of a time as YYYY-MM-DD, in this machine's time zone."""
     return time.strftime("%Y-%m-%d", time.localtime(at / SECOND))

@@ -1,4 +1,4 @@
-"""Show what a tool call would write as a diff, from the tool's input and the file as it is now. Pure."""
+"""Show the file change that a tool call would make as a diff, from the tool's input and the file's present text. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _PATHS = ("file_path", "notebook_path", "path")
 _TEXTS = ("content", "new_source")
-# The input of tools that write files. A call with anything else may do more than that, and is shown as it is.
+# The input fields of tools that only write files. A call with any other field may do more, and is shown as it is.
 _FIELDS = frozenset(
     (
         *_PATHS,
@@ -33,7 +33,11 @@ _FIELDS = frozenset(
 
 
 def change_of(command: str | None, read: Read) -> str | None:
-    """Return what a tool call would write, as a diff; None when its input is not whole or names no file to write."""
+    """Return the diff of what a tool call would write.
+
+    `command` is the tool's input as JSON. None when the JSON is incomplete, names no file to write, or has fields that
+    tools which only write files do not have.
+    """
     call = _tool_input(command)
     if not call.keys() <= _FIELDS:
         return None
@@ -50,7 +54,7 @@ def change_of(command: str | None, read: Read) -> str | None:
 
 
 def _replacements_in(call: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """Return the replacements that a tool call asks for: its own, or those in its list."""
+    """Return the text replacements in a tool's input: the input itself if it is one, else the entries of its list `edits`."""
     if "old_string" in call:
         return [call]
     listed = call.get("edits")
@@ -58,7 +62,7 @@ def _replacements_in(call: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 def _tool_input(command: str | None) -> Mapping[str, object]:
-    """Return the input of a tool from the JSON that the store keeps; empty when it is no JSON, or was cut off."""
+    """Return the tool's input, parsed from stored JSON; an empty dict when the text is not JSON or was cut off."""
     if not command or not command.startswith("{"):
         return {}
     try:
@@ -69,7 +73,7 @@ def _tool_input(command: str | None) -> Mapping[str, object]:
 
 
 def _diff_of_edits(path: str, before: str | None, edits: list[Mapping[str, object]]) -> str:
-    """Return the diff of replacements: of the whole file where it holds each old text, else of the texts alone."""
+    """Return the diff of text replacements: within the whole file if the file contains each old text, else of the texts alone."""
     pairs = [(str(each.get("old_string", "")), str(each.get("new_string", ""))) for each in edits]
     after = before or ""
     for (old, new), each in zip(pairs, edits, strict=True):
@@ -80,5 +84,6 @@ def _diff_of_edits(path: str, before: str | None, edits: list[Mapping[str, objec
 
 
 def _diff_of_texts(path: str, before: str, after: str) -> str:
+    """Return the diff of two texts of a file; a sentence that nothing would change when they are equal."""
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
     return "".join(f"{line}\n" for line in lines) or f"{path}: nothing would change\n"

@@ -1,7 +1,7 @@
-"""The dialect of an engine's hooks: what its events mean, and where their JSON has each fact.
+"""The dialect of an engine's hooks: what each event means, and which field of the JSON holds each fact.
 
-It comes from the engine's file through a small JSON file in the home: reading TOML would take longer than the rest of a
-hook.
+A hook reads it from a small JSON file in the home, made from the engine's TOML file: parsing TOML would take longer
+than the rest of a hook.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FIELDS = {
 
 
 class Dialect:
-    """The dialect of one engine's hooks."""
+    """The dialect of one engine's hooks, built from the table in the engine's file."""
 
     __slots__ = ("asking", "engine", "errors", "events", "fields", "notices", "own_status", "shell", "wait")
 
@@ -70,14 +70,14 @@ class Dialect:
         self.wait: float = table.get("wait", 0)
 
     def field(self, payload: Payload, name: str) -> Any:  # noqa: ANN401 - any JSON value
-        """Return one fact of a hook's payload; None when the engine did not send it."""
+        """Return the value of a named fact in a hook's payload; None when the engine did not send it."""
         value: Any = payload
         for part in self.fields[name].split("."):
             value = value.get(part) if isinstance(value, dict) else None
         return value
 
     def text(self, payload: Payload, name: str) -> str:
-        """Return one fact as a text that can be stored and shown; empty when it is missing or no text."""
+        """Return a named fact of a hook's payload as cleaned text; empty when it is missing or not a string."""
         value = self.field(payload, name)
         return clean(value) if isinstance(value, str) else ""
 

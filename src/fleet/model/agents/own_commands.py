@@ -1,7 +1,7 @@
-"""Fleet's own commands that an agent needs for its role. An engine is told to run them without a question.
+"""The fleet commands that an agent of each role may run without asking.
 
-The list is short on purpose: what the prompts of fleet tell an agent to run. A command that changes something is in it
-only for roles that may do its act; the table of acts decides, here and when the command runs.
+The list is short on purpose: it has what fleet's prompts tell an agent to run. A command that changes something is
+allowed only for roles that may do its act according to the table of acts, which is also checked when the command runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NEEDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 
 
 def commands_of(role: str) -> tuple[str, ...]:
-    """Return the commands that an agent of this role runs without a question, such as `fleet coord tick`."""
+    """Return the fleet commands that an agent of this role may run without asking, such as `fleet coord tick`."""
     return tuple(
         f"fleet {name}" for name, act, roles in NEEDS if role in roles and (not act or role in ACTS[act].roles)
     )

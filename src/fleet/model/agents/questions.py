@@ -22,12 +22,12 @@ _DESCRIBING_FIELDS = ("command", "file_path", "url", "path", "plan", "descriptio
 # Long enough for what an agent writes in one go: it is shown as a diff.
 _LONGEST = 200_000
 _LONGEST_DESCRIPTION = 1_000
-# What a shell command may come with and still be judged by its text alone.
+# The fields that a call of the shell tool may have for its command to be judged by the command's text alone.
 _BESIDE_COMMAND = frozenset({"command", "description", "timeout", "run_in_background"})
 
 
 class Asked(Value):
-    """What an agent asks. A permission has one choice; otherwise each question that is asked at once has one."""
+    """What an agent asks in one tool call: one permission, or one or more questions, each with its choices."""
 
     kind: QuestionKind
     text: str
@@ -53,9 +53,9 @@ class Answer(Value):
 
 
 def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
-    """Return the question that a tool call raises: the agent's own questions, or whether the tool may be used.
+    """Return what a tool call asks of a person: the agent's own questions, or the permission to use the tool.
 
-    `asking` is the engine's tool for questions, `shell` the one that runs a shell command.
+    `asking` is the name of the engine's tool for questions, `shell` the name of its tool for shell commands.
     """
     call = given if isinstance(given, dict) else {}
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []
@@ -69,14 +69,18 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     is_plain = tool == shell and call.get("command") == command and call.keys() <= _BESIDE_COMMAND
     text = f"{tool}: {first}" if first else tool
     return Asked(
-        kind="permission", text=text, command=_shown(call, command), choices=choices, runs=command if is_plain else None
+        kind="permission",
+        text=text,
+        command=_text_for_person(call, command),
+        choices=choices,
+        runs=command if is_plain else None,
     )
 
 
-def _shown(call: dict[str, object], command: str) -> str:
-    """Return what a person is shown of a tool call: its command with all that goes beside it, else its whole input as JSON.
+def _text_for_person(call: dict[str, object], command: str) -> str:
+    """Return the text of a tool call for a person: its command and any other fields, else the whole input as JSON.
 
-    A command is never taken for the input of a tool that writes a file: it does not begin with a brace.
+    A command that begins with a brace gets a space before it, so that it is not taken for JSON.
     """
     if not command:
         return clean(jsontext.dumps(call), _LONGEST)
@@ -86,6 +90,7 @@ def _shown(call: dict[str, object], command: str) -> str:
 
 
 def _choice_of(part: dict[str, Any]) -> Choice:
+    """Return the choice that one part of the agent's question offers."""
     options = [option for option in part.get("options") or [] if isinstance(option, dict)]
     told = [clean(str(option.get("description") or ""), _LONGEST_DESCRIPTION) for option in options]
     return Choice(
@@ -97,18 +102,18 @@ def _choice_of(part: dict[str, Any]) -> Choice:
 
 
 def choices_of(kept: str) -> list[Choice]:
-    """Return the choices of a question from the JSON that the store keeps."""
+    """Return the choices of a question, parsed from the JSON in the store."""
     parts: Any = jsontext.loads(kept)
     return [Choice.from_json({"descriptions": [], **part}) for part in parts]
 
 
 def answer_of(kept: str) -> Answer:
-    """Return the answer to a question from the JSON that the store keeps."""
+    """Return the answer to a question, parsed from the JSON in the store."""
     return Answer.from_json(jsontext.loads(kept))
 
 
 def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: str = "") -> Answer:
-    """Return a person's words as the answer that the store keeps; BadInput when the words do not fit the question."""
+    """Return the answer to a question or a permission, from the words that a person gave; raise BadInput when they do not fit it."""
     if kind == "permission":
         return _permission_answer(" ".join(words).strip(), reason)
     if len(words) != len(choices):
@@ -120,7 +125,7 @@ def answer(kind: QuestionKind, choices: list[Choice], words: list[str], reason: 
 
 
 def _permission_answer(words: str, reason: str) -> Answer:
-    """Return the answer to a permission. Words other than yes or no deny it and become the instruction to the agent."""
+    """Return the answer to a permission. Words other than yes or no deny it and tell the agent what to do instead."""
     if words.lower() in _YES:
         return Answer(allow=True)
     if words.lower() in _NO:
@@ -132,7 +137,7 @@ def _permission_answer(words: str, reason: str) -> Answer:
 
 
 def _chosen_options(choice: Choice, word: str) -> str:
-    """Return the chosen options, given by number or as text; with commas when the question allows several."""
+    """Return the options that a person chose by number or as text, joined by commas; only one unless the choice allows many."""
     options = choice.options
     words = [part.strip() for part in word.split(",")] if choice.many else [word.strip()]
     return ", ".join(options[int(part) - 1] if _is_option_number(part, options) else part for part in words)

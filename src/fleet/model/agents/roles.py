@@ -1,8 +1,7 @@
-"""Who may do what: one table of acts, each with the roles of agents that may do it.
+"""The table of acts: which roles of agents may do each act that changes something.
 
-A person may do everything. An agent is known by its dispatch: its role is the kind that the store has for that
-dispatch, not what its environment says. An agent reports, logs, asks and hands off for itself; it does not decide for
-its person.
+A person may do everything. An agent's role follows from the kind of its dispatch in the store, not from its
+environment. An agent reports, logs, asks and hands off for itself; it does not decide for its person.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _REVIEWS = "only a person or the reviewer of the task judges its work"
 
 
 class Act:
-    """One act: its description, the roles of agents that may do it, and the rule that is shown to the others."""
+    """One act of the table: what it does, which roles of agents may do it, and the rule that a refusal shows."""
 
     __slots__ = ("own", "roles", "rule", "what")
 
@@ -155,23 +154,23 @@ _INSTEAD = {COORDINATOR: "leave it to the person: `fleet status` shows them what
 
 
 def role_of(kind: DispatchKind, engine: str | None) -> str:
-    """Return the role of a dispatch from its kind and engine."""
+    """Return the role of an agent, from the kind and the engine of its dispatch."""
     return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 
 def check(act: str, role: str, *, who: str) -> None:
-    """Raise NotAllowed when the table of acts does not allow the act for this role."""
+    """Raise NotAllowed when this role may not do the act."""
     if role != PERSON and role not in ACTS[act].roles:
         raise refusal(act, role, who=who)
 
 
 def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
-    """Return the error for an act that is not allowed, with the rule and what to do instead."""
+    """Return the NotAllowed error for an act of this role, with the rule and what to do instead."""
     entry = ACTS[act]
     instead = _INSTEAD.get(role, _ASK)
     return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
 
 
 def is_freer(wanted: str, own: str | None) -> bool:
-    """Whether the wanted autonomy gives more freedom than an agent's own; None counts as the least freedom."""
+    """Return whether the wanted autonomy gives more freedom than the agent's own; an own autonomy of None counts as the least."""
     return AUTONOMY.index(wanted) > (AUTONOMY.index(own) if own in AUTONOMY else 0)

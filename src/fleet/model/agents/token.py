@@ -1,4 +1,4 @@
-"""The token of an agent: a secret of one launch. The agent's process alone has it, and the store keeps only its hash."""
+"""The token of an agent: a secret made at its launch. Only the agent's process has it; the store keeps its hash."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from fleet.fast import blake2s
 
 
 def hash_token(token: str) -> str:
-    """Return the hash under which a token is stored."""
+    """Return the hash of an agent's token, which the store keeps instead of the token."""
     return blake2s(token.encode("utf-8", "surrogatepass")).hexdigest()

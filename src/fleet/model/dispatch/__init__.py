@@ -1,1 +1,1 @@
-"""The states of dispatches, claims and seats, and the pure decisions about them."""
+"""The states of dispatches, claims and seats, and pure decisions about them."""

@@ -1,4 +1,4 @@
-"""A claim as a value, for the code that acquires, releases and recovers resources."""
+"""Claim: the recorded duty to release a resource, for the code that acquires, releases and recovers resources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Look = Literal["ours", "absent", "foreign", "unknown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The recorded duty to release one resource outside the database."""
+    """The recorded duty to release one resource outside the database, such as a tmux session."""
 
     id: str
     kind: str
@@ -41,17 +41,17 @@ class Claim:
 
     @property
     def who(self) -> Identity | None:
-        """Return the process that creates or removes the resource; None when the claim names none."""
+        """Return the process that creates or removes the resource now; None when the claim does not name one."""
         return Identity.parse(self.actor)
 
     @property
     def is_live(self) -> bool:
-        """Whether the resource was made, and nobody has begun to remove it."""
+        """Return whether the resource was created and its removal has not begun."""
         return self.state == "live"
 
     @property
     def is_released(self) -> bool:
-        """Whether the duty is done: the resource is gone, or a person gave the claim up."""
+        """Return whether the claim has ended: the resource is gone, or a person gave the claim up."""
         return self.state == "released"
 
     @property

@@ -1,4 +1,4 @@
-"""Decide whether an agent may start. Each reason why not is a class of errors: a dispatch raises it, the views show it."""
+"""Decide whether an agent may start. Each reason against it is an error, which a dispatch raises and the views show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Count(Protocol):
-        """How many agents are at work."""
+        """How many agents are at work: in all projects (`everywhere`), and in this one (`here`)."""
 
         @property
         def everywhere(self) -> int: ...
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         def here(self) -> int: ...
 
     class Window(Protocol):
-        """How much of a quota window is used."""
+        """How much of one quota window of an engine is used."""
 
         @property
         def span(self) -> str: ...
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         def resets_at(self) -> int | None: ...
 
     class Failure(Protocol):
-        """The last setup of a worktree, when it failed."""
+        """The last failed setup of a project's worktree."""
 
         @property
         def setup_dispatch(self) -> str | None: ...
@@ -43,7 +43,7 @@ _DEAD = frozenset({"dead", "dead before it started", "ended"})
 
 
 def why_no_room(project: str, count: Count, *, agents: int, project_agents: int) -> errors.LimitReached | None:
-    """Return which limit of running agents is reached; None when there is room for one more."""
+    """Return the error for the limit of running agents that is reached; None when one more agent may start."""
     for now, most, name, what in (
         (count.everywhere, agents, "agents", "agents at work"),
         (count.here, project_agents, "project_agents", f"agents at work in {project}"),
@@ -54,7 +54,7 @@ def why_no_room(project: str, count: Count, *, agents: int, project_agents: int)
 
 
 def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent: int) -> errors.EngineHeld | None:
-    """Return which quota window of an engine is used up to `quota_percent` and not reset yet; None for none."""
+    """Return the error for the first quota window that is used to `quota_percent` and not reset yet; None when there is none."""
     for row in windows:
         if row.percent >= quota_percent and row.resets_at is not None and row.resets_at > now:
             reason = f"{row.percent} % of its window {row.span} is used"
@@ -65,7 +65,7 @@ def why_used_up(engine: str, windows: Iterable[Window], now: int, quota_percent:
 
 
 def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -> errors.EngineHeld | None:
-    """Return why an engine is held back: a missing login, or a limit that is not over; None when a trial is due."""
+    """Return the error for an engine that is held: it needs a login, or its limit is not over; None when it may be tried."""
     if kind == "login" and until is None:
         advice = f"log in with the program itself, then run `fleet limits lift {engine}`"
         return errors.EngineHeld(engine=engine, reason=reason, advice=advice)
@@ -75,10 +75,10 @@ def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -
 
 
 def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool) -> errors.Uncoordinated | None:
-    """Return why nobody starts ready tasks, by the state of the seat; None for a living or unknown coordinator.
+    """Return the error that nobody starts the ready tasks of a project; None when its coordinator is alive or unknown.
 
-    A seat that was never taken is no reason: there a person starts the agents. That a coordinator was stopped matters
-    only while something is ready.
+    A seat that was never taken is no error: there a person starts the agents. A stopped coordinator is an error only
+    while tasks are ready.
     """
     if state in _DEAD:
         return errors.Uncoordinated(what=f"its coordinator {holder} is dead")
@@ -88,17 +88,17 @@ def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool
 
 
 def has_coordinator(state: str) -> bool:
-    """Whether somebody may coordinate a project, by the state of its seat: alive, starting, or not known to be dead."""
+    """Return whether a project has a coordinator, by the state of its seat: alive, starting or unknown."""
     return state not in _DEAD and state != "none"
 
 
 def why_asleep(holder: str | None, trouble: str | None) -> errors.NotWoken | None:
-    """Return why an agent in the seat is not woken when there is something to do; None when nothing is wrong."""
+    """Return the error that the coordinator could not be woken, for the reason `trouble`; None without a trouble."""
     return errors.NotWoken(holder=holder, why=trouble) if trouble else None
 
 
 def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | None:
-    """Return why the last setup of a worktree failed; None when it succeeded, or when there was none."""
+    """Return the error for the last setup of a worktree if it failed; None when it succeeded or there was none."""
     if last is None or last.setup_failure is None:
         return None
     at = clock(last.setup_failed_at or 0)
@@ -106,7 +106,7 @@ def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | N
 
 
 def why_no_commit(repository: str, target: str | None, commit: str | None) -> errors.Refused | None:
-    """Return why there is no commit to start from: no branch is known, or the branch is empty; None when there is one."""
+    """Return the error that a repository has no branch, or no commit on it, to start from; None when there is one."""
     if not target:
         return errors.DetachedHead(path=repository)
     return errors.NoCommit(branch=target, path=repository) if commit is None else None

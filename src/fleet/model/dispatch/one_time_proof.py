@@ -1,4 +1,4 @@
-"""The one-time proof of a coordinator: its process alone knows a nonce, and the store keeps only the hash."""
+"""The nonce by which a new coordinator proves itself once. Only its process knows the nonce; the store keeps its hash."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ VARIABLE = "FLEET_REPLACE_NONCE"
 
 
 def hash_nonce(nonce: str) -> str:
-    """Return the hash under which a nonce is stored."""
+    """Return the hash of a nonce, which the store keeps instead of the nonce."""
     return blake2s(nonce.encode("utf-8", "surrogatepass")).hexdigest()

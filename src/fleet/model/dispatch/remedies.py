@@ -18,7 +18,7 @@ Condition = Literal["ended", "starting", "unstarted", "alive", "dead", "unknown"
 # What a dead agent left. ours: processes that are provably the agent's. strangers: processes in its worktree whose owner
 # is unknown. silent: its tmux server is alive and does not answer.
 Remains = Literal["none", "ours", "strangers", "silent"]
-# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn is.
+# fresh: the agent still has time to exit by itself. over: its report_grace is over, or its hooks say that its turn has ended.
 Report = Literal["none", "fresh", "over"]
 AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"]
 # A coordinator's place. late: a candidate after its deadline. withdrawn: a former candidate that never proved itself.
@@ -49,7 +49,7 @@ UNPROVEN = "withdrawn: it did not prove itself"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """The facts about one dispatch. The fields from `why` on are texts for people and decide nothing."""
+    """The observed facts about one dispatch. The fields from `why` on are texts for people and do not affect the decision."""
 
     condition: Condition
     kind: Kind = "worker"
@@ -77,21 +77,21 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """End the dispatch: its death is proven."""
+    """Remedy: end the dispatch, because its death is proven."""
 
     act: Act = "settle"
 
 
 @dataclass(frozen=True, slots=True)
 class KillRest:
-    """Kill the processes that a dead agent provably left behind, then settle the dispatch."""
+    """Remedy: kill the processes that a dead agent provably left behind, then settle the dispatch."""
 
     act: Act = "kill_rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Press:
-    """Make an agent exit, then settle the dispatch. `stage` is the next step: ask it, wait, or kill its processes."""
+    """Remedy: make an agent exit, then settle the dispatch. `stage` is the next step: ask it, wait, or kill its processes."""
 
     asked_for: AskedFor
     reason: str
@@ -101,7 +101,7 @@ class Press:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dismiss:
-    """End a coordinator that is a duty of the daemon, in the store alone. The daemon notices it; no process is signalled."""
+    """Remedy: end a coordinator that is a duty of the daemon, only in the store. No process is signalled; the daemon notices."""
 
     asked_for: AskedFor
     reason: str
@@ -110,7 +110,7 @@ class Dismiss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdraw:
-    """Remove a candidate from the seat because it can no longer prove itself."""
+    """Remedy: remove a candidate from the seat, because it can no longer prove itself."""
 
     why: str
     act: Act = "withdraw"
@@ -118,7 +118,7 @@ class Withdraw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leave:
-    """Leave the dispatch alone. `instead` is the remedy that this caller may not apply but another caller may."""
+    """Remedy: leave the dispatch alone. `instead` is the remedy that another caller could apply, but this one may not."""
 
     why: str
     cause: Cause
@@ -128,7 +128,7 @@ class Leave:
 
     @property
     def is_standing(self) -> bool:
-        """Whether a person has to look at the dispatch, because fleet alone will not change its situation."""
+        """Return whether a person has to look at the dispatch, because fleet alone will not change its situation."""
         return self.cause in STANDING
 
 
@@ -143,7 +143,7 @@ def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Re
 
 
 def may_settle(seen: Seen) -> bool:
-    """Whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
+    """Return whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
     return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
 
 
@@ -168,6 +168,7 @@ def decide(seen: Seen) -> Remedy:
 
 
 def _decide_by_condition(seen: Seen) -> Remedy:
+    """Return the remedy by the condition of the dispatch: ended, starting, unstarted, alive, dead or unknown."""
     match seen.condition:
         case "ended" | "unknown":
             return Leave(why=seen.why, cause=seen.condition)
@@ -184,7 +185,10 @@ def _decide_by_condition(seen: Seen) -> Remedy:
 
 
 def _why_hopeless(seen: Seen) -> str:
-    """Return why a candidate can no longer prove itself; empty while it can, or when another home has to decide."""
+    """Return why a candidate for the seat can no longer prove itself.
+
+    Empty while it still can, for any other dispatch, and for one of another home, which has to decide itself.
+    """
     if seen.place not in {"candidate", "late"}:
         return ""
     if seen.condition == "ended":
@@ -197,6 +201,7 @@ def _why_hopeless(seen: Seen) -> str:
 
 
 def _decide_for_dead(seen: Seen) -> Remedy:
+    """Return the remedy for a dead agent, by the processes that it left."""
     match seen.remains:
         case "none":
             return Settle()
@@ -211,6 +216,7 @@ def _decide_for_dead(seen: Seen) -> Remedy:
 
 
 def _decide_for_living(seen: Seen) -> Remedy:
+    """Return the remedy for a living agent: press it if it has to exit, else Leave."""
     match seen.kind:
         case "worker":
             remedy = _press_as_asked(seen) or _press_worker(seen)
@@ -224,12 +230,15 @@ def _decide_for_living(seen: Seen) -> Remedy:
 
 
 def _as_dismissal(press: Press) -> Dismiss:
-    """Return what is done instead of pressing a coordinator that is a duty of the daemon."""
+    """Return the Dismiss that replaces a Press when the coordinator is a duty of the daemon."""
     return Dismiss(asked_for=press.asked_for, reason=press.reason, act=press.act)
 
 
 def _press_as_asked(seen: Seen) -> Press | None:
-    """Return the next stage of an exit that was requested before; None when none was, or only because of a report."""
+    """Return the next stage of an exit that was requested before.
+
+    None when no exit was requested, or only because of the agent's report.
+    """
     if seen.asked_for is None or seen.asked_for == "report":
         return None
     return _press(seen, seen.asked_for, seen.asked_reason)
@@ -247,6 +256,7 @@ def _press_worker(seen: Seen) -> Press | None:
 
 
 def _press_reported(seen: Seen) -> Press | None:
+    """Press an agent whose report grace is over; None for any other."""
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 

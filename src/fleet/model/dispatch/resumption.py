@@ -1,7 +1,4 @@
-"""Decide which attempts can be resumed: ended before their work was finished, on a task that nobody took up since.
-
-Pure.
-"""
+"""Decide which dispatches can be resumed: they ended before their work was finished, and nobody continued their task. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
 def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = False) -> str:
-    """Return why an ended attempt leaves nothing to resume; empty when it can be resumed.
+    """Return why an ended dispatch leaves nothing to resume; empty when it can be resumed.
 
-    `parked`: it was handed off, but no successor was started, because handoffs of its task had brought nothing.
+    `parked`: the dispatch was handed off, but no successor was started because the handoffs brought no progress.
     """
     if journal.report in {"done", "failed"}:
         return f"it has finished: it reported {journal.report}"
@@ -35,7 +32,7 @@ def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = 
 
 
 def why_taken(journal: Dispatch, task: TaskState) -> str:
-    """Return why the task no longer belongs to an attempt; empty while it does, or when the task is open again."""
+    """Return why a task no longer belongs to a dispatch; empty while it does, or when the task is open again."""
     if task.archived:
         return "its task is archived"
     if task.status in _TAKEN_UP:
@@ -47,14 +44,14 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
 
 
 def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:
-    """Whether an attempt was lost with its machine or its tmux server, or was a resume that never started."""
+    """Return whether a dispatch was lost with its machine or its tmux server, or was a resume that never started."""
     if journal.launched_at is None:
         return bool(journal.resumes) and journal.asked_for is None
     return journal.report is None and (journal.blocked_reason or "").startswith(INTERRUPTED)
 
 
 def why_past(journal: Dispatch, task: TaskState) -> str:
-    """Return why an attempt has nothing to do at the stage of its task; empty when it works at that stage."""
+    """Return why a dispatch cannot continue: its task is at another stage now; empty when the stage is the same."""
     if STAGE_OF.get(journal.kind) == task.stage:
         return ""
     return f"its task is at the stage {task.stage} now"

@@ -1,4 +1,4 @@
-"""What an inspection says about the two claims that are rows of the database: an agent's record and a project's seat."""
+"""Inspect the two claims that are rows of the database: an agent's record and a project's seat."""
 
 from __future__ import annotations
 

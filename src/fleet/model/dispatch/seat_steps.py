@@ -55,25 +55,26 @@ def seat_state(seat: Seat) -> str:
 
 
 def is_own_loop(seat: Seat, *, engine: str | None, asked_for: str | None) -> bool:
-    """Whether a seat's holder is fleet's own loop, which nobody asked to exit and nobody follows.
-
-    A coordinator that is an agent is a person's to resume, and a stopped one has left the seat.
-    """
+    """Return whether the seat is held by fleet's own coordinator loop, has no candidate, and nobody asked the loop to exit."""
     return seat_state(seat) == "held" and engine == OWN_LOOP and asked_for is None
 
 
 def restarts_so_far(last: Restarts | None, holder: str, ran: int) -> int:
-    """Return how often a loop was started again since one ran well; `ran` is how long the dead holder did."""
+    """Return how often fleet has restarted the coordinator loop since one last ran for ten minutes.
+
+    `last` is the record of restarts, `holder` the dead loop, `ran` how many milliseconds it ran.
+    """
     if last is None or (last.holder != holder and ran >= _RAN_WELL):
         return 0
     return last.tries
 
 
 def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most: int) -> bool:
-    """Whether fleet starts a dead loop again by itself: it did not die at its start, and the restarts before did not all fail.
+    """Return whether fleet restarts a dead coordinator loop by itself.
 
-    `ran` is how many milliseconds it ran: a loop that dies within a minute would die again, and a person has to see why.
-    Never twice within a minute: the one before may be under way. A clock that was set back meanwhile proves neither.
+    `ran` is how many milliseconds it ran. No when it died within its first minute: it would die again, and a person has
+    to see why. No when the last restart was within this minute and may be under way, and no after `most` restarts. A
+    negative time, because the clock was set back, does not prevent a restart.
     """
     under_way = last is not None and 0 <= now - last.at < MINUTE
     return (ran >= MINUTE or ran < 0) and not under_way and restarts_so_far(last, holder, ran) < most

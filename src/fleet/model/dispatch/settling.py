@@ -32,19 +32,19 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The state in which a dispatch ends, and the reason."""
+    """The state in which a dispatch ends (done, failed or blocked), and the reason."""
 
     exec_state: Report
     reason: str | None = None
 
     @property
     def handed_off(self) -> bool:
-        """Whether the dispatch ended to make room for a successor, so that its task goes on."""
+        """Return whether the dispatch ended for a handoff, so that a successor continues its task."""
         return self.reason == HANDED_OFF and self.exec_state == "blocked"
 
 
 def outcome(seen: Evidence) -> Outcome:
-    """Return how the dispatch ends: by its report, else by the requested exit, else by its exit status and work."""
+    """Return how a dead dispatch ends: by its report, else by the exit that fleet requested, else by its exit status and work."""
     if not seen.launched:
         return Outcome(exec_state="failed", reason=seen.asked_reason or seen.why_not_launched)
     if seen.report is not None:
@@ -53,7 +53,7 @@ def outcome(seen: Evidence) -> Outcome:
 
 
 def _outcome_by_request(seen: Evidence) -> Outcome | None:
-    """Return the outcome when fleet asked the agent to exit, whatever its exit status; None when it did not."""
+    """Return the outcome if fleet asked the agent to exit; its exit status does not matter then. None when fleet did not ask."""
     match seen.asked_for:
         case "kill" | "superseded":
             return Outcome(exec_state="failed", reason=seen.asked_reason or seen.asked_for)
@@ -70,6 +70,7 @@ def _outcome_by_request(seen: Evidence) -> Outcome | None:
 
 
 def _outcome_by_exit(seen: Evidence) -> Outcome:
+    """Return the outcome by the exit status; an exit with 0 is done only if there is work, else blocked."""
     if seen.exit_status is None:
         why = INTERRUPTED if seen.other_boot else f"{INTERRUPTED}: it died without leaving an exit status"
         return Outcome(exec_state="blocked", reason=why)

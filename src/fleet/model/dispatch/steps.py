@@ -69,28 +69,28 @@ RECL_STEPS: dict[tuple[str, str], ReclState] = {
 
 
 def owner(*, project: str, slug: str | None) -> str:
-    """Return the owner of a dispatch (its task or its project's coordinator) as journals write it."""
+    """Return the owner of a dispatch, its task or its project's coordinator, in the form that journals use."""
     return f"coord/{project}" if slug is None else f"project/{project}/slug/{slug}"
 
 
 def is_unfinished(row: HasExecState) -> bool:
-    """Whether the dispatch has not been settled yet."""
+    """Return whether the dispatch has not been settled yet."""
     return row.exec_state in UNFINISHED
 
 
 def is_pending(row: HasExecState) -> bool:
-    """Whether the dispatch was not launched yet."""
+    """Return whether the dispatch was not launched yet."""
     return row.exec_state == "pending"
 
 
 def is_in_flight(row: HasExecState) -> bool:
-    """Whether the dispatch was launched and not settled yet."""
+    """Return whether the dispatch was launched and not settled yet."""
     return row.exec_state == "in_flight"
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:
-    """Whether a coordinator is a duty of the daemon: it has no session, and its process is the daemon's own.
+    """Return whether a coordinator is a duty of the daemon: it has no tmux session, and its process is the daemon itself.
 
-    Such a coordinator is ended in the store alone. A signal would end the daemon, and with it every other duty.
+    Such a coordinator is ended in the store only. A signal would end the daemon, and with it every other duty.
     """
     return row.kind == "coord" and row.server is None

@@ -1,4 +1,4 @@
-"""The possible answers to "may this worktree be removed?", and the test whether an ignored file is disposable."""
+"""The verdicts on whether a worktree may be removed, and the test whether an ignored file is disposable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ Verdict = Go | Keep | Aside
 
 
 def is_disposable(path: str, patterns: Sequence[str]) -> bool:
-    """Whether a pattern matches an ignored file: with a slash the beginning of its path, else one part of its path."""
+    """Return whether one of the patterns matches the path of an ignored file.
+
+    A pattern with a slash has to match the beginning of the path, one without a slash any part of the path.
+    """
     plain = path.strip("/")
     parts = plain.split("/")
     starts = ["/".join(parts[: number + 1]) for number in range(len(parts))]

@@ -1,1 +1,1 @@
-"""Jobs: the keys and the workflow of a job's document, its placeholders, and the items."""
+"""Jobs: the keys of a job's document, its workflow, its placeholders, and its items."""

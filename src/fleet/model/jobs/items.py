@@ -87,7 +87,7 @@ def item_id(data: object) -> str:
 
 
 def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
-    """Yield the id, the number and the content of each item. A repeated item has its count behind the id: ID-2."""
+    """Yield the id, the number and the content of each item. An item that occurs again gets its count appended: ID-2."""
     seen: dict[str, int] = {}
     for number, data in enumerate(contents, 1):
         ident = item_id(data)
@@ -96,12 +96,12 @@ def numbered(contents: Iterable[object]) -> Iterator[tuple[str, int, object]]:
 
 
 def slug(job: str, item: str) -> str:
-    """Return the slug of the task of an item."""
+    """Return the slug of the task that a job's item gets."""
     return f"job-{job}-{item}"
 
 
 def depth(data: object) -> int:
-    """Return how many levels deep an item is nested; the count stops at DEEPEST + 1."""
+    """Return how many levels deep the data of an item is nested; the count stops at DEEPEST + 1."""
     level, levels = [data], 0
     while level and levels <= DEEPEST:
         lists = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
@@ -111,12 +111,12 @@ def depth(data: object) -> int:
 
 
 def label(data: object) -> str:
-    """Return an item in a few words, for people; characters that are not valid Unicode become question marks."""
+    """Return an item as a text of at most 80 characters for people; invalid Unicode becomes question marks."""
     return _name_of(data)[:80].encode(errors="replace").decode()
 
 
 def _name_of(data: object) -> str:
-    """Return the item's path, name, title, id or file, if it has one; else the whole item as text."""
+    """Return the path, name, title, id or file of an item, the first one that it has; else the whole item as text."""
     if isinstance(data, dict):
         for key in ("path", "name", "title", "id", "file"):
             if isinstance(data.get(key), str | int):
@@ -125,7 +125,7 @@ def _name_of(data: object) -> str:
 
 
 def signature(where: str, why: str, data: object) -> str:
-    """Return a text that is equal for failures of one kind: values that differ from item to item are replaced."""
+    """Return the signature of a failure: paths, numbers and texts of the item are replaced, so that similar failures are equal."""
     last = next((line for line in reversed(why.splitlines()) if line.strip()), "")
     for value in sorted(_texts(data), key=len, reverse=True):
         last = last.replace(value, "ITEM")
@@ -135,7 +135,7 @@ def signature(where: str, why: str, data: object) -> str:
 
 
 def _texts(data: object) -> Iterator[str]:
-    """Yield every text inside an item that is longer than one character."""
+    """Yield every text in an item's data that is longer than one character."""
     if isinstance(data, dict):
         for value in data.values():
             yield from _texts(value)

@@ -38,12 +38,12 @@ def names_in(text: str) -> list[str]:
 
 
 def fill(text: str, values: Values) -> str:
-    """Return a text with values in place of its placeholders. The result is not safe for a shell."""
+    """Return a text with each placeholder replaced by its value. The result is not safe for a shell."""
     return _PLACE.sub(lambda place: place[1] or text_of(value_of(place[2], values)), text)
 
 
 def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
-    """Return a command with quoted variables in place of its placeholders, and the values of these variables."""
+    """Return a shell command with each placeholder replaced by a quoted variable, and the values of these variables."""
     pieces: list[str] = []
     variables: dict[str, str] = {}
     names: dict[str, str] = {}
@@ -63,7 +63,7 @@ def fill_shell(text: str, values: Values) -> tuple[str, dict[str, str]]:
 
 
 def _check_value(name: str, value: str) -> str:
-    """Return the value; raise Missing when a command cannot take it: too long, or no valid text."""
+    """Return the value of a placeholder; raise Missing when no command can take it: too long, with a NUL, or not valid text."""
     try:
         length = len(value.encode(errors="surrogateescape"))  # as Python passes bytes that are not UTF-8 to a program
     except UnicodeEncodeError:
@@ -76,7 +76,7 @@ def _check_value(name: str, value: str) -> str:
 
 
 def value_of(name: str, values: Values) -> object:
-    """Return the value of a placeholder; raise Missing when there is none."""
+    """Return the value of a placeholder such as `item.path`; raise Missing when there is no such value."""
     root, *path = name.split(".")
     if root not in values:
         raise Missing(name, f"there is no {root} here")
@@ -97,23 +97,24 @@ def text_of(value: object) -> str:
 
 
 class _Quoting:
-    """The quotes around a position in a shell command: none, double or single. A `$(` begins without quotes again."""
+    """Track the quotes at a position in a shell command: none, double or single. A `$(` starts again without quotes."""
 
     def __init__(self) -> None:
         self._quotes = [""]
 
     def read(self, text: str) -> None:
-        """Move the position to the end of the next part of the command."""
+        """Advance the position over the next piece of the command."""
         parts = self._parts(text)
         for part in parts:
             self._step(part)
 
     @staticmethod
     def _parts(text: str) -> Iterator[str]:
+        """Split a command into characters; a backslash with its character, and `$(`, count as one."""
         return (part[0] for part in re.finditer(r"\\.|\$\(|.", text, re.DOTALL))
 
     def _step(self, part: str) -> None:
-        """Open or close quotes at one character of the command."""
+        """Update the quotes for one character of the command, or for a `$(` or an escaped character."""
         now = self._quotes[-1]
         if now == "'":
             if part.endswith("'"):  # in single quotes a backslash is a plain character
@@ -128,7 +129,7 @@ class _Quoting:
             self._quotes.pop()
 
     def quote(self, variable: str) -> str:
-        """Return the variable, quoted for the position."""
+        """Return a reference to the variable, quoted so that it is safe at the position."""
         match self._quotes[-1]:
             case "'":
                 return f"'\"${{{variable}}}\"'"

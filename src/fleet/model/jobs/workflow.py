@@ -1,4 +1,4 @@
-"""The workflow of a job: setup, steps for each of many items, reduce. Faults of its document have line and column."""
+"""The workflow of a job: setup, map and reduce. Faults of its document are reported with line and column."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Step:
 
     @property
     def title(self) -> str:
-        """The kind of the step and its first line, for people."""
+        """Return the kind of the step and the first line of its text, for people."""
         return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
 
 
@@ -71,7 +71,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Map:
-    """The map part of a workflow: where the items come from, and what is done with each of them."""
+    """The map part of a workflow: where the items come from, and the steps for each item."""
 
     source: str
     given: Any
@@ -95,11 +95,11 @@ class Workflow:
     env: dict[str, str] = field(default_factory=dict)
 
     def steps_of(self, part: str) -> tuple[Step, ...]:
-        """Return the steps of setup, of reduce, or of each item."""
+        """Return the steps of `setup` or `reduce`; for any other part, the steps of each item."""
         return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
 
     def agent_steps(self) -> list[Step]:
-        """Return every step that an agent does."""
+        """Return the steps of all parts that an agent performs."""
         return [step for step in (*self.setup, *self.map.steps, *self.reduce) if step.kind == "agent"]
 
     def variables(self) -> list[str]:
@@ -111,7 +111,7 @@ class Workflow:
 
 
 def read(text: str, file: str) -> Workflow:
-    """Return the workflow of a document; raise BadWorkflow with the first fault."""
+    """Return the workflow that a job's document describes; raise BadWorkflow, with the first fault, when the document is not valid."""
     all_faults = faults(text)
     if all_faults:
         first = all_faults[0]
@@ -127,7 +127,7 @@ def read(text: str, file: str) -> Workflow:
 
 
 def faults(text: str) -> list[Fault]:
-    """Return every fault of a job's document, in the order of its lines."""
+    """Return every fault of a job's document, in the order of lines."""
     try:
         root = parse(text)
     except Unreadable as error:
@@ -139,7 +139,7 @@ def faults(text: str) -> list[Fault]:
 
 
 def _faults_of_select(root: Node) -> Iterator[Fault]:
-    """Yield a fault if `select` is no JMESPath expression."""
+    """Yield a fault if `select` is not a JMESPath expression."""
     given = root.value["map"].value["input"]
     select = given.value.get("select") if isinstance(given.value, dict) else None
     if select is not None:
@@ -150,7 +150,7 @@ def _faults_of_select(root: Node) -> Iterator[Fault]:
 
 
 def _steps(root: Node) -> Iterator[tuple[str, Node]]:
-    """Yield every step of the document with the name of its part."""
+    """Yield every step of the document with the name of its part: setup, reduce or map."""
     for part in ("setup", "reduce"):
         for step in root.value[part].value if part in root.value else ():
             yield part, step
@@ -172,7 +172,7 @@ def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
 
 
 def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
-    """Yield a fault for each placeholder in a text that its part of the document does not have."""
+    """Yield a fault for each placeholder in a text that is not available in its part of the document."""
     for name in placeholders.names_in(node.value):
         head, *path = name.split(".")
         allowed = {"setup": outputs, "map": set(OF_MAP)}.get(head)
@@ -187,7 +187,7 @@ def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]
 
 
 def _faults_of_names(root: Node) -> Iterator[Fault]:
-    """Yield a fault for each step name that its part has twice, or that is `output`."""
+    """Yield a fault for each step name that occurs twice in its part, or that is the reserved `output`."""
     seen: set[tuple[str, str]] = set()
     for part, step in _steps(root):
         name = step.value.get("name")
@@ -198,12 +198,14 @@ def _faults_of_names(root: Node) -> Iterator[Fault]:
 
 
 def _workflow_of(given: dict[str, Any]) -> Workflow:
+    """Return the workflow from the parsed and checked document."""
     map_keys = _with_defaults(MAP, given["map"])
     parts = {part: tuple(_step_of(each, map_keys) for each in given.get(part, ())) for part in ("setup", "reduce")}
     return Workflow(name=given["name"], map=_map_of(map_keys), env=given.get("env", {}), **parts)
 
 
 def _map_of(given: dict[str, Any]) -> Map:
+    """Return the map part of a workflow, with defaults for missing keys."""
     listed = isinstance(given["input"], list)
     where = {} if listed else given["input"]
     source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)
@@ -237,5 +239,5 @@ def _step_of(given: dict[str, Any], around: dict[str, Any]) -> Step:
 
 
 def _with_defaults(table: Table, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the given keys, and the defaults of the others."""
+    """Return the given keys of a table, with the defaults of the missing ones."""
     return {name: key.default for name, key in table.keys.items() if key.default is not None} | given

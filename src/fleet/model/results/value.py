@@ -74,7 +74,7 @@ class Value(metaclass=_Fields):
 
     @classmethod
     def made_of(cls, value: Value, **more: object) -> Self:
-        """Return a value of this class with the fields it shares with another value, and with the fields in `more`."""
+        """Return a value of this class from the fields that another value shares with it, and from the fields in `more`."""
         same = {name: getattr(value, name) for name in value._names if name in cls._names}
         return cls(**{**same, **more})
 
@@ -90,7 +90,7 @@ class Value(metaclass=_Fields):
 
     @classmethod
     def _from_json(cls, name: str, given: Any) -> Any:  # noqa: ANN401
-        """Return a field's value from its JSON; values inside it, alone or in a list, are rebuilt too."""
+        """Return the value of a field from its JSON; a Value in the field, alone or in a list, is rebuilt from its own JSON."""
         kind = cls._kinds.get(name, "").removeprefix("Said[").removeprefix("list[").split("]")[0].split(" |")[0]
         inner = getattr(sys.modules[cls.__module__], kind, None)
         if not isinstance(inner, type) or not issubclass(inner, Value) or given is None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
-    """Return the settings that a file sets. Raise BadSetting for the first error."""
+    """Return the settings in the text of a settings file; raise BadSetting for its first error.
+
+    `path` is shown in messages; `file` says which of the two settings files it is.
+    """
     try:
         given = dict(_flatten(parse(text)))
     except Unreadable as error:
@@ -37,7 +40,7 @@ def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
 
 
 def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
-    """Return the errors in a file's settings: those of the other file first, then unknown names and wrong values."""
+    """Yield the errors in a file's settings: settings that belong in the other file first, then unknown names and wrong values."""
     elsewhere = {setting.name: setting.file for setting in SETTINGS if setting.file != file}
     for name in [name for name in given if name in elsewhere]:
         yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs in {elsewhere[name]}")
@@ -47,7 +50,7 @@ def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
 
 
 def _flatten(table: Node, prefix: str = "") -> Iterator[tuple[str, Node]]:
-    """Return each setting under its dotted name: `[task]` with `engine` becomes `task.engine`."""
+    """Yield each setting under its dotted name: `engine` in the table `[task]` becomes `task.engine`."""
     for key, node in table.value.items():
         name = f"{prefix}{key}"
         whole = any(item.name == name for item in SETTINGS)  # a setting that is a table itself

@@ -1,4 +1,4 @@
-"""Write a setting into the text of a settings file: change or add one line; all others stay, comments too."""
+"""Write a setting into the text of a settings file: change or add one line and keep all other lines and comments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 
 def with_value(text: str, name: str, value: str | list[str]) -> str:
-    """Return the text with a top-level setting: its line is changed, or a new line is added before the tables."""
+    """Return the text of a settings file with a top-level setting changed, or added in a new line before the tables."""
     lines = text.splitlines(keepends=True)
     wanted = f"{name} = {json.dumps(value, ensure_ascii=False)}"
     head = _first_table(lines)
@@ -19,7 +19,7 @@ def with_value(text: str, name: str, value: str | list[str]) -> str:
 
 
 def _first_table(lines: list[str]) -> int:
-    """Return the index of the first table's line, or of the comment above it; without tables, the number of lines."""
+    """Return the index of the first table's line, or of the comments directly above it; the number of lines without a table."""
     first = next((number for number, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
     while 0 < first < len(lines) and lines[first - 1].lstrip().startswith("#"):
         first -= 1
@@ -27,7 +27,7 @@ def _first_table(lines: list[str]) -> int:
 
 
 def _comment(line: str) -> str:
-    """Return the comment after a line's value, with two spaces before it; empty when there is none."""
+    """Return the comment at the end of a line, with two spaces before it; empty when there is none."""
     match = re.search(r"(?:\"[^\"]*\"|'[^']*'|[^\"'#\s]+)\s*(#.*)?$", line.partition("=")[2].rstrip("\r\n"))
     return f"  {match[1]}" if match and match[1] else ""
 

@@ -1,10 +1,10 @@
-"""The setting `engine`: one engine, or several in the order in which they are used."""
+"""The setting `engine`: one engine, or several in the order of preference."""
 
 from __future__ import annotations
 
 
 def engine_choices(value: object) -> tuple[str, ...]:
-    """Return the engines that the setting names, the first choice first; empty when it is not set.
+    """Return the engines that the setting `engine` names, in the order of preference; empty when it is not set.
 
     A text may name several, separated by commas, as on a command line.
     """
@@ -14,11 +14,11 @@ def engine_choices(value: object) -> tuple[str, ...]:
 
 
 def setting_of(text: str) -> str | list[str]:
-    """Return the value to write into a settings file for engines named in a text."""
+    """Return the value of the setting `engine` to write into a settings file, from names separated by commas."""
     names = engine_choices(text)
     return list(names) if len(names) > 1 else text
 
 
 def model_for(engine: str, first: str, model: str | None) -> str | None:
-    """Return the model of an agent: a model belongs to the first choice, and another engine uses its own model."""
+    """Return the model for an agent on this engine: the given model on the first choice, None (the engine's own) on any other."""
     return model if engine == first else None

@@ -1,4 +1,4 @@
-"""The acts of the screen and their keys: what is shown, what the settings may change, and what clashes."""
+"""The acts of the screen (`fleet tui`) and their keys: the defaults, the keys in the settings, and clashes between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Act:
-    """One act of the screen: its name in the settings, its keys, a word for the bar, and a sentence for the help page."""
+    """One act of the screen: its name in the settings, its keys, its label in the bar, and its sentence on the help page."""
 
     __slots__ = ("help", "keys", "label", "name", "place")
 
@@ -28,7 +28,7 @@ NAMED = frozenset(
     }
 )
 _MODIFIERS = ("ctrl+", "shift+", "alt+")
-# Always the numbers of answers.
+# These keys always choose an answer.
 DIGITS = tuple("123456789")
 
 ACTS = (
@@ -84,7 +84,7 @@ _KNOWN = {act.name: act for act in ACTS}
 
 
 def is_key(word: str) -> bool:
-    """Whether a word names a key: one character, or a name, perhaps behind ctrl+, shift+ or alt+."""
+    """Return whether a word names a key: one character, or a name like `enter`, optionally after ctrl+, shift+ or alt+."""
     bare = word
     for modifier in _MODIFIERS:
         bare = bare.removeprefix(modifier)
@@ -92,18 +92,19 @@ def is_key(word: str) -> bool:
 
 
 def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the keys of every act: those of the settings, else its own."""
+    """Return the keys of every act of the screen: the keys in the settings, else the default ones."""
     return {act.name: tuple(given[act.name].split()) if act.name in given else act.keys for act in ACTS}
 
 
 def why_wrong(given: object) -> str:
-    """Return what is wrong with a table of the screen's keys; empty when nothing is."""
+    """Return what is wrong with the setting `keys`, a table of keys by act; empty when the table is valid."""
     if not isinstance(given, dict):
         return "it is not a table"
     return next(_key_faults(given), "")
 
 
 def _key_faults(given: dict[str, object]) -> Iterator[str]:
+    """Yield what is wrong with a table of keys: unknown acts, unknown keys, digits, and clashes."""
     for name, keys in given.items():
         if name not in _KNOWN:
             yield f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
@@ -119,7 +120,7 @@ def _key_faults(given: dict[str, object]) -> Iterator[str]:
 
 
 def _clashes(given: dict[str, str]) -> Iterator[str]:
-    """Yield each key that two acts of one place have."""
+    """Yield a text for each key that two acts of the same place share."""
     taken: dict[tuple[str, str], str] = {}
     for name, keys in keys_in_force(given).items():
         for key in keys:

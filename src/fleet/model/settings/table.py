@@ -1,4 +1,4 @@
-"""The table of settings: each one's name, file, kind of value, default and help text."""
+"""The table of settings: the name, file, kind of value, default and help text of each setting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LONGEST_WAIT = 3_600
 MOST_DOLLARS = 1_000_000
 
 
-# What the setup commands of usual projects read.
+# The files that setup commands of common projects read.
 SETUP_FILES = (
     *("package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock*"),
     *("pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "uv.lock", "poetry.lock", "Pipfile*"),
@@ -63,7 +63,7 @@ DISPOSABLE = (
 
 
 class Setting(Key):
-    """A row of the table of settings."""
+    """One setting in the table of settings."""
 
     __slots__ = ("file", "guard", "name", "secret")
 
@@ -81,17 +81,17 @@ class Setting(Key):
         super().__init__(kind, help, default=default)
         self.name = name
         self.file = file
-        # Whether its value is shown to nobody.
+        # Whether its value is never shown.
         self.secret = secret
         # Why a person has to trust the value first: it "runs" a command or "frees" agents; empty: no need.
         self.guard = guard
 
 
 class SettingValue:
-    """The value of a setting, and the file or default that it comes from.
+    """The value of a setting, and where it comes from: a file and line, or the default.
 
-    When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the value in
-    the file; `value` is the value trusted before, or the default.
+    When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the
+    value in the file; `value` is then the value trusted before, or the default.
     """
 
     __slots__ = ("help", "name", "source", "untrusted", "value", "written")
@@ -123,42 +123,42 @@ def _is_line(value: object) -> bool:
 
 
 def _is_patterns(value: object) -> bool:
-    """Whether a value is a list of patterns, none of which matches every file."""
+    """Return whether a value is a list of file patterns, none of which matches every file."""
     return isinstance(value, list) and all(_is_line(item) and item.strip("/") not in {"", "*", "**"} for item in value)
 
 
 def _is_variables(value: object) -> bool:
-    """Whether a value is a list of names or patterns of variables."""
+    """Return whether a value is a list of names or patterns of environment variables."""
     return isinstance(value, list) and all(_is_line(item) and "=" not in item and " " not in item for item in value)
 
 
 def _is_commands(value: object) -> bool:
-    """Whether a value is a list of the first words of commands that can be allowed."""
+    """Return whether a value is a list of commands that can be rules of the setting `allow`."""
     return isinstance(value, list) and all(is_rule(item) for item in value)
 
 
 def _is_addresses(value: object) -> bool:
-    """Whether a value is a list of addresses like ntfy://topic."""
+    """Return whether a value is a list of addresses like ntfy://topic."""
     return isinstance(value, list) and all(_is_line(item) and "://" in item for item in value)
 
 
 def _is_places(value: object) -> bool:
-    """Whether a value is a list of paths: absolute ones, or in the person's home directory."""
+    """Return whether a value is a list of paths that begin with / or ~/."""
     return isinstance(value, list) and all(_is_line(item) and item.startswith(("/", "~/")) for item in value)
 
 
 def _is_keys(value: object) -> bool:
-    """Whether a value is a table of keys for acts of the screen, without clashes."""
+    """Return whether a value is a valid table of keys for the screen."""
     from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only where somebody has changed keys
 
     return value == {} or not why_wrong(value)
 
 
 class _Keys(Kind):
-    """The table of keys. Its fault says which key or act is wrong."""
+    """The kind of the setting `keys`; its fault says which key or act is wrong."""
 
     def fault(self, node: Node, name: str, advice: str) -> Fault:
-        """Return what is wrong with the table."""
+        """Return the fault of a table of keys, with the key or act that is wrong."""
         from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only for the message
 
         return node.fault(f"{name}: {why_wrong(node.plain)}", advice)
@@ -664,7 +664,7 @@ SECRETS = frozenset(setting.name for setting in SETTINGS if setting.secret)
 
 
 def merged(*given: dict[str, SettingValue]) -> dict[str, SettingValue]:
-    """Return every setting: its default, replaced by each file that sets it; a later file wins."""
+    """Return all settings: the defaults, overridden by the given files in their order."""
     values = {
         row.name: SettingValue(name=row.name, value=row.default, source="default", help=row.help) for row in SETTINGS
     }

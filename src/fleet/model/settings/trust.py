@@ -1,4 +1,4 @@
-"""Trust in a repository's settings: a guarded setting applies only after a person has accepted its value."""
+"""Trust in a repository's settings: a guarded setting takes effect only after a person has accepted its value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PERMISSIONS = frozenset({"allow"})
 
 
 class Difference:
-    """A guarded setting that waits for a person: the accepted value and the one in the file; None means not set."""
+    """A guarded setting whose new value a person has to accept: the accepted value (`was`) and the new one; None means not set."""
 
     __slots__ = ("guard", "name", "now", "was")
 
@@ -35,13 +35,13 @@ class Difference:
 
 
 def guarded_values(values: dict[str, SettingValue]) -> dict[str, Any]:
-    """Return the values of the guarded settings that are not default values, by name."""
+    """Return the values of the guarded settings that some file sets, by name."""
     given = [values[setting.name] for setting in GUARDED]
     return {setting.name: setting.value for setting in given if setting.source != "default"}
 
 
 def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference]:
-    """Return the settings that a person has to accept, in the order of the table of settings."""
+    """Return the guarded settings whose change a person has to accept, in the order of the table of settings."""
     pairs = ((setting, trusted.get(setting.name), now.get(setting.name)) for setting in GUARDED)
     return [
         Difference(name=setting.name, was=was, now=new, guard=setting.guard)
@@ -51,7 +51,7 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
 
 
 def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
-    """Return the settings as they apply now: one that waits for a person keeps its accepted value or its default."""
+    """Return the settings as they take effect: one that waits for a person keeps its accepted value or its default."""
     waiting = differences(guarded_values(values), trusted)
     return values | {item.name: _accepted_value(item, values[item.name]) for item in waiting}
 
@@ -65,7 +65,7 @@ def fingerprint(values: dict[str, Any]) -> str:
 
 
 def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
-    """Return the setting with its accepted value or its default, and the value in the file as `written`."""
+    """Return a setting with its accepted value or its default, and with the value in the file as `written`."""
     default = next(setting.default for setting in GUARDED if setting.name == waiting.name)
     before = default if waiting.was is None else waiting.was
     source = "default" if waiting.was is None else f"{PROJECT_FILE}, as it was trusted"
@@ -74,7 +74,7 @@ def _accepted_value(waiting: Difference, value: SettingValue) -> SettingValue:
 
 
 def _is_harmless(setting: Setting, was: Any, new: Any) -> bool:  # noqa: ANN401
-    """Whether a change needs no trust: it takes a permission away, or unsets a command or engine."""
+    """Return whether a change of a guarded setting needs no trust: it removes a permission, or unsets a command or engine."""
     if new is None and setting.name in _SAFE_TO_UNSET:
         return True
     if setting.name in _PERMISSIONS:

@@ -14,9 +14,9 @@ _PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8}):?\s+\S.*")
 
 
 def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str:
-    """Return the comments, with the code quoted under each comment of the form `FILE:LINE text`.
+    """Return the comments with the code quoted below each comment of the form `FILE:LINE text`.
 
-    The quote keeps the comment clear after an edit has changed the line numbers.
+    `line_of` returns a line of a file. The quote keeps the comment clear after an edit has changed the line numbers.
     """
     shown = []
     for line in comments.splitlines():
@@ -29,13 +29,13 @@ def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str
 
 
 def comments_beside(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the comments that did not count and that are about the same work as the last verdict, or newer than it."""
+    """Return the uncounted verdicts about the same commit as the last counted verdict, or newer than it."""
     last = max((number for number, each in enumerate(verdicts) if each.counted), default=-1)
     work = verdicts[last].work if last >= 0 else None
     return [each for number, each in enumerate(verdicts) if not each.counted and (number > last or each.work == work)]
 
 
 def describe_beside(verdicts: Sequence[Verdict]) -> str:
-    """Return the comments beside the last verdict as text for whoever goes on; empty when there are none."""
+    """Return the comments of uncounted verdicts as text for the next agent; empty when there are none."""
     found = comments_beside(verdicts)
     return "".join(f"\n\nAlso said of this work, by {each.actor} ({each.verdict}):\n{each.comments}" for each in found)

@@ -1,7 +1,7 @@
-"""The fence: who may change a task.
+"""The fence: who may change a task. Pure.
 
-Only decides; the queries check the same conditions again when they write. An agent may report only while the task is
-assigned to it. A person may always report, but needs `override` to take a task from a running agent.
+The queries check the same conditions again when they write. An agent may report only while the task is assigned to it.
+A person may always report, but needs `override` to take a task from a running agent.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ OUTCOME: dict[Ending, TaskStatus] = {"done": "done", "fail": "failed", "block": 
 
 
 def check_agent(project: str, slug: str, state: State, caller: Caller) -> None:
-    """Raise Superseded when the calling dispatch is not the assignee of the task any more."""
+    """Raise Superseded when an agent calls and is no longer the assignee of the task."""
     if caller.dispatch is not None and state.assignee != caller.dispatch:
         raise _superseded_error(project, slug, state, caller)
 
 
 def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Caller) -> bool:
-    """Whether the task already has the status that this report gives. Raise Superseded for a different second report."""
+    """Return whether a report only repeats the status that the task already has; raise Superseded for a different second report."""
     check_agent(project, slug, state, caller)
     if state.status == OUTCOME[event]:
         return True
@@ -63,19 +63,19 @@ def is_repeated(project: str, slug: str, state: State, event: Ending, caller: Ca
 
 
 def check_person(project: str, slug: str, state: State, caller: Caller, *, override: bool) -> None:
-    """Raise NeedsOverride when a task that somebody else works on would be changed without `override`."""
+    """Raise NeedsOverride when a person would change a task that somebody else works on, without `override`."""
     held = state.status == "in_progress" and state.assignee != caller.actor and not is_waiting(state)
     if held and not override:
         raise errors.NeedsOverride(project=project, slug=slug, holder=state.assignee)
 
 
 def is_waiting(state: State) -> bool:
-    """Whether the work of a task is finished and waits for a verdict or a merge, and no agent works on the task."""
+    """Return whether the finished work of a task waits for a review or a merge, and no agent works on the task."""
     return state.stage in {"review", "finisher"} and not state.attempted
 
 
 def why_not_ready(state: Waits, *, now: int) -> str:
-    """Return what an open task waits for, in a few words; empty when the task is ready."""
+    """Return what an open task waits for, as text; empty when the task is ready."""
     if state.paused:
         return "it is paused"
     if state.open_blockers:
@@ -87,7 +87,7 @@ def why_not_ready(state: Waits, *, now: int) -> str:
 
 
 def step(project: str, slug: str, state: State, event: str) -> TaskStatus:
-    """Return the status of a task after an event. Raise IllegalStep when the table of steps does not allow the event."""
+    """Return the status of a task after an event; raise IllegalStep when the table of steps does not allow the event."""
     return steps.step(project, slug, state.status, event)
 
 
@@ -98,7 +98,7 @@ def _superseded_error(project: str, slug: str, state: State, caller: Caller) -> 
 
 
 def _describe_assignee(state: State, caller: Caller) -> str:
-    """Say what status the task has now and who has the task instead of the caller."""
+    """Return the status of the task and who has it now, for the error to a caller that has lost it."""
     if state.assignee == caller.dispatch:
         return f"it was reported {state.status} before"
     if state.assignee is None:

@@ -1,4 +1,4 @@
-"""Dependencies of tasks as a graph: paths and cycles."""
+"""The dependencies of tasks as a graph: find paths and cycles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN = 20
 
 
 def needs_of(edges: Iterable[tuple[str, str]]) -> Needs:
-    """Return for each task the list of tasks that it waits for."""
+    """Return for each task the tasks that it depends on, from pairs of a task and one dependency."""
     needs: Needs = {}
     for slug, needed in edges:
         needs.setdefault(slug, []).append(needed)
@@ -33,7 +33,7 @@ def path_between(needs: Mapping[str, list[str]], start: str, goal: str) -> list[
 
 
 def _path_from_start(previous: Mapping[str, str], goal: str) -> list[str]:
-    """Return the path to `goal`, from the map of each task to the task before it on the path."""
+    """Return the path to `goal`, from a map of each task to the one before it on the path."""
     path = [goal]
     while previous[path[-1]]:
         path.append(previous[path[-1]])
@@ -56,7 +56,7 @@ def find_cycle(needs: Mapping[str, list[str]]) -> list[str] | None:
 
 
 def _unorderable_tasks(needs: Mapping[str, list[str]]) -> set[str]:
-    """Return the tasks that are on a cycle or wait for a cycle, and so can never become ready."""
+    """Return the tasks on a cycle, or that depend on one: they can never become ready."""
     waiting = {slug: len(set(needed)) for slug, needed in needs.items() if needed}
     wanted_by: Needs = {}
     for slug, needed in needs.items():

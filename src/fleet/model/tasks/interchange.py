@@ -1,4 +1,5 @@
-"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl), recognised by their fields.
+"""Read tasks from JSON Lines of fleet, workgraph (graph.jsonl) or beads (issues.jsonl); a line's fields tell its
+format.
 
 Every line becomes a `Node`. A line that cannot be read becomes a finding with its line number; nothing is guessed.
 """
@@ -52,7 +53,7 @@ _BEADS_LINKS = {"blocks", "conditional-blocks", "waits-for"}
 
 
 class Message(NamedTuple):
-    """A message of a task's log; `at` is None when the file gives no time."""
+    """An entry of a task's log; `at` is None when the file gives no time."""
 
     at: int | None
     actor: str
@@ -60,7 +61,7 @@ class Message(NamedTuple):
 
 
 class Artifact(NamedTuple):
-    """A path or address that a task has produced; `at` is None when the file gives no time."""
+    """A path or address that a task produced; `at` is None when the file gives no time."""
 
     path: str
     at: int | None
@@ -69,7 +70,7 @@ class Artifact(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """A task read from a file, and the number of its line."""
+    """A task read from a line of a file."""
 
     line: int
     slug: str
@@ -101,7 +102,7 @@ FIELDS = [each.name for each in fields(Node) if each.name != "line"]
 
 @dataclass(slots=True)
 class Reading:
-    """The content of a file: its tasks, the findings, the count of lines left out, and the slugs deleted in beads."""
+    """What was read from a file: its tasks, its findings, the count of skipped lines, and the slugs deleted in beads."""
 
     nodes: list[Node] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -110,11 +111,11 @@ class Reading:
 
 
 class _UnusableLine(Exception):
-    """Raised for a line that cannot be read as a task; the message is the finding."""
+    """A line cannot be read as a task; the message becomes the finding."""
 
 
 def read_lines(lines: Iterable[bytes]) -> Reading:
-    """Read a whole file and return its tasks and findings. Dependencies on tasks deleted in beads are dropped."""
+    """Return the tasks and findings of a whole file. Dependencies on tasks that were deleted in beads are dropped."""
     reading = Reading()
     for number, raw in enumerate(lines, 1):
         text = raw.removeprefix(BOM) if number == 1 else raw
@@ -126,7 +127,7 @@ def read_lines(lines: Iterable[bytes]) -> Reading:
 
 
 def _read_line(reading: Reading, number: int, raw: bytes) -> None:
-    """Read one line and add its task, its finding, or one more line left out to the reading."""
+    """Read one line into `reading`: add its task or its finding, or count the line as skipped."""
     try:
         given = _parse_object(raw)
         if given.get("status") == "tombstone" and "id" in given:  # an issue that was deleted in beads
@@ -145,7 +146,7 @@ def _read_line(reading: Reading, number: int, raw: bytes) -> None:
 
 
 def _parse_object(raw: bytes) -> Given:
-    """Return the JSON object of a line. Raise _UnusableLine when the line is no UTF-8, no JSON or no object."""
+    """Return the JSON object in a line; raise _UnusableLine when the line is not UTF-8, not JSON or not an object."""
     try:
         given = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -158,7 +159,7 @@ def _parse_object(raw: bytes) -> Given:
 
 
 def _parse_node(line: int, given: Given) -> Node | None:
-    """Return the task of a line, in any of the three formats; None for a line that is no task or a deleted issue."""
+    """Return the task in a line of any of the three formats; None for a line that is not a task, or a deleted issue."""
     if "slug" in given:
         return _checked_node(line, given)
     if "id" in given and "kind" in given:
@@ -171,7 +172,7 @@ def _parse_node(line: int, given: Given) -> Node | None:
 
 
 def _from_workgraph(given: Given) -> Given:
-    """Return a node of workgraph with the field names of fleet."""
+    """Return the fields of a workgraph node under fleet's field names."""
     node = {
         "slug": str(given["id"]).lower(),
         "title": given.get("title") or given["id"],
@@ -199,7 +200,7 @@ def _from_workgraph(given: Given) -> Given:
 
 
 def _from_beads(given: Given) -> Given:
-    """Return a task in the form of fleet's own export, from one that the tool Beads exported."""
+    """Return the fields of a beads issue under fleet's field names."""
     links = [each for each in given.get("dependencies") or [] if isinstance(each, dict)]
     sections = [
         ("", "description"),
@@ -231,13 +232,13 @@ def _from_beads(given: Given) -> Given:
 
 
 def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> Given:
-    """Return a comment of another tool as a log message of fleet; `at`, `actors` and `text` name the tool's fields."""
+    """Return another tool's comment as an entry of a task's log; `at`, `actors` and `text` name the tool's fields."""
     actor = next((each[name] for name in actors if each.get(name)), "unknown")
     return {"at": each.get(at), "actor": actor, "message": each.get(text) or ""}
 
 
 def _release_in_progress(node: Given) -> Given:
-    """Change a task in progress in another tool to open without an assignee: that agent does not run in fleet."""
+    """Open a task that was in progress in another tool and clear its assignee: that agent does not run in fleet."""
     if node["status"] == "in_progress":
         node["status"] = "open"
     if node["status"] == "open":
@@ -248,7 +249,7 @@ def _release_in_progress(node: Given) -> Given:
 
 
 def _checked_node(line: int, given: Given) -> Node:
-    """Return the node of a line. Refuse unknown fields and fields that contradict each other."""
+    """Return the task of a line; raise _UnusableLine for unknown fields and for fields that contradict each other."""
     strange = sorted(set(given) - set(FIELDS))
     if strange:
         raise _UnusableLine(f"unknown field {strange[0]!r}")
@@ -261,6 +262,7 @@ def _checked_node(line: int, given: Given) -> Node:
 
 
 def _build_node(line: int, given: Given) -> Node:
+    """Return the task of a line from its fields, each one checked."""
     return Node(
         line=line,
         slug=names.slug(_text_field(given, "slug")),
@@ -288,7 +290,7 @@ def _build_node(line: int, given: Given) -> Node:
 
 
 def _text_field(given: Given, name: str, missing: str | None = None) -> str:
-    """Return a required text field; `missing` is the value of an absent one."""
+    """Return a text field, or `missing` when it is absent; raise _UnusableLine when it is no text."""
     value = given.get(name, missing)
     if not isinstance(value, str):
         raise _UnusableLine(f"{name} is missing" if value is None else f"{name} is not a text")
@@ -309,7 +311,7 @@ def _status_field(given: Given) -> TaskStatus:
 
 
 def _number_field(given: Given, name: str, allowed: range) -> int:
-    """Return a whole number in the allowed range; 0 when the field is absent."""
+    """Return a whole number in the allowed range; 0 when the field is absent; raise _UnusableLine for anything else."""
     value = given.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value not in allowed:
         raise _UnusableLine(f"{name} is not a number from {allowed.start} to {allowed.stop - 1}")
@@ -332,7 +334,7 @@ def _strings_field(given: Given, name: str) -> list[str]:
 
 
 def _objects_field(given: Given, name: str) -> Iterator[Given]:
-    """Yield the objects of a list; none when the field is absent."""
+    """Yield the objects in a list field; nothing when the field is absent."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise _UnusableLine(f"{name} is not a list of objects")
@@ -365,9 +367,9 @@ def _time_field(given: Given, name: str) -> int | None:
 
 
 def check_graph(reading: Reading, existing: set[str]) -> None:
-    """Add findings about all tasks together: duplicate slugs, unknown dependencies, a cycle.
+    """Add findings about the tasks together: duplicate slugs, unknown dependencies, a cycle.
 
-    `existing` are known slugs.
+    `existing` has the slugs of tasks that the project already has.
     """
     lines: dict[str, int] = {}
     for node in reading.nodes:
@@ -388,7 +390,7 @@ def check_graph(reading: Reading, existing: set[str]) -> None:
 
 
 def findings_text(findings: list[str]) -> str:
-    """Return the first findings as one text, followed by the count of the others."""
+    """Return the first findings as one text, then how many more there are."""
     more = len(findings) - FINDINGS_SHOWN
     return "; ".join(findings[:FINDINGS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 

@@ -1,7 +1,8 @@
-"""Read a Markdown list as tasks: each item is a task, and an indented item waits for the item it is indented under.
+"""Read a Markdown list as tasks: each item is a task, and an item waits for the item that it is indented under.
 
-Braces at the end of an item say more of it: `{after: api, docs}` names items of the list or tasks of the project that it waits
-for, `{model: opus}` its model, `{slug: api}` its own name. Text below an item is its description. Ticked items are done and left out, as are headings and text around the list.
+Braces at the end of an item add details: `{after: api, docs}` names other items of the list or tasks of the project
+that it waits for, `{model: opus}` its model, `{slug: api}` its slug. Text below an item is its description. Ticked
+items are done and skipped, as are headings and text around the list.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Item:
 
 @dataclass(slots=True, kw_only=True)
 class _OpenItem:
-    """An item that may get more text: its indent, its index in the list (None when ticked), its parent, its text."""
+    """An item whose text may continue. `place` is its index in the list, None when ticked; `above` the index of its parent."""
 
     indent: int
     place: int | None
@@ -47,14 +48,14 @@ class _OpenItem:
 
 @dataclass(slots=True)
 class Reading:
-    """The items of a list, and how many lines and ticked items were left out."""
+    """The items of a list, and how many lines and ticked items were skipped."""
 
     items: list[Item] = field(default_factory=list)
     left_out: int = 0
 
 
 class _Reader:
-    """Reads a list line by line."""
+    """Read a Markdown list line by line."""
 
     def __init__(self) -> None:
         self.reading = Reading()
@@ -64,7 +65,7 @@ class _Reader:
         self._ticked: set[str] = set()
 
     def line(self, number: int, text: str) -> None:
-        """Read the next line: a new item, text of the current item, or text outside of the list."""
+        """Read the next line: a new item, text of the current item, or text outside the list."""
         item = None if self._fence else _ITEM.fullmatch(text)
         if item:
             self._begin_item(number, item)
@@ -78,7 +79,7 @@ class _Reader:
         self._blank = not text.strip()
 
     def _belongs_to_item(self, text: str) -> bool:
-        """Whether a line continues the current item: indented, empty, in a code fence, or in the same paragraph."""
+        """Return whether a line continues the current item: indented, empty, in a code fence, or in the same paragraph."""
         if self._fence or not text.strip() or text[0].isspace():
             return True
         return not self._blank and not text.startswith("#")
@@ -94,7 +95,7 @@ class _Reader:
             self._fence = ""
 
     def _begin_item(self, number: int, item: re.Match[str]) -> None:
-        """Begin a new item, and close all open items that it is not indented under."""
+        """Begin a new item, after closing the open items that it is not indented under."""
         indent = len(item["lead"])
         while self._stack and self._stack[-1].indent >= indent:
             self._set_description(self._stack.pop())
@@ -110,7 +111,7 @@ class _Reader:
         self.reading.items.append(new)
 
     def _set_description(self, closed: _OpenItem) -> None:
-        """Give a closed item the text below it as its description."""
+        """Set the text below a closed item as its description."""
         if closed.place is not None:
             self.reading.items[closed.place].description = _dedent(closed.text)
 
@@ -119,7 +120,7 @@ class _Reader:
             self._set_description(self._stack.pop())
 
     def end(self) -> Reading:
-        """Close all open items and return the reading."""
+        """Close all open items and return what was read."""
         self._close_items()
         for item in self.reading.items:  # a ticked item is done: nothing waits for it
             item.after = tuple(name for name in item.after if name not in self._ticked)
@@ -127,7 +128,7 @@ class _Reader:
 
 
 def read_list(lines: Iterable[str]) -> Reading:
-    """Read a whole list and return its items."""
+    """Return the items of a whole Markdown list."""
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         reader.line(number, line.rstrip().expandtabs(_TAB))
@@ -140,7 +141,7 @@ def stem_of(item: Item) -> str:
 
 
 def _with_braces(item: Item) -> Item:
-    """Return the item with the braces at the end of its title read and taken off."""
+    """Parse the braces at the end of an item's title into its fields, remove them from the title, and return the item."""
     while found := _BRACES.fullmatch(item.title):
         item.title, key, value = found.groups()
         match key:

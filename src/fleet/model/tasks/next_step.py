@@ -1,6 +1,6 @@
-"""Decide the next step of a task: one command that takes it on, or what it waits for. Pure.
+"""Decide the next step of a task: the one command to run, or what the task waits for. Pure.
 
-Every view and every refusal names this step, so that no two of them point at each other.
+All views and all refusals name this same step, so that they never contradict each other.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     Tree = Literal["there", "other branch", "no branch", "gone", "unknown"]
     Branch = Literal["there", "gone", "unknown"]
 
-# At these stages the work exists already: without its branch there is nothing to go on with.
+# At these stages the work exists already; without its branch nobody can continue it.
 _WITH_WORK = frozenset({"review", "finisher", "fix", "rebase"})
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_")
 
 
 class TaskFacts(Value):
-    """What decides the next step of a task."""
+    """The facts that decide the next step of a task."""
 
     project: str
     slug: str
@@ -46,12 +46,14 @@ class TaskFacts(Value):
     is_pulled: bool  # it has a pull request
     has_bundle: bool  # an agent has worked on it
     holder: str | None  # who has it
-    is_agents: bool  # who has it is a dispatch
+    is_agents: bool  # the holder is a dispatch
     is_handed: bool  # a handoff waits for its successor
     is_resumable: bool  # its last attempt ended before it was finished, and nobody has taken the task up since
     repository: str = ""
     worktree: str = ""
-    integration: str = ""  # looked up for a branch that is gone; empty when the settings cannot be read
+    integration: str = (
+        ""  # the integration branch; set only when the task's branch is gone; empty when the settings cannot be read
+    )
     branch: Branch = "unknown"
     tree: Tree = "unknown"
     rescue: str = ""  # a name that no branch has, for commits that are on no branch
@@ -59,7 +61,7 @@ class TaskFacts(Value):
 
 
 def next_step(facts: TaskFacts) -> NextStep:
-    """Return the one next step of a task."""
+    """Return the next step of a task: a command to run, or no command and the reason."""
     if facts.job is not None:
         return NextStep(says=f"job {facts.job} works on it", command=None)
     if facts.attempted:
@@ -74,6 +76,7 @@ def next_step(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_status(facts: TaskFacts) -> NextStep:
+    """Return the next step of a task that is neither paused nor in need of repair, by its status."""
     match facts.status:
         case "open":
             return _step_of_open(facts)
@@ -88,13 +91,14 @@ def _step_of_status(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_done(facts: TaskFacts) -> NextStep:
-    """Merge the work of a task that somebody called done; nothing when no agent has worked on it."""
+    """Return the next step of a done task: merge its work, or nothing when it has no unmerged work."""
     if facts.has_bundle and facts.branch != "gone" and not facts.is_pulled:
         return _fleet_command(facts, "merge", "its work is not merged")
     return NextStep(says="nothing is left to do", command=None)
 
 
 def _step_of_open(facts: TaskFacts) -> NextStep:
+    """Return the next step of an open task: wait for its dependencies or its time, else what its stage needs."""
     if facts.blockers:
         return NextStep(says="it waits for other tasks", command=None)
     if facts.is_early:
@@ -103,7 +107,7 @@ def _step_of_open(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_stage(facts: TaskFacts) -> NextStep:
-    """Return the step that does what the stage is for."""
+    """Return the next step that the stage of a task needs: a review, an agent, or a merge."""
     if facts.stage == "review":
         return _fleet_command(facts, "review", "its work waits for a verdict")
     if facts.stage != "finisher":
@@ -114,7 +118,7 @@ def _step_of_stage(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_unattended(facts: TaskFacts) -> NextStep:
-    """Return the step of a task in progress on which no agent works now."""
+    """Return the next step of a task in progress on which no agent works now."""
     if facts.stage in {"review", "finisher"}:
         return _step_of_stage(facts)
     if facts.is_handed:
@@ -125,7 +129,7 @@ def _step_of_unattended(facts: TaskFacts) -> NextStep:
 
 
 def _step_of_stopped(facts: TaskFacts) -> NextStep:
-    """Return the step of a task that is blocked or has failed."""
+    """Return the next step of a blocked or failed task."""
     if facts.status == "blocked" and facts.stage == "review":
         return _fleet_command(facts, "review", "its work waits for a person's verdict")
     if facts.is_resumable:
@@ -139,9 +143,9 @@ def _step_of_stopped(facts: TaskFacts) -> NextStep:
 
 # branch and worktree --------------------------------------------------------------------------------------------------
 def _step_of_repair(facts: TaskFacts) -> NextStep | None:
-    """Return the git command that repairs the branch or the worktree of a task; None when nothing is to be repaired.
+    """Return the git command that repairs the branch or the worktree of a task; None when both are in order.
 
-    No command deletes a commit or a file: git refuses where something would be lost.
+    No such command deletes a commit or a file: git refuses where something would be lost.
     """
     branch, tree = task_branch(facts.slug), facts.tree
     if facts.branch == "gone" and tree not in {"no branch", "other branch"}:
@@ -158,7 +162,7 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
 
 
 def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
-    """Return what to do about a branch that is gone; None when an agent can begin without it."""
+    """Return the next step of a task whose branch is gone; None when an agent can begin without the branch."""
     if facts.work is not None and facts.stage in _WITH_WORK:
         return _git(facts.repository, f"branch {branch} {facts.work[:12]}", f"{branch} is gone; this puts it back")
     if facts.tree == "there" and not facts.integration:
@@ -178,15 +182,17 @@ def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:
 
 # words ----------------------------------------------------------------------------------------------------------------
 def _fleet_command(facts: TaskFacts, verb: str, says: str, *more: str) -> NextStep:
+    """Return the step to run a fleet command on the task, with the reason `says`."""
     return NextStep(says=says, command=" ".join(["fleet", verb, facts.slug, "-p", facts.project, *more]))
 
 
 def _git(path: str, words: str, says: str) -> NextStep:
+    """Return the step to run git in a folder, with the reason `says`."""
     return NextStep(says=says, command=f"git -C {quoted(path)} {words}")
 
 
 def quoted(word: str) -> str:
-    """Return a word as a shell reads it whole."""
+    """Return a word quoted for a shell."""
     if word and _PLAIN.issuperset(word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"

@@ -29,5 +29,8 @@ MOST_FIXES = 3
 
 
 def after_work(kind: str, review: str | None) -> str:
-    """Return the stage after a dispatch of this kind is done: `review` or `finisher`. `review` is the setting's value."""
+    """Return the stage that follows when a dispatch of this kind is done: `review` or `finisher`.
+
+    `review` is the value of the setting of that name.
+    """
     return "review" if kind in WORKING and review in {"person", "agent"} else "finisher"

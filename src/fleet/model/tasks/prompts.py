@@ -1,4 +1,4 @@
-"""A prompt as a task: its first line is the title."""
+"""Turn a prompt into a task: its first line becomes the title."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _LONGEST = 120
 
 
 def split_prompt(text: str) -> tuple[str, str]:
-    """Return the title of a prompt and its description; the description is empty when the title says everything."""
+    """Return the title and the description for a prompt; the description is empty when the title holds the whole prompt."""
     text = text.strip()
     first, _, rest = text.partition("\n")
     is_whole = not rest and len(first) <= _LONGEST

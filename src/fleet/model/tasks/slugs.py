@@ -12,8 +12,8 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 def slug_from(title: str) -> str:
     """Return a slug for a title: `Fix the Login-Page!` becomes fix-the-login-page, `Größe` becomes groesse.
 
-    A title that cannot be written in Latin letters becomes `task-` with a number that is always the same for this title;
-    one without any letter becomes `task`.
+    A title that cannot be written in Latin letters becomes `task-` with a checksum of the title; one without letters
+    and digits becomes `task`.
     """
     words = "".join(letter if letter in _PLAIN else " " for letter in latin(title)).split()
     short = "-".join(words)[: SLUG_LENGTH - _ROOM_FOR_NUMBER].strip("-")
@@ -21,7 +21,7 @@ def slug_from(title: str) -> str:
 
 
 def _number_for(title: str) -> str:
-    """Return the slug of a title that cannot be written in Latin letters."""
+    """Return the slug `task-` with a checksum of the title, for a title that cannot be written in Latin letters."""
     import zlib  # noqa: PLC0415 - for few titles
 
     return f"task-{zlib.crc32(title.encode()):08x}"

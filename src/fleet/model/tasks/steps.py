@@ -73,7 +73,7 @@ _ADVICE = {
 
 
 def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
-    """Return the status of a task after an event. Raise IllegalStep when the table does not allow the event."""
+    """Return the status of a task after an event; raise IllegalStep when the table does not allow the event."""
     after = STEPS.get((status, event))
     if after is None:
         advice = _ADVICE.get(event, "`fleet task retry` opens it again")
@@ -82,5 +82,5 @@ def step(project: str, slug: str, status: str, event: str) -> TaskStatus:
 
 
 def blockers_change(before: str, after: str) -> int:
-    """Return by how much a task's change of status changes its dependents' counts of open blockers: -1, 0 or 1."""
+    """Return the change of the dependents' counts of open blockers when a task's status changes: -1, 0 or 1."""
     return (before in SATISFIED) - (after in SATISFIED)

@@ -1,10 +1,10 @@
-"""Write a text of any alphabet with the letters a to z and digits, as slugs need it."""
+"""Write a text of any alphabet with the letters a to z and digits, for slugs."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters, each with how it is written, that Unicode does not decompose as people write them. A dash: not written at all.
+# Pairs of a letter and its spelling, for letters that Unicode does not decompose as people spell them. A dash: no letter.
 _SPELLINGS = (
     "ä ae ö oe ü ue ß ss æ ae œ oe ø o ł l đ d ð d þ th ı i ħ h ŋ ng",
     "а a б b в v г g д d е e ё yo ж zh з z и i й y к k л l м m н n о o п p р r с s т t у u ф f х kh ц ts ч ch ш sh",
@@ -13,7 +13,7 @@ _SPELLINGS = (
 )
 _WORDS = " ".join(_SPELLINGS).split()
 _TABLE = {ord(letter): written.strip("-") for letter, written in zip(_WORDS[::2], _WORDS[1::2], strict=True)}
-# Scripts whose letters Unicode names by their sound; and those where it gives a word, of which the first letter is taken.
+# Scripts whose letters Unicode names by their sound; and scripts whose letters have a word as name, whose first letter is used.
 _BY_SOUND = (
     "HIRAGANA",
     "KATAKANA",
@@ -29,13 +29,13 @@ _BY_INITIAL = ("ARABIC", "HEBREW")
 
 
 def latin(text: str) -> str:
-    """Return the text in small letters a to z and digits where it can be written so; other characters are blanks."""
+    """Return a text in lower-case Latin letters and digits; a character that cannot be written so becomes a blank."""
     small = unicodedata.normalize("NFC", text).lower().translate(_TABLE)
     return "".join(map(_written, small))
 
 
 def _written(character: str) -> str:
-    """Return one character in Latin letters; a blank for one that has no letter."""
+    """Return one character in Latin letters; a blank when it has none."""
     if character.isascii():
         return character
     plain = unicodedata.normalize("NFKD", character).translate(_TABLE)
@@ -44,7 +44,7 @@ def _written(character: str) -> str:
 
 
 def _sound(character: str) -> str:
-    """Return a letter by what Unicode calls it: か is HIRAGANA LETTER KA. Empty for a mark, a blank for anything else."""
+    """Return a character's sound from its Unicode name: `ka` for か, HIRAGANA LETTER KA; empty for a mark, else a blank."""
     if unicodedata.category(character).startswith("M"):
         return ""
     name = unicodedata.name(character, "")

@@ -1,4 +1,4 @@
-"""Show characters that a terminal would obey or hide."""
+"""Escape the control and hidden characters in a text, so that no terminal obeys or hides them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HIDDEN = (
 
 
 def escape(point: int) -> str:
-    """Return the JSON escape of a character; two escapes beyond 16 bits."""
+    """Return the JSON escape of a character, such as `u001b` after a backslash; a surrogate pair beyond 16 bits."""
     if point < _BEYOND_16_BITS:
         return f"\\u{point:04x}"
     high, low = divmod(point - _BEYOND_16_BITS, 0x400)
@@ -32,18 +32,18 @@ def escape(point: int) -> str:
 
 
 def text(given: str) -> str:
-    """Return a text of any number of lines in which control and hidden characters are escaped."""
+    """Return a text of several lines with control and hidden characters escaped."""
     plain = given.replace("\n", "").replace("\t", "").isprintable()
     return given if plain else given.translate(_table())
 
 
 def line(given: str) -> str:
-    """Return a text as one line: control and hidden characters are escaped, line breaks are shown as ␤."""
+    """Return a text as one line: control and hidden characters are escaped, line breaks become ␤."""
     return given if given.isprintable() else given.translate(_table() | {ord("\n"): "␤", ord("\t"): " "})
 
 
 def _table() -> dict[int, str]:
-    """Return what each control and hidden character is shown as; made when a text has one."""
+    """Return the replacement of each control and hidden character; built when first needed."""
     if not _made:
         _made.update({point: chr(_PICTURES + point) for point in range(0x20) if chr(point) not in "\n\t"})
         _made.update({point: escape(point) for first, last in _HIDDEN for point in range(first, last + 1)})
@@ -55,14 +55,14 @@ _made: dict[int, str] = {}
 
 
 def tail(given: str, most: int, *, more: str = "") -> str:
-    """Return the last characters of a text, preceded by how many were left out."""
+    """Return the last `most` characters of a text, preceded by a note of how many were left out."""
     if len(given) <= most:
         return given
     return f"({len(given) - most:,} characters before this left out{f': {more}' if more else ''}) …{given[-most:]}"
 
 
 def cut(given: str, most: int, *, more: str = "") -> str:
-    """Return the first characters of a text, followed by how many were left out and where to see them."""
+    """Return the first `most` characters of a text, followed by a note of how many were left out and where to see them (`more`)."""
     if len(given) <= most:
         return given
     return f"{given[:most]}… ({len(given) - most:,} more characters{f': {more}' if more else ''})"

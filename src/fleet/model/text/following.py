@@ -1,16 +1,16 @@
-"""Follow a text that grows, such as the output of an agent: which lines are new since the last look. Pure."""
+"""Find the new lines in a text that grows, such as the output of an agent. Pure."""
 
 from __future__ import annotations
 
-# How many lines of the earlier text are looked for in a later one whose beginning is lost.
+# How many of the last known lines are searched for in a text whose beginning is lost.
 _ANCHOR = 3
 
 
 def new_lines(before: list[str], now: list[str]) -> list[str]:
-    """Return the lines of a text that came after those of an earlier look at it.
+    """Return the lines that were added to a text since an earlier look at it.
 
-    A terminal forgets its oldest lines, and programs draw their screen anew. Then the last known lines are looked for; if
-    they are not there, everything from the first difference on is new.
+    A terminal forgets its oldest lines, and programs redraw their screens. Then the last known lines are searched for
+    in the new text; if they are not found, everything from the first difference on counts as new.
     """
     same = _common_beginning(before, now)
     if same == len(before):

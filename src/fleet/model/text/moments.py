@@ -1,4 +1,4 @@
-"""Times as people write them."""
+"""Parse times as people write them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ _FORMS = "30m, 2h, 3d (from now), 18:00, 2026-11-15 or 2026-11-15T18:00Z"
 
 
 def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = False) -> int:
-    """Parse a time of day, a date, an ISO time, or a duration from now (`back`: before now).
+    """Return the time in milliseconds that a text names: a time of day, a date, an ISO time, or a duration from `now`.
 
-    A time without a zone is in `local`; None is the machine's zone, with the summer time of that day.
+    With `back` a time of day or a duration lies before now. A time without a zone is in `local`; None is the machine's
+    zone, with the summer time of that day. Raise BadTime when the text is none of these.
     """
     text = given.strip()
     if _DURATION.fullmatch(text):
@@ -29,6 +30,7 @@ def moment(given: str, *, now: int, local: tzinfo | None = UTC, back: bool = Fal
 
 
 def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> datetime:
+    """Return the next moment with this hour and minute, or with `back` the last one."""
     found = today.replace(hour=hour, minute=minute, second=0, microsecond=0)
     if back and found > today:
         return found - timedelta(days=1)
@@ -38,6 +40,7 @@ def _next_or_last(today: datetime, *, hour: int, minute: int, back: bool) -> dat
 
 
 def _parse_date(text: str, local: tzinfo | None) -> datetime:
+    """Return the datetime of an ISO text, in the zone `local` unless the text names one; raise BadTime for any other text."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -46,6 +49,7 @@ def _parse_date(text: str, local: tzinfo | None) -> datetime:
 
 
 def _milliseconds_of(text: str, found: datetime) -> int:
+    """Return the milliseconds of a datetime; raise BadTime when it is not between 1970 and 9999."""
     try:
         at = round(found.timestamp() * SECOND)
     except (OverflowError, ValueError):  # a year that the machine's own zone does not reach
@@ -54,6 +58,7 @@ def _milliseconds_of(text: str, found: datetime) -> int:
 
 
 def _checked_range(text: str, at: int) -> int:
+    """Return a time in milliseconds; raise BadTime when it is not between 1970 and 9999."""
     if not 0 <= at <= LAST:
         raise errors.BadTime(given=text, what="a time between 1970 and 9999", forms=_FORMS)
     return at

@@ -1,4 +1,4 @@
-"""The known name that is most similar to a mistyped one. Imported only after a name was not found."""
+"""Find the known name that is most similar to a mistyped one. Imported only after a name was not found."""
 
 from __future__ import annotations
 

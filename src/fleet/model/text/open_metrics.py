@@ -1,4 +1,4 @@
-"""The OpenMetrics text format, which Prometheus and others read."""
+"""Write figures in the OpenMetrics text format, which Prometheus and others read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FamilyKind = Literal["gauge", "counter", "info"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One figure, with the labels that tell it from the others of its family."""
+    """One figure, with the labels that distinguish it within its family."""
 
     value: float
     labels: dict[str, str] = field(default_factory=dict)
@@ -25,7 +25,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Figures of one name. A counter only grows; an info has the value 1 and says something by its labels."""
+    """All figures of one name. A counter only grows; an info always has the value 1 and only its labels matter."""
 
     name: str
     kind: FamilyKind
@@ -47,6 +47,7 @@ def _family_lines(family: Family) -> Iterator[str]:
 
 
 def _name_suffix(kind: FamilyKind) -> str:
+    """Return the suffix that OpenMetrics puts after the name of a sample of this kind."""
     match kind:
         case "gauge":
             return ""
@@ -64,10 +65,10 @@ def _label_text(labels: dict[str, str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    """Escape a text as the format wants it. Other control characters are shown, not sent."""
+    """Return a text escaped as OpenMetrics requires; other control characters are made visible."""
     return escapes.text(value).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def _number_text(value: float) -> str:
-    """Return a number without an exponent where that is exact: 12, 0.5."""
+    """Return a number as text, a whole number without a decimal point: 12, 0.5."""
     return str(int(value)) if float(value).is_integer() else repr(float(value))

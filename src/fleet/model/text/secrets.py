@@ -1,4 +1,4 @@
-"""Addresses and messages without the secrets that they may carry."""
+"""Remove secrets from addresses, messages and facts before they are shown or logged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPTIONS = re.compile(r"(?P<name>\b\w*(?:token|password|passwd|secret|api_?key))
 
 
 def address(url: str) -> str:
-    """Return an address without user, password and options; only its scheme when it cannot be parsed."""
+    """Return an address without its user, password and options; only the scheme when it cannot be parsed."""
     scheme, found, rest = url.partition("://")
     if not found:
         return HIDDEN
@@ -28,22 +28,23 @@ def address(url: str) -> str:
 
 
 def masked(url: str) -> str:
-    """Return only the scheme of an address: in some addresses the host is the secret."""
+    """Return only the scheme of an address, because in some addresses the host itself is the secret."""
     scheme, found, _rest = url.partition("://")
     return f"{scheme}://{HIDDEN}" if found and scheme.isalnum() else HIDDEN
 
 
 def hidden(text: str) -> str:
-    """Return a message without the users and passwords of the addresses in it."""
+    """Return a message with the user and password in each address replaced by an ellipsis."""
     return _USERINFO.sub(_without_user, text)
 
 
 def scrubbed(facts: dict[str, object], *, longest: int) -> dict[str, object]:
-    """Return facts for a log: no value under a name like `token`, no credentials in texts, nothing very long or deep."""
+    """Return facts for a log: values under names like `token` are hidden, as are credentials in texts; long values are cut."""
     return {name: HIDDEN if _is_secret(name) else _scrub(value, longest, _DEPTH) for name, value in facts.items()}
 
 
 def _scrub(value: object, longest: int, depth: int) -> object:
+    """Return one value for a log, with secrets hidden, long texts cut, and values nested deeper than `depth` as text."""
     if value is None or isinstance(value, bool | int | float):
         return value
     if depth and isinstance(value, dict):
@@ -56,10 +57,11 @@ def _scrub(value: object, longest: int, depth: int) -> object:
 
 
 def _is_secret(name: str) -> bool:
-    """Whether a name says that its value is a secret."""
+    """Return whether the name of a value, such as `api_token`, says that the value is a secret."""
     words = name.lower().replace("-", "_").split("_")
     return not _SECRET_NAMES.isdisjoint(words)
 
 
 def _without_user(found: re.Match[str]) -> str:
+    """Return a matched address without its user and password; unchanged for the user `git`."""
     return found[0] if found["user"] in _SAFE_USERS else f"{found['scheme']}{HIDDEN}@"

@@ -1,4 +1,4 @@
-"""Sizes are whole bytes; people write and read them otherwise."""
+"""Parse and show sizes in bytes, such as 5GB."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ _DIGITS = 6
 
 
 def size(given: str) -> int | None:
-    """Parse `500MB` or `5 GB` into bytes; None when it is not a size."""
+    """Return the bytes of a size like `500MB` or `5 GB`; None when the text is not a size."""
     number, unit = given.strip()[:-2].strip(), given.strip()[-2:].upper()
     if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS and unit in UNITS):
         return None
@@ -15,7 +15,7 @@ def size(given: str) -> int | None:
 
 
 def shown_size(count: int) -> str:
-    """Return a size for people: 2 GB, 1.5 MB, 300 bytes."""
+    """Return a number of bytes as text for people: 2 GB, 1.5 MB, 300 bytes."""
     for unit, least in reversed(UNITS.items()):
         if count >= least:
             return f"{count / least:.1f}".removesuffix(".0") + f" {unit}"

@@ -1,4 +1,4 @@
-"""Limits on what people and agents write: length and forbidden characters."""
+"""Check what people and agents write: its length and forbidden characters."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _LAST_C1 = 0x9F
 
 
 def title(given: str) -> str:
-    """Check a title: one line, not empty."""
+    """Return a title; raise BadText when it is empty, too long or has more than one line."""
     return line("title", given, most=TITLE)
 
 
 def line(what: str, given: str, *, most: int = LINE) -> str:
-    """Check a text of one line that must not be empty."""
+    """Return a text of one line without blanks around it; raise BadText when it is empty, too long or has more than one line."""
     if _BREAKS.intersection(given.strip()):
         raise errors.BadText(what=what, why="has more than one line", advice="put the rest into --description")
     return text(what, given.strip(), most=most, advice=f"say it in {most} characters at most")
 
 
 def text(what: str, given: str, *, most: int = MESSAGE, advice: str = "") -> str:
-    """Check a text that must not be empty."""
+    """Return a text; raise BadText when it is empty, too long or has control characters."""
     if not given.strip():
         raise errors.BadText(what=what, why="is empty", advice=f"say something, in {most} characters at most")
     return maybe(what, given, most=most, advice=advice)
 
 
 def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -> str:
-    """Check a text that may be empty."""
+    """Return a text that may be empty; raise BadText when it is too long or has control characters."""
     if len(given) > most:
         otherwise = "put it into a file and register that with `fleet artifact PATH`"
         raise errors.BadText(what=what, why=f"has {len(given)} characters, {most} at most", advice=advice or otherwise)
@@ -48,6 +48,7 @@ def maybe(what: str, given: str, *, most: int = DESCRIPTION, advice: str = "") -
 
 
 def _refuse_control(what: str, char: str) -> None:
+    """Raise BadText for a control character, and for a surrogate, which stands for a byte that is not UTF-8."""
     point = ord(char)
     if 0xD800 <= point <= 0xDFFF:  # noqa: PLR2004 - surrogates: what argv holds for bytes that are no UTF-8
         raise errors.BadText(

@@ -1,9 +1,9 @@
-"""Decide whether a task's branch belongs to this project.
+"""Decide whether a task's branch belongs to this project. Only such a branch is adopted or deleted.
 
-Only such a branch is adopted or deleted. The mark in git's configuration names home, project and branch. The branch's
-reflog proves that the mark belongs to this branch and not to a deleted one of the same name: its first entry names a
-claim of fleet as the maker, or has the time that the mark holds. A reflog that no longer reaches back to the start
-proves nothing; then the branch must be at the commit where fleet left it.
+The mark in git's configuration names the home, the project and the branch. The branch's reflog proves that the mark
+belongs to this branch and not to a deleted one of the same name: its first entry names a claim of fleet as the maker,
+or has the time in the mark. A reflog that no longer reaches back to the start proves nothing; then the branch must be
+at the commit where fleet left it.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ _MAKER = "fleet "
 
 
 def maker_of(claim: Claim) -> str:
-    """Return the name that the reflog of a branch shows as its maker when this claim makes the branch."""
+    """Return the name that the reflog shows as the maker of a branch that this claim creates."""
     return f"{_MAKER}{claim.id}"
 
 
 def is_made_by(claim: Claim, repository: str, branch: str, world: World) -> bool:
-    """Whether this claim made the branch, by its reflog: the only proof if fleet died before it marked the branch."""
+    """Return whether this claim created the branch, according to its reflog: the only proof if fleet died before it marked the branch."""
     return world.proofs.branch_birth(repository, branch).maker == maker_of(claim)
 
 
 def foreign_branch(path: str, branch: str, repository: str) -> errors.ForeignBranch:
-    """Return the error for a branch that is not provably of this project; `path` is the worktree that needs it."""
+    """Return the error for a branch that does not provably belong to this project; `path` is the worktree that needs it."""
     advice = f"rename or delete the branch {branch} in {repository}, or choose another slug"
     why = f"branch {branch} exists and is not provably of this project's agents"
     return errors.ForeignBranch(path=path, why=why, advice=advice)
 
 
 def is_branch_of_project(repository: str, branch: str, owner: str, world: World, *, known: str = "") -> bool:
-    """Whether a branch provably belongs to a project, whose marks begin with `owner`.
+    """Return whether a branch provably belongs to the project whose marks begin with `owner`.
 
-    It is at a commit that is known as the task's work, as one is that a person made anew after it was deleted. Or it has
-    the project's mark, its reflog does not contradict the mark, and it contains the commit at which the mark says it
-    started.
+    Either it is at `known`, a commit that is recorded as the task's work, for example because a person created it
+    again. Or it has the project's mark, its reflog does not contradict the mark, and it contains the commit at which
+    the mark says that it started.
     """
     ref = head_ref(branch)
     if known and world.git.resolve(repository, ref) == known:
@@ -62,7 +62,7 @@ def is_branch_of_project(repository: str, branch: str, owner: str, world: World,
 
 
 def may_delete_branch(claim: Claim, repository: str, branch: str, world: World, *, held: bool) -> bool:
-    """Whether this claim may delete a branch. `held`: the claim's worktree had the branch checked out until now."""
+    """Return whether this claim may delete a branch. `held`: the claim's worktree had the branch checked out until now."""
     owner = claim.data.get("branch_mark") or claim.data.get("owner_mark") or ""
     mark, birth = world.proofs.branch_mark(repository, branch), world.proofs.branch_birth(repository, branch)
     marked = bool(owner) and mark.startswith(owner) and (held or bool(birth.at)) and _may_be_marked_branch(mark, birth)
@@ -87,5 +87,5 @@ def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
 
 
 def _may_be_marked_branch(mark: str, birth: Birth) -> bool:
-    """Whether the reflog allows that the mark belongs to this branch. True when the reflog is too short to tell."""
+    """Return whether the mark can belong to this branch according to its reflog; True when the reflog is too short to tell."""
     return not birth.at or birth.maker.startswith(_MAKER) or birth.at == birth_in(mark)

@@ -25,22 +25,22 @@ def lock_reason(claim: Claim, dispatch: str, world: World) -> str:
 
 
 def is_locked_by(claim: Claim, lock: str | None, world: World) -> bool:
-    """Whether a worktree with this lock reason was made by this claim."""
+    """Return whether a worktree with this lock reason was made by this claim."""
     return (lock or "").startswith(lock_prefix(world)) and (lock or "").endswith(f" {claim.id}")
 
 
 def is_used(claim: Claim, world: World) -> bool:
-    """Whether somebody may have worked in the worktree: its checkout was complete, and git finds changes or fails."""
+    """Return whether somebody may have worked in a half-made worktree: its checkout was complete, and git finds changes or fails."""
     return leftovers.is_filled(claim.name) and world.git.is_dirty(claim.name) is not False
 
 
 def is_empty_folder(claim: Claim) -> bool:
-    """Whether only an empty folder exists at the path of a worktree that was not made yet; it counts as absent."""
+    """Return whether there is only an empty folder at the path of a worktree that was not created yet; it counts as absent."""
     return claim.state in UNMADE and leftovers.is_blank(claim.name)
 
 
 def has_leftovers(claim: Claim, world: World) -> bool:
-    """Whether an interrupted creation left parts of the worktree; asked when git cannot list its worktrees."""
+    """Return whether an interrupted creation left parts of this claim's worktree; used when git cannot list its worktrees."""
     place = git_dir(claim.data["repository"])
     ours = lambda lock: is_locked_by(claim, lock, world)  # noqa: E731
     return claim.state in UNMADE and bool(

@@ -1,4 +1,4 @@
-"""Worktrees whose removal was interrupted. git had found them clean, so all deleted files are in the repository."""
+"""Repair worktrees whose removal was interrupted. git had found them clean, so all deleted files are in the repository."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LEAVING = frozenset({"releasing", "releasing_blocked"})
 
 
 def has_lost_its_pointer(claim: Claim) -> bool:
-    """Whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
+    """Return whether an interrupted removal deleted the worktree's `.git` file, so that git no longer sees it."""
     return claim.state in LEAVING and os.path.isdir(claim.name) and leftovers.has_no_pointer(claim.name)
 
 
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
-    """Whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
+    """Return whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 
 def restore(claim: Claim, world: World) -> None:
-    """Restore the files that an interrupted removal deleted from a worktree. Files that exist are not touched."""
+    """Restore the files that an interrupted removal deleted from a worktree. Existing files stay unchanged."""
     if claim.state not in LEAVING:
         return
     repoint(claim, world)

@@ -1,6 +1,6 @@
 """Prepare a worktree: copy the ignored files that .worktreeinclude names, and run the project's setup command.
 
-A task's worktree and the tree in which work is merged are prepared by the same code: verify finds what agents find.
+The same code prepares a task's worktree and the tree in which work is merged, so that verify finds what agents find.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Preparation:
 
 
 def prepare(world: World, wanted: Preparation) -> None:
-    """Prepare a worktree. Raise SetupFailed when the setup command fails. Safe to repeat."""
+    """Prepare a worktree; raise SetupFailed when the setup command fails. Safe to repeat."""
     copy_files(world, wanted.repository, wanted.path, wanted.copies)
     run_setup(world, wanted)
 
 
 def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -> None:
-    """Copy files of the user's checkout into a worktree. A name that `is_place_for_file` refuses is left out."""
+    """Copy files of the user's checkout into a worktree, except those that `is_place_for_file` refuses."""
     for name in names:
         if is_place_for_file(path, name):
             source, target = os.path.join(repository, name), os.path.join(path, name)
@@ -54,9 +54,9 @@ def copy_files(world: World, repository: str, path: str, names: Iterable[str]) -
 
 
 def is_place_for_file(tree: str, name: str) -> bool:
-    """Whether a file of this name can be written or removed in a tree, whose content an agent may have written.
+    """Return whether a file of this name can safely be written or removed in a tree, whose content an agent may have written.
 
-    False when a link or a file is where a folder of the name should be, and when the name itself is a folder.
+    False when a symlink or a file is in the place of a folder of the name, or when the name itself is a folder.
     """
     folder, place = os.path.dirname(name), os.path.join(tree, name)
     real = os.path.join(os.path.realpath(tree), folder).rstrip("/")
@@ -68,7 +68,7 @@ def is_place_for_file(tree: str, name: str) -> bool:
 
 
 def run_setup(world: World, wanted: Preparation) -> None:
-    """Run the setup command in a worktree, with a log. Raise SetupFailed when the command fails."""
+    """Run the setup command in a worktree and log its output; raise SetupFailed when it fails."""
     if not wanted.setup:
         return
     words = ["/bin/sh", "-c", wanted.setup]
@@ -81,7 +81,7 @@ def run_setup(world: World, wanted: Preparation) -> None:
 
 
 def _copy_file(source: str, target: str) -> None:
-    """Copy a file or a link beside its place and move it there: an existing link is replaced, never followed."""
+    """Copy a file or a symlink beside its target and rename it: an existing symlink is replaced, never followed."""
     folder = os.path.dirname(target)
     beside = f"{folder}/{_BESIDE}"
     os.makedirs(folder, exist_ok=True)
@@ -97,7 +97,7 @@ def _copy_file(source: str, target: str) -> None:
 
 
 def is_copy(source: str, target: str) -> bool:
-    """Whether a file looks like the copy that was made of another one: same size and time, or the same link."""
+    """Return whether a file looks like a copy that fleet made of another one: same mode, size and time."""
     try:
         one, other = os.lstat(source), os.lstat(target)
     except OSError:

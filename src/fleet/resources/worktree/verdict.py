@@ -1,8 +1,8 @@
-"""Decide whether a task's worktree may be removed; everything that removes worktrees asks here.
+"""Decide whether a task's worktree may be removed; all code that removes worktrees asks here.
 
 A worktree is kept when it has work that exists nowhere else: uncommitted changes, changes hidden from git by index
-flags, a rebase in progress, another repository inside it, or a `.git` that somebody made anew. Ignored files that may not be reproducible are
-moved to the trash first.
+flags, a rebase in progress, another repository inside it, or a `.git` that somebody replaced. Ignored files that may
+not be reproducible are moved to the trash first.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def may_go(claim: Claim, world: World, *, disposable: Sequence[str]) -> Verdict:
 
 
 def is_rebasing(claim: Claim, branch: str | None) -> bool:
-    """Whether a worktree is on no branch because a rebase of the task's own branch waits there, for the next agent."""
+    """Return whether a worktree is on no branch because a rebase of the task's own branch is in progress; the next agent continues it."""
     return claim.state == "live" and branch is None and rebased_branch(claim.name) == claim.data.get("branch")
 
 
 def _keep_rebase(claim: Claim) -> Keep | None:
-    """Keep a worktree in the middle of a rebase: the commits that it has made are on no branch yet."""
+    """Return Keep for a worktree in the middle of a rebase, whose new commits are on no branch yet; else None."""
     if not rebased_branch(claim.name):
         return None
     ways = f"`git -C {shlex.quote(claim.name)} rebase --continue` or `--abort` ends it"
@@ -72,7 +72,7 @@ def _keep_rebase(claim: Claim) -> Keep | None:
 
 
 def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
-    """Keep a worktree whose `.git` is not fleet's, or with another repository's work inside; else None."""
+    """Return Keep for a worktree whose `.git` is not fleet's, or that contains another repository's work; else None."""
     path, repository = claim.name, claim.data["repository"]
     if not repositories.is_of_repository(world.git, path, repository):
         if not world.git.is_remade(path) and world.git.place_of(path) is None:
@@ -89,6 +89,7 @@ def _keep_foreign_repository(claim: Claim, world: World) -> Keep | None:
 
 
 def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> Verdict:
+    """Return the verdict by the files of a worktree: Keep for uncommitted work, else by its ignored files."""
     path, status = claim.name, world.git.status(claim.name)
     if status is None:
         return Keep(reason=f"git does not say whether {path} has uncommitted work")
@@ -96,7 +97,7 @@ def _verdict_on_files(claim: Claim, world: World, disposable: Sequence[str]) -> 
 
 
 def _keep_work(claim: Claim, status: Status) -> Keep | None:
-    """Keep uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
+    """Return Keep for uncommitted work; None when there is none. Files that an interrupted removal deleted do not count."""
     changed = [name for code, name in status.changed if claim.state == "live" or code != " D"]
     files = tuple(dict.fromkeys([*changed, *status.hidden]))
     nested = other_repositories_among(status, claim.name)
@@ -116,6 +117,7 @@ def _keep_work(claim: Claim, status: Status) -> Keep | None:
 
 
 def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: Sequence[str]) -> Verdict:
+    """Return Aside with the ignored files that cannot be reproduced; Go when there are none."""
     copies = copied_files(world, claim)
 
     def is_reproducible(name: str) -> bool:
@@ -128,7 +130,7 @@ def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: 
 
 
 def copied_files(world: World, claim: Claim) -> dict[str, str]:
-    """Return the files that fleet copied into a worktree, with the digest of each; empty when no record is readable."""
+    """Return the files that fleet copied into a worktree, each with its digest; empty when the record cannot be read."""
     try:
         copies = json.loads(world.files.read(paths.copied_files(claim.project or "", claim.slug or "")))
     except (OSError, ValueError):

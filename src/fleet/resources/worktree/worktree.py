@@ -1,7 +1,7 @@
 """worktree: the git worktree of a task, on the task's own branch.
 
 git locks it with fleet's lock reason before it has files, so that a half-made worktree is recognised and completed. It
-is removed only when it is clean; its branch is deleted only when it is merged.
+is removed only when it is clean, and its branch is deleted only when it is merged.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Worktree:
         return place | {"branch_was_there": order.branch_was_there, "branch_mark": order.branch_mark}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` when git lists the worktree on its branch, or on none in a rebase that returns to its branch.
+        """Return `ours` if git lists the worktree on its branch, or in a rebase of that branch.
 
         A half-made one may be on no branch yet.
         """
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
     def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
-        """Return whether the worktree is ours, absent, foreign or unknown. `known`: git's list; None if git failed."""
+        """Return whether the worktree is ours, absent, foreign or unknown, by git's list of worktrees; `known` is None if git failed."""
         if known is None:
             begun = half_made.has_leftovers(claim, world) and not half_made.is_used(claim, world)
             return "ours" if begun else "unknown"
@@ -76,7 +76,7 @@ class Worktree:
         return "ours" if here.branch == claim.data["branch"] or is_rebasing(claim, here.branch) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the worktree, or complete a half-made one. WorktreeRefused when something else is at its path."""
+        """Create the worktree, or complete a half-made one. Raise WorktreeRefused when something else is at its path."""
         gate = world.git_gate(order.repository)
         gate.take(wait=GATE_WAIT)
         try:
@@ -86,7 +86,7 @@ class Worktree:
             gate.give()
 
     def _try_make(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Create the worktree without asking git first what exists, which is faster. False when git refuses."""
+        """Create the worktree without asking git first what exists, which is faster. Return False when git refuses."""
         try:
             self._make(claim, order, world, lock)
         except errors.GitRefused:
@@ -94,7 +94,9 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Ask git what exists, then complete the worktree, remove half-made remains and create it, or refuse."""
+        """Ask git what exists. Then complete the worktree, or create it after removing leftovers; raise WorktreeRefused
+        if neither is possible.
+        """
         known = world.git.worktrees(order.repository)
         look = self._look_in_list(claim, known, world)
         if look == "ours" and self._try_complete(claim, order, world, lock):
@@ -122,16 +124,16 @@ class Worktree:
             self._mark_branch(claim, order, world)
 
     def _begin_branch(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the branch with this claim as the maker in its reflog, which proves the owner without a mark."""
+        """Create the branch with this claim as the maker in its reflog, which proves its owner even without a mark."""
         world.git.begin_branch(claim.name, order.branch, maker=maker_of(claim), limit=order.git_limit, lock=lock)
 
     def _mark_branch(self, claim: Claim, order: Order, world: World) -> None:
-        """Mark the branch that this claim made, with the commit at which it started."""
+        """Mark the branch that this claim created, with the commit at which it started."""
         base = order.base or world.git.resolve_in(claim.name, "HEAD") or ""
         world.proofs.mark_branch(order.repository, order.branch, f"{order.branch_mark}{base}")
 
     def _try_complete(self, claim: Claim, order: Order, world: World, lock: int) -> bool:
-        """Check out the files and the branch of a half-made worktree. False when git refuses."""
+        """Check out the files and the branch of a half-made worktree. Return False when git refuses."""
         there = self._has_own_branch(claim, order, world)
         try:
             world.git.fill_worktree(claim.name, limit=order.git_limit, lock=lock)
@@ -146,7 +148,7 @@ class Worktree:
         return True
 
     def _has_own_branch(self, claim: Claim, order: Order, world: World) -> bool:
-        """Whether the task's branch exists; WorktreeRefused unless it provably belongs to this project."""
+        """Return whether the task's branch exists; raise ForeignBranch when it exists but does not provably belong to this project."""
         if order.branch not in world.git.branches(order.repository, order.branch):
             return False
         place = (order.repository, order.branch)
@@ -156,7 +158,7 @@ class Worktree:
         return True
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the worktree if it is clean, and delete its branch if that is merged."""
+        """Remove the worktree if it is clean, and delete its branch if it is merged; raise GitRefused when work would be lost."""
         repository, owner = claim.data["repository"], claim.data.get("owner_mark", "")
         gate = world.git_gate(repository)
         gate.take(wait=GATE_WAIT)
@@ -180,7 +182,7 @@ class Worktree:
             gate.give()
 
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
-        """Delete the branch if it is this project's, merged and unused. Record where an unmerged branch was left."""
+        """Delete the branch if it is this project's, merged and unused; else record the commit at which an unmerged branch was left."""
         repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
         commit = world.git.resolve(repository, head_ref(branch))
         if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
@@ -195,7 +197,7 @@ class Worktree:
 
 
 def _refuse_losing_work(claim: Claim, world: World) -> None:
-    """Refuse the removal if somebody has written into the worktree since the first check found it clean."""
+    """Raise GitRefused if somebody has written into the worktree since the first check found it clean."""
     whole = replace(claim, state="live")  # the files that an interrupted removal deleted are restored
     verdict = may_go(whole, world, disposable=claim.data.get("disposable", ()))
     if isinstance(verdict, Keep):
@@ -205,7 +207,7 @@ def _refuse_losing_work(claim: Claim, world: World) -> None:
 
 
 def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: World) -> errors.WorktreeRefused:
-    """Return the error that says why the existing worktree cannot be used, and what a person can do."""
+    """Return the error for an existing worktree that cannot be used, with what a person can do."""
     if claim.state in UNMADE and here is not None and (here.locked or "").startswith(lock_prefix(world)):
         why = "fleet made it, but its database knows of no work in it: was a backup restored, or is it changed by its checkout alone?"
         advice = "save what you need of it and move the folder away; the next dispatch makes it anew"
@@ -215,4 +217,5 @@ def _worktree_refused(claim: Claim, look: Look, here: Listed | None, world: Worl
 
 
 def _registered_worktree(claim: Claim, known: list[Listed]) -> Listed | None:
+    """Return the claim's worktree from git's list; None when git does not list it."""
     return next((listed for listed in known if os.path.realpath(listed.path) == os.path.realpath(claim.name)), None)

@@ -269,7 +269,7 @@ HEARD_AGENT = Query(
 
 
 def heard_agent(rows: Rows, /, *, dispatch: str) -> LivingAgent | None:
-    """What is known of an agent whose dispatch has not ended, for its hooks."""
+    """The record and the dispatch of one agent whose dispatch has not ended; its hooks read it."""
     return rows.select_one(HEARD_AGENT, LivingAgent, {'dispatch': dispatch})
 
 
@@ -282,7 +282,7 @@ LIVING_AGENTS = Query(
 
 
 def living_agents(rows: Rows, /, *, project: str | None) -> list[LivingAgent]:
-    """The same of all agents, of one project or of all, oldest first."""
+    """The records and dispatches of all agents whose dispatch has not ended, of one project or of all, oldest first."""
     return rows.select_all(LIVING_AGENTS, LivingAgent, {'project': project})
 
 
@@ -295,7 +295,7 @@ LEARN_AGENT = Query(
 
 
 def learn_agent(tx: Tx, /, *, state: str | None, state_at: int | None, detail: str | None, context: int | None, tokens: int | None, cost: int | None, conversation: str | None, compacting: int, sent_back: int, failed_turns: int, heartbeat_at: int | None, dispatch: str) -> int:
-    """What its hooks told, weighed in the same transaction."""
+    """Update an agent's record with what its hooks reported; read and compared in the same transaction."""
     return tx.write(LEARN_AGENT, {'state': state, 'state_at': state_at, 'detail': detail, 'context': context, 'tokens': tokens, 'cost': cost, 'conversation': conversation, 'compacting': compacting, 'sent_back': sent_back, 'failed_turns': failed_turns, 'heartbeat_at': heartbeat_at, 'dispatch': dispatch})
 
 
@@ -308,6 +308,7 @@ ADD_QUESTION = Query(
 
 
 def add_question(tx: Tx, /, *, id: str, dispatch: str, kind: QuestionKind, text: str, command: str | None, runs: str | None, choices: str, at: int) -> int:
+    """Record a question that an agent asks; nothing changes when the id exists."""
     return tx.write(ADD_QUESTION, {'id': id, 'dispatch': dispatch, 'kind': kind, 'text': text, 'command': command, 'runs': runs, 'choices': choices, 'at': at})
 
 
@@ -320,6 +321,7 @@ QUESTION_BY_ID = Query(
 
 
 def question_by_id(rows: Rows, /, *, id: str) -> AskedQuestion | None:
+    """A question, with the dispatch of the agent that asks, if it is still in the tables."""
     return rows.select_one(QUESTION_BY_ID, AskedQuestion, {'id': id})
 
 
@@ -332,7 +334,7 @@ OPEN_QUESTIONS = Query(
 
 
 def open_questions(rows: Rows, /, *, dispatch: str | None) -> list[OpenQuestion]:
-    """What is asked and not answered, by agents that have not ended; oldest first."""
+    """Unanswered questions of agents whose dispatch has not ended, of one agent or of all, oldest first."""
     return rows.select_all(OPEN_QUESTIONS, OpenQuestion, {'dispatch': dispatch})
 
 
@@ -345,7 +347,7 @@ ANSWERED_SINCE = Query(
 
 
 def answered_since(rows: Rows, /, *, dispatch: str, since: int) -> Existence | None:
-    """Whether an agent has an answer to something that it asked since a time."""
+    """Whether a question that an agent asked since a time was answered."""
     return rows.select_one(ANSWERED_SINCE, Existence, {'dispatch': dispatch, 'since': since})
 
 
@@ -358,7 +360,7 @@ ANSWER_QUESTION = Query(
 
 
 def answer_question(tx: Tx, /, *, answer: str | None, by: str | None, at: int | None, id: str) -> int:
-    """Compare and set: the first answer counts."""
+    """Compare and set: record the answer to a question; only the first answer counts."""
     return tx.write(ANSWER_QUESTION, {'answer': answer, 'by': by, 'at': at, 'id': id})
 
 
@@ -371,7 +373,7 @@ CLOSE_QUESTION = Query(
 
 
 def close_question(tx: Tx, /, *, at: int | None, id: str) -> int:
-    """Compare and set: the agent has the answer, or needs none any more."""
+    """Compare and set: close a question, because the agent has the answer or no longer needs one."""
     return tx.write(CLOSE_QUESTION, {'at': at, 'id': id})
 
 
@@ -384,7 +386,7 @@ CLOSE_UNANSWERED = Query(
 
 
 def close_unanswered(tx: Tx, /, *, at: int | None, id: str) -> int:
-    """Compare and set: nobody waits for the answer any more, and there is none."""
+    """Compare and set: close a question that nobody answered and whose answer nobody waits for."""
     return tx.write(CLOSE_UNANSWERED, {'at': at, 'id': id})
 
 
@@ -397,7 +399,7 @@ CLOSE_QUESTIONS = Query(
 
 
 def close_questions(tx: Tx, /, *, at: int, dispatch: str, text: str | None) -> int:
-    """An agent went on, or ended: what it asked before is over; of one tool call only, if one is named."""
+    """Close the earlier questions of an agent that went on or ended; only those of one tool call if `text` is given."""
     return tx.write(CLOSE_QUESTIONS, {'at': at, 'dispatch': dispatch, 'text': text})
 
 
@@ -410,7 +412,7 @@ CLOSE_ORPHANED_QUESTIONS = Query(
 
 
 def close_orphaned_questions(tx: Tx, /, *, at: int | None) -> int:
-    """Questions of agents that have ended."""
+    """Close the questions of agents whose dispatch has ended."""
     return tx.write(CLOSE_ORPHANED_QUESTIONS, {'at': at})
 
 
@@ -423,6 +425,7 @@ ORPHANED_QUESTIONS = Query(
 
 
 def orphaned_questions(rows: Rows, /) -> Count:
+    """How many open questions belong to agents whose dispatch has ended."""
     return rows.select_exactly_one(ORPHANED_QUESTIONS, Count, {})
 
 
@@ -435,6 +438,7 @@ HOLD_OF = Query(
 
 
 def hold_of(rows: Rows, /, *, engine: str) -> Hold | None:
+    """The hold of an engine, if no agent may be started on it now."""
     return rows.select_one(HOLD_OF, Hold, {'engine': engine})
 
 
@@ -447,6 +451,7 @@ EVERY_HOLD = Query(
 
 
 def every_hold(rows: Rows, /) -> list[Hold]:
+    """The holds of all engines."""
     return rows.select_all(EVERY_HOLD, Hold, {})
 
 
@@ -459,7 +464,7 @@ MOVE_HOLD = Query(
 
 
 def move_hold(tx: Tx, /, *, until: int | None, engine: str) -> int:
-    """When a limit is reset became known only after it."""
+    """Set the reset time of a limit, which became known only after the hold."""
     return tx.write(MOVE_HOLD, {'until': until, 'engine': engine})
 
 
@@ -472,7 +477,7 @@ HOLD_ENGINE = Query(
 
 
 def hold_engine(tx: Tx, /, *, engine: str, kind: HoldKind, reason: str, at: int, until: int | None) -> int:
-    """Hold an engine back; who was trying has failed."""
+    """Hold an engine: no more agents are started on it. A trial that was under way has failed."""
     return tx.write(HOLD_ENGINE, {'engine': engine, 'kind': kind, 'reason': reason, 'at': at, 'until': until})
 
 
@@ -485,7 +490,7 @@ TRY_ENGINE = Query(
 
 
 def try_engine(tx: Tx, /, *, dispatch: str | None, at: int | None, engine: str, was: str | None) -> int:
-    """Compare and set: one trial at a time."""
+    """Compare and set: record the dispatch that tries a held engine; one trial at a time."""
     return tx.write(TRY_ENGINE, {'dispatch': dispatch, 'at': at, 'engine': engine, 'was': was})
 
 
@@ -498,7 +503,7 @@ END_HOLD = Query(
 
 
 def end_hold(tx: Tx, /, *, at: int | None, engine: str) -> int:
-    """A person says that the engine works again: whoever asks for it next tries it."""
+    """End the hold of an engine because a person says that it works: the next dispatch tries it."""
     return tx.write(END_HOLD, {'at': at, 'engine': engine})
 
 
@@ -511,6 +516,7 @@ LIFT_HOLD = Query(
 
 
 def lift_hold(tx: Tx, /, *, engine: str) -> int:
+    """Remove the hold of an engine, because the engine works again."""
     return tx.write(LIFT_HOLD, {'engine': engine})
 
 
@@ -523,6 +529,7 @@ SET_QUOTA = Query(
 
 
 def set_quota(tx: Tx, /, *, engine: str, span: str, percent: int, resets_at: int | None, at: int) -> int:
+    """Record how much of an engine's quota window is used, unless a newer report is recorded."""
     return tx.write(SET_QUOTA, {'engine': engine, 'span': span, 'percent': percent, 'resets_at': resets_at, 'at': at})
 
 
@@ -535,6 +542,7 @@ QUOTAS_OF = Query(
 
 
 def quotas_of(rows: Rows, /, *, engine: str) -> list[Quota]:
+    """The quota windows of one engine."""
     return rows.select_all(QUOTAS_OF, Quota, {'engine': engine})
 
 
@@ -547,4 +555,5 @@ ALL_QUOTAS = Query(
 
 
 def all_quotas(rows: Rows, /) -> list[Quota]:
+    """The quota windows of all engines."""
     return rows.select_all(ALL_QUOTAS, Quota, {})

@@ -170,7 +170,7 @@ ADD_CLAIM = Query(
 
 
 def add_claim(tx: Tx, /, *, id: str, dispatch: str | None, project: str | None, slug: str | None, job: str | None, host: str, home: str | None, kind: str, name: str, actor: str, effect_lock: str | None, data: str, at: int) -> int:
-    """An intent: the thing is about to be made."""
+    """Record the intent to create a resource; no row when another claim holds it."""
     return tx.write(ADD_CLAIM, {'id': id, 'dispatch': dispatch, 'project': project, 'slug': slug, 'job': job, 'host': host, 'home': home, 'kind': kind, 'name': name, 'actor': actor, 'effect_lock': effect_lock, 'data': data, 'at': at})
 
 
@@ -183,7 +183,7 @@ STEP_CLAIM = Query(
 
 
 def step_claim(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimState) -> int:
-    """Compare and set of a claim's state."""
+    """Compare and set: change a claim's state."""
     return tx.write(STEP_CLAIM, {'after': after, 'at': at, 'id': id, 'before': before})
 
 
@@ -196,7 +196,7 @@ LET_GO_CLAIM = Query(
 
 
 def let_go_claim(tx: Tx, /, *, after: ClaimState, actor: str, at: int, id: str, before: ClaimState, was: str, owner: str) -> int:
-    """The intent to remove a thing, with who does it; not when it was handed over meanwhile."""
+    """Compare and set: record the intent to remove a resource and the process that does it, unless it got a new owner meanwhile."""
     return tx.write(LET_GO_CLAIM, {'after': after, 'actor': actor, 'at': at, 'id': id, 'before': before, 'was': was, 'owner': owner})
 
 
@@ -209,7 +209,7 @@ RETAKE_CLAIM = Query(
 
 
 def retake_claim(tx: Tx, /, *, after: ClaimState, actor: str, data: str, at: int, id: str, before: ClaimState, was: str) -> int:
-    """A successor finishes what a dead creator began, or makes the thing anew."""
+    """Compare and set: let another process finish what a dead one began to create, or create it anew."""
     return tx.write(RETAKE_CLAIM, {'after': after, 'actor': actor, 'data': data, 'at': at, 'id': id, 'before': before, 'was': was})
 
 
@@ -222,7 +222,7 @@ FAIL_RELEASE = Query(
 
 
 def fail_release(tx: Tx, /, *, at: int, after: ClaimState, id: str, before: ClaimState) -> int:
-    """A release did not work: count it. Nobody is at it any more."""
+    """Count a failed release of a claim; no process works on it any more."""
     return tx.write(FAIL_RELEASE, {'at': at, 'after': after, 'id': id, 'before': before})
 
 
@@ -235,7 +235,7 @@ NOTE_MADE = Query(
 
 
 def note_made(tx: Tx, /, *, after: ClaimState, at: int, dispatch: str, project: str, slug: str) -> int:
-    """A session that runs was made last: all that its dispatch needs is there."""
+    """Mark all claims of a dispatch as live: its session, which is made last, runs, so everything before it exists."""
     return tx.write(NOTE_MADE, {'after': after, 'at': at, 'dispatch': dispatch, 'project': project, 'slug': slug})
 
 
@@ -248,7 +248,7 @@ FAIL_MAKING = Query(
 
 
 def fail_making(tx: Tx, /, *, after: ClaimState, at: int, id: str, before: ClaimState) -> int:
-    """A thing could not be made. Nobody is at it any more."""
+    """Record that a resource could not be created; no process works on its claim any more."""
     return tx.write(FAIL_MAKING, {'after': after, 'at': at, 'id': id, 'before': before})
 
 
@@ -274,7 +274,7 @@ TAKEN_PORTS = Query(
 
 
 def taken_ports(rows: Rows, /, *, host: str) -> list[PortBlock]:
-    """The blocks of ports that worktrees on a host have."""
+    """The blocks of ports that worktrees on a host have been given."""
     return rows.select_all(TAKEN_PORTS, PortBlock, {'host': host})
 
 
@@ -313,7 +313,7 @@ HELD_CLAIM = Query(
 
 
 def held_claim(rows: Rows, /, *, host: str, kind: str, name: str) -> Claim | None:
-    """Whoever holds a thing."""
+    """The claim that holds a resource, if one does."""
     return rows.select_one(HELD_CLAIM, Claim, {'host': host, 'kind': kind, 'name': name})
 
 
@@ -326,7 +326,7 @@ CLAIMS_OF_DISPATCH = Query(
 
 
 def claims_of_dispatch(rows: Rows, /, *, dispatch: str) -> list[Claim]:
-    """What a dispatch holds or held."""
+    """All claims of a dispatch, released ones too."""
     return rows.select_all(CLAIMS_OF_DISPATCH, Claim, {'dispatch': dispatch})
 
 
@@ -339,7 +339,7 @@ CLAIMS_OF_BUNDLE = Query(
 
 
 def claims_of_bundle(rows: Rows, /, *, project: str, slug: str) -> list[Claim]:
-    """What a task's bundle holds."""
+    """The unreleased claims of a task's bundle."""
     return rows.select_all(CLAIMS_OF_BUNDLE, Claim, {'project': project, 'slug': slug})
 
 
@@ -352,7 +352,7 @@ OPEN_CLAIMS_OF_JOB = Query(
 
 
 def open_claims_of_job(rows: Rows, /, *, job: str) -> list[Claim]:
-    """What runners of a job started themselves and is not released."""
+    """The unreleased claims on processes that runners of a job started themselves."""
     return rows.select_all(OPEN_CLAIMS_OF_JOB, Claim, {'job': job})
 
 
@@ -365,7 +365,7 @@ OPEN_CLAIMS_OF_JOBS = Query(
 
 
 def open_claims_of_jobs(rows: Rows, /) -> list[Claim]:
-    """The same, of every job."""
+    """The unreleased claims on processes that runners of any job started themselves."""
     return rows.select_all(OPEN_CLAIMS_OF_JOBS, Claim, {})
 
 
@@ -378,6 +378,7 @@ FORGET_RELEASED_OF_JOB = Query(
 
 
 def forget_released_of_job(tx: Tx, /, *, job: str) -> int:
+    """Delete the released claims of a job."""
     return tx.write(FORGET_RELEASED_OF_JOB, {'job': job})
 
 
@@ -403,6 +404,7 @@ FORGET_RELEASED_OF_BUNDLE = Query(
 
 
 def forget_released_of_bundle(tx: Tx, /, *, project: str, slug: str) -> int:
+    """Delete the released claims of a task's bundle."""
     return tx.write(FORGET_RELEASED_OF_BUNDLE, {'project': project, 'slug': slug})
 
 
@@ -428,6 +430,7 @@ ADD_BUNDLE = Query(
 
 
 def add_bundle(tx: Tx, /, *, project: str, slug: str, host: str, owner: str) -> int:
+    """Record a task's bundle with its first owner."""
     return tx.write(ADD_BUNDLE, {'project': project, 'slug': slug, 'host': host, 'owner': owner})
 
 
@@ -440,7 +443,7 @@ ADOPT_BUNDLE = Query(
 
 
 def adopt_bundle(tx: Tx, /, *, owner: str, host: str, project: str, slug: str, was: str, generation: int) -> int:
-    """Compare and set of the owner; the generation only grows."""
+    """Compare and set: give a bundle to another owner; the generation only grows."""
     return tx.write(ADOPT_BUNDLE, {'owner': owner, 'host': host, 'project': project, 'slug': slug, 'was': was, 'generation': generation})
 
 
@@ -453,6 +456,7 @@ ADD_ADOPTION = Query(
 
 
 def add_adoption(tx: Tx, /, *, project: str, slug: str, generation: int, dispatch: str, kind: str, at: int) -> int:
+    """Record that a dispatch has become the owner of a task's bundle."""
     return tx.write(ADD_ADOPTION, {'project': project, 'slug': slug, 'generation': generation, 'dispatch': dispatch, 'kind': kind, 'at': at})
 
 
@@ -465,6 +469,7 @@ END_ADOPTION = Query(
 
 
 def end_adoption(tx: Tx, /, *, at: int | None, project: str, slug: str, dispatch: str) -> int:
+    """Record that a dispatch no longer owns a task's bundle."""
     return tx.write(END_ADOPTION, {'at': at, 'project': project, 'slug': slug, 'dispatch': dispatch})
 
 
@@ -477,7 +482,7 @@ ADOPTIONS_OF = Query(
 
 
 def adoptions_of(rows: Rows, /, *, project: str, slug: str) -> list[Adoption]:
-    """Who had a task's bundle, oldest first."""
+    """The dispatches that have owned a task's bundle, oldest first."""
     return rows.select_all(ADOPTIONS_OF, Adoption, {'project': project, 'slug': slug})
 
 
@@ -490,7 +495,7 @@ SEAT_OF = Query(
 
 
 def seat_of(rows: Rows, /, *, project: str) -> Seat | None:
-    """A project's coordinator."""
+    """A project's seat: its coordinator and candidate."""
     return rows.select_one(SEAT_OF, Seat, {'project': project})
 
 
@@ -503,6 +508,7 @@ ALL_SEATS = Query(
 
 
 def all_seats(rows: Rows, /) -> list[Seat]:
+    """The seats of all projects."""
     return rows.select_all(ALL_SEATS, Seat, {})
 
 
@@ -515,6 +521,7 @@ ADD_SEAT = Query(
 
 
 def add_seat(tx: Tx, /, *, project: str) -> int:
+    """Add an empty seat to a project that has none."""
     return tx.write(ADD_SEAT, {'project': project})
 
 
@@ -527,7 +534,7 @@ TAKE_SEAT = Query(
 
 
 def take_seat(tx: Tx, /, *, holder: str | None, project: str, was: str | None) -> int:
-    """Compare and set of the holder."""
+    """Compare and set: make a dispatch the holder of the seat."""
     return tx.write(TAKE_SEAT, {'holder': holder, 'project': project, 'was': was})
 
 
@@ -540,7 +547,7 @@ SET_CLAIM_DATA = Query(
 
 
 def set_claim_data(tx: Tx, /, *, data: str, at: int, id: str) -> int:
-    """What was learnt of a thing since its intent."""
+    """Update what is known about a claim's resource."""
     return tx.write(SET_CLAIM_DATA, {'data': data, 'at': at, 'id': id})
 
 
@@ -553,7 +560,7 @@ LONE_CLAIMS = Query(
 
 
 def lone_claims(rows: Rows, /) -> list[Claim]:
-    """Claims of bundles whose task is archived, and so to be released."""
+    """The unreleased claims of bundles whose task is archived; they are to be released."""
     return rows.select_all(LONE_CLAIMS, Claim, {})
 
 
@@ -566,7 +573,7 @@ CLAIMS_ON_TASK = Query(
 
 
 def claims_on_task(rows: Rows, /, *, project: str, slug: str) -> Count:
-    """How many things of a bundle are not released."""
+    """How many claims of a task's bundle are not released."""
     return rows.select_exactly_one(CLAIMS_ON_TASK, Count, {'project': project, 'slug': slug})
 
 
@@ -579,7 +586,7 @@ GIVE_CLAIM = Query(
 
 
 def give_claim(tx: Tx, /, *, dispatch: str | None, data: str, at: int, id: str, was: str) -> int:
-    """Compare and set of a claim's owner, with what its new owner is to find."""
+    """Compare and set: give a live claim to another dispatch, with new data."""
     return tx.write(GIVE_CLAIM, {'dispatch': dispatch, 'data': data, 'at': at, 'id': id, 'was': was})
 
 
@@ -592,7 +599,7 @@ UNFINISHED_REWRITES = Query(
 
 
 def unfinished_rewrites(rows: Rows, /) -> list[Claim]:
-    """Inboxes that were handed over, and whose file may not say so yet."""
+    """Claims on prompt inboxes that got a new owner and whose file may not be rewritten yet."""
     return rows.select_all(UNFINISHED_REWRITES, Claim, {})
 
 
@@ -605,6 +612,7 @@ ALL_BUNDLES = Query(
 
 
 def all_bundles(rows: Rows, /) -> list[Bundle]:
+    """All bundles."""
     return rows.select_all(ALL_BUNDLES, Bundle, {})
 
 
@@ -617,7 +625,7 @@ UNMADE_OF_BUNDLE = Query(
 
 
 def unmade_of_bundle(rows: Rows, /, *, project: str, slug: str) -> list[Claim]:
-    """Things of a bundle whose making failed."""
+    """The claims of a task's bundle whose resources could not be created."""
     return rows.select_all(UNMADE_OF_BUNDLE, Claim, {'project': project, 'slug': slug})
 
 
@@ -630,7 +638,7 @@ LATE_INBOXES = Query(
 
 
 def late_inboxes(rows: Rows, /, *, before: int) -> list[Claim]:
-    """Prompts that are still held though their dispatch ended before a time."""
+    """Claims on prompts that are not released although their dispatch ended before a time."""
     return rows.select_all(LATE_INBOXES, Claim, {'before': before})
 
 
@@ -643,7 +651,7 @@ CLAIM_BY_ID = Query(
 
 
 def claim_by_id(rows: Rows, /, *, id: str) -> Claim | None:
-    """One claim."""
+    """One claim by its id."""
     return rows.select_one(CLAIM_BY_ID, Claim, {'id': id})
 
 
@@ -656,7 +664,7 @@ CLAIMS_OF_PROJECT = Query(
 
 
 def claims_of_project(rows: Rows, /, *, project: str) -> list[Claim]:
-    """What a project itself holds: neither a dispatch, nor a task, nor a job."""
+    """The unreleased claims that belong to the project itself: to no dispatch, task or job."""
     return rows.select_all(CLAIMS_OF_PROJECT, Claim, {'project': project})
 
 
@@ -669,7 +677,7 @@ CLAIMS_OF_PROJECTS = Query(
 
 
 def claims_of_projects(rows: Rows, /) -> list[Claim]:
-    """The same, of every project, also of one that was removed."""
+    """The unreleased claims that belong to any project itself, also to one that was removed."""
     return rows.select_all(CLAIMS_OF_PROJECTS, Claim, {})
 
 
@@ -682,4 +690,5 @@ FORGET_RELEASED_OF_PROJECT = Query(
 
 
 def forget_released_of_project(tx: Tx, /, *, project: str) -> int:
+    """Delete the released claims that belong to the project itself."""
     return tx.write(FORGET_RELEASED_OF_PROJECT, {'project': project})

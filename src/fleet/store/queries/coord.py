@@ -309,7 +309,7 @@ ADD_NONCE = Query(
 
 
 def add_nonce(tx: Tx, /, *, dispatch: str, project: str, hash: str, at: int) -> int:
-    """The hash of a new coordinator's proof."""
+    """Record the hash of the nonce by which a new coordinator will prove itself."""
     return tx.write(ADD_NONCE, {'dispatch': dispatch, 'project': project, 'hash': hash, 'at': at})
 
 
@@ -322,6 +322,7 @@ NONCE_OF = Query(
 
 
 def nonce_of(rows: Rows, /, *, dispatch: str) -> Nonce | None:
+    """The hash of a coordinator's nonce, and whether it was presented."""
     return rows.select_one(NONCE_OF, Nonce, {'dispatch': dispatch})
 
 
@@ -334,7 +335,7 @@ SPEND_NONCE = Query(
 
 
 def spend_nonce(tx: Tx, /, *, at: int | None, dispatch: str) -> int:
-    """Compare and set: a proof is presented once."""
+    """Compare and set: record that a nonce was presented; it works once."""
     return tx.write(SPEND_NONCE, {'at': at, 'dispatch': dispatch})
 
 
@@ -347,7 +348,7 @@ STALE_NONCES = Query(
 
 
 def stale_nonces(rows: Rows, /) -> list[StaleNonce]:
-    """Proofs that were never presented, and whose dispatch is no candidate any more: evidence of a change that did not come off."""
+    """Nonces that were never presented and whose dispatch is no longer a candidate: a Replace that failed."""
     return rows.select_all(STALE_NONCES, StaleNonce, {})
 
 
@@ -360,7 +361,7 @@ OLD_NONCES = Query(
 
 
 def old_nonces(rows: Rows, /, *, before: int) -> Count:
-    """How many spent proofs are older than a time."""
+    """How many nonces were presented before a time."""
     return rows.select_exactly_one(OLD_NONCES, Count, {'before': before})
 
 
@@ -373,7 +374,7 @@ PRUNE_NONCES = Query(
 
 
 def prune_nonces(tx: Tx, /, *, before: int) -> int:
-    """Spent proofs, after a month; never an unspent one."""
+    """Delete nonces that were presented before a time; never one that was not presented."""
     return tx.write(PRUNE_NONCES, {'before': before})
 
 
@@ -386,7 +387,7 @@ SET_CANDIDATE = Query(
 
 
 def set_candidate(tx: Tx, /, *, candidate: str | None, deadline: int | None, project: str, holder: str | None) -> int:
-    """Compare and set: one candidate at a time, beside the holder it is to follow."""
+    """Compare and set: put a candidate into the seat beside its holder; one candidate at a time."""
     return tx.write(SET_CANDIDATE, {'candidate': candidate, 'deadline': deadline, 'project': project, 'holder': holder})
 
 
@@ -399,7 +400,7 @@ SEAT_CANDIDATE = Query(
 
 
 def seat_candidate(tx: Tx, /, *, project: str, candidate: str) -> int:
-    """The commit of a Replace: the candidate becomes the holder."""
+    """Compare and set: make the candidate the holder of the seat. This is the commit of a Replace."""
     return tx.write(SEAT_CANDIDATE, {'project': project, 'candidate': candidate})
 
 
@@ -412,7 +413,7 @@ WITHDRAW_CANDIDATE = Query(
 
 
 def withdraw_candidate(tx: Tx, /, *, project: str, candidate: str) -> int:
-    """The opposite: the candidate goes, the holder stays."""
+    """Compare and set: remove the candidate from the seat; the holder stays."""
     return tx.write(WITHDRAW_CANDIDATE, {'project': project, 'candidate': candidate})
 
 
@@ -425,7 +426,7 @@ EMPTY_SEAT = Query(
 
 
 def empty_seat(tx: Tx, /, *, project: str, holder: str) -> int:
-    """The coordinator was stopped on purpose."""
+    """Compare and set: remove the holder from the seat, because the coordinator was stopped on purpose."""
     return tx.write(EMPTY_SEAT, {'project': project, 'holder': holder})
 
 
@@ -438,6 +439,7 @@ ADD_HANDOFF = Query(
 
 
 def add_handoff(tx: Tx, /, *, id: str, dispatch: str, project: str, slug: str | None, reason: str, document: str, asked_by: str, at: int) -> int:
+    """Queue a handoff of an agent."""
     return tx.write(ADD_HANDOFF, {'id': id, 'dispatch': dispatch, 'project': project, 'slug': slug, 'reason': reason, 'document': document, 'asked_by': asked_by, 'at': at})
 
 
@@ -450,6 +452,7 @@ QUEUED_HANDOFF_OF = Query(
 
 
 def queued_handoff_of(rows: Rows, /, *, dispatch: str) -> Handoff | None:
+    """The queued handoff of an agent."""
     return rows.select_one(QUEUED_HANDOFF_OF, Handoff, {'dispatch': dispatch})
 
 
@@ -462,7 +465,7 @@ QUEUED_HANDOFFS = Query(
 
 
 def queued_handoffs(rows: Rows, /, *, project: str | None) -> list[Handoff]:
-    """What is to be drained, oldest first."""
+    """The handoffs that wait to be carried out, oldest first."""
     return rows.select_all(QUEUED_HANDOFFS, Handoff, {'project': project})
 
 
@@ -475,6 +478,7 @@ LISTED_HANDOFFS = Query(
 
 
 def listed_handoffs(rows: Rows, /, *, project: str | None) -> list[Handoff]:
+    """All handoffs of one project or of all, oldest first."""
     return rows.select_all(LISTED_HANDOFFS, Handoff, {'project': project})
 
 
@@ -487,7 +491,7 @@ HANDED_TO = Query(
 
 
 def handed_to(rows: Rows, /, *, dispatch: str) -> HandedTo | None:
-    """Whom an agent was handed off to."""
+    """The successor of an agent that was handed off."""
     return rows.select_one(HANDED_TO, HandedTo, {'dispatch': dispatch})
 
 
@@ -500,6 +504,7 @@ HANDOFF_BY_ID = Query(
 
 
 def handoff_by_id(rows: Rows, /, *, id: str) -> Handoff | None:
+    """A handoff by its id."""
     return rows.select_one(HANDOFF_BY_ID, Handoff, {'id': id})
 
 
@@ -512,7 +517,7 @@ TRY_HANDOFF = Query(
 
 
 def try_handoff(tx: Tx, /, *, id: str) -> int:
-    """Another successor is started for it."""
+    """Count one more attempt to start the successor of a handoff."""
     return tx.write(TRY_HANDOFF, {'id': id})
 
 
@@ -525,7 +530,7 @@ RENEW_HANDOFF = Query(
 
 
 def renew_handoff(tx: Tx, /, *, id: str) -> int:
-    """It was asked for again: it may be tried as often as a new one."""
+    """Reset the attempts of a handoff that was requested again."""
     return tx.write(RENEW_HANDOFF, {'id': id})
 
 
@@ -538,6 +543,7 @@ DEFER_HANDOFF = Query(
 
 
 def defer_handoff(tx: Tx, /, *, why: str | None, id: str) -> int:
+    """Record why a handoff was postponed."""
     return tx.write(DEFER_HANDOFF, {'why': why, 'id': id})
 
 
@@ -550,7 +556,7 @@ HANDOFF_BEFORE = Query(
 
 
 def handoff_before(rows: Rows, /, *, project: str, slug: str, id: str, at: int) -> Handoff | None:
-    """The handoff of a task before another one, of those whose work was looked at."""
+    """The handoff of the same task before this one, of those whose progress was measured."""
     return rows.select_one(HANDOFF_BEFORE, Handoff, {'project': project, 'slug': slug, 'id': id, 'at': at})
 
 
@@ -563,7 +569,7 @@ WEIGH_HANDOFF = Query(
 
 
 def weigh_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, id: str) -> int:
-    """What the work was like, and how many handoffs in a row have brought nothing."""
+    """Record the mark of the work at a handoff, and how many handoffs in a row have brought no progress."""
     return tx.write(WEIGH_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'id': id})
 
 
@@ -576,7 +582,7 @@ PARK_HANDOFF = Query(
 
 
 def park_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, at: int | None, id: str) -> int:
-    """Compare and set: no successor is started, because handoffs have brought nothing."""
+    """Compare and set: drop a handoff without a successor, because handoffs have brought no progress."""
     return tx.write(PARK_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'at': at, 'id': id})
 
 
@@ -589,7 +595,7 @@ HANDED_OFF_AGENTS = Query(
 
 
 def handed_off_agents(rows: Rows, /, *, project: str, slug: str, most: int) -> list[HandedOffAgent]:
-    """The agents of a task that were handed off last, newest first."""
+    """The agents of a task that were handed off, newest first."""
     return rows.select_all(HANDED_OFF_AGENTS, HandedOffAgent, {'project': project, 'slug': slug, 'most': most})
 
 
@@ -602,7 +608,7 @@ PARKED_HANDOFF_OF = Query(
 
 
 def parked_handoff_of(rows: Rows, /, *, dispatch: str) -> Handoff | None:
-    """The handoff of an agent for which its task was parked."""
+    """The handoff of an agent at which its task was parked."""
     return rows.select_one(PARKED_HANDOFF_OF, Handoff, {'dispatch': dispatch})
 
 
@@ -628,7 +634,7 @@ TASKS_PARKED_BY_HANDOFFS = Query(
 
 
 def tasks_parked_by_handoffs(rows: Rows, /) -> list[ParkedByHandoffs]:
-    """Tasks that are parked because handoffs have brought nothing, and that nobody has taken up since; newest first."""
+    """Tasks that were parked because handoffs brought no progress, and that nobody has continued since, newest first."""
     return rows.select_all(TASKS_PARKED_BY_HANDOFFS, ParkedByHandoffs, {})
 
 
@@ -641,7 +647,7 @@ END_HANDOFF = Query(
 
 
 def end_handoff(tx: Tx, /, *, state: HandoffState, successor: str | None, at: int | None, id: str) -> int:
-    """Compare and set: an entry is finished once."""
+    """Compare and set: finish a queued handoff, once."""
     return tx.write(END_HANDOFF, {'state': state, 'successor': successor, 'at': at, 'id': id})
 
 
@@ -654,7 +660,7 @@ OTHER_COORDINATORS = Query(
 
 
 def other_coordinators(rows: Rows, /, *, project: str) -> list[Dispatch]:
-    """Unfinished coordinators of a project that are neither in the seat nor the next for it."""
+    """Unfinished coordinators of a project that are neither the holder nor the candidate of its seat."""
     return rows.select_all(OTHER_COORDINATORS, Dispatch, {'project': project})
 
 
@@ -667,6 +673,7 @@ SET_REMOTE_CONTROL = Query(
 
 
 def set_remote_control(tx: Tx, /, *, to: RemoteControl, project: str) -> int:
+    """Record whether the coordinator of a project may be controlled from another device."""
     return tx.write(SET_REMOTE_CONTROL, {'to': to, 'project': project})
 
 
@@ -679,6 +686,7 @@ REMOTE_CONTROL_OF = Query(
 
 
 def remote_control_of(rows: Rows, /, *, project: str) -> RemoteControlOf | None:
+    """Whether the coordinator of a project may be controlled from another device."""
     return rows.select_one(REMOTE_CONTROL_OF, RemoteControlOf, {'project': project})
 
 
@@ -691,7 +699,7 @@ REMOTE_CONTROLLED = Query(
 
 
 def remote_controlled(rows: Rows, /) -> list[HeldSeat]:
-    """Projects whose coordinator is an agent that may be controlled from another device; fleet's own loop cannot be."""
+    """Projects whose coordinator may be controlled from another device: it is an agent, not fleet's own loop."""
     return rows.select_all(REMOTE_CONTROLLED, HeldSeat, {})
 
 
@@ -704,7 +712,7 @@ SUCCESSOR_OF = Query(
 
 
 def successor_of(rows: Rows, /, *, project: str, predecessor: str, kind: DispatchKind) -> Dispatch | None:
-    """The dispatch that followed another as the same kind; one that could not be started does not count."""
+    """The dispatch of the same kind that followed another one; one that could not be started does not count."""
     return rows.select_one(SUCCESSOR_OF, Dispatch, {'project': project, 'predecessor': predecessor, 'kind': kind})
 
 
@@ -717,7 +725,7 @@ COUNT_HANDOFFS = Query(
 
 
 def count_handoffs(tx: Tx, /, *, handoffs: int, id: str) -> int:
-    """How many handoffs led to a dispatch."""
+    """Record how many handoffs led to a pending dispatch."""
     return tx.write(COUNT_HANDOFFS, {'handoffs': handoffs, 'id': id})
 
 
@@ -730,7 +738,7 @@ QUESTIONS_OF = Query(
 
 
 def questions_of(rows: Rows, /, *, dispatch: str) -> list[UnansweredQuestion]:
-    """What an agent asked and was not answered."""
+    """The unanswered questions of an agent."""
     return rows.select_all(QUESTIONS_OF, UnansweredQuestion, {'dispatch': dispatch})
 
 
@@ -743,7 +751,7 @@ CONTEXTS = Query(
 
 
 def contexts(rows: Rows, /, *, project: str) -> list[AgentContext]:
-    """How full the contexts of a project's agents are, and whether they were reminded of it."""
+    """How full the contexts of a project's agents are, and whether each was reminded to hand off."""
     return rows.select_all(CONTEXTS, AgentContext, {'project': project})
 
 
@@ -756,7 +764,7 @@ TROUBLE_OF = Query(
 
 
 def trouble_of(rows: Rows, /, *, project: str, most: int) -> list[TaskTrouble]:
-    """Tasks of a project that wait for a person: blocked or failed."""
+    """The blocked and failed tasks of a project, which wait for a person."""
     return rows.select_all(TROUBLE_OF, TaskTrouble, {'project': project, 'most': most})
 
 
@@ -769,6 +777,7 @@ SEATS_HELD_BY = Query(
 
 
 def seats_held_by(rows: Rows, /, *, dispatch: str) -> list[HeldSeat]:
+    """The projects whose seat a dispatch holds."""
     return rows.select_all(SEATS_HELD_BY, HeldSeat, {'dispatch': dispatch})
 
 
@@ -781,7 +790,7 @@ WAKE_OF = Query(
 
 
 def wake_of(rows: Rows, /, *, project: str) -> Wake | None:
-    """What the coordinator of a project was told last."""
+    """What the coordinator of a project was last told when it was woken or ticked."""
     return rows.select_one(WAKE_OF, Wake, {'project': project})
 
 
@@ -794,7 +803,7 @@ TELL_COORDINATOR = Query(
 
 
 def tell_coordinator(tx: Tx, /, *, project: str, dispatch: str, told: str, at: int, message: str | None) -> int:
-    """It knows of these things now: it has ticked, or a message that wakes it is on its way."""
+    """Record what a coordinator now knows, because it has ticked or a message that wakes it is on its way."""
     return tx.write(TELL_COORDINATOR, {'project': project, 'dispatch': dispatch, 'told': told, 'at': at, 'message': message})
 
 
@@ -807,7 +816,7 @@ NOTE_WAKE_TROUBLE = Query(
 
 
 def note_wake_trouble(tx: Tx, /, *, project: str, dispatch: str, at: int, trouble: str | None) -> int:
-    """What keeps a coordinator from being woken; none when it can be woken again."""
+    """Record why a coordinator cannot be woken; NULL when it can be woken again."""
     return tx.write(NOTE_WAKE_TROUBLE, {'project': project, 'dispatch': dispatch, 'at': at, 'trouble': trouble})
 
 
@@ -820,6 +829,7 @@ REMOVE_WAKE = Query(
 
 
 def remove_wake(tx: Tx, /, *, project: str) -> int:
+    """Delete what is recorded about waking a project's coordinator."""
     return tx.write(REMOVE_WAKE, {'project': project})
 
 
@@ -832,7 +842,7 @@ RESTARTS_OF = Query(
 
 
 def restarts_of(rows: Rows, /, *, project: str) -> Restarts | None:
-    """How often fleet has started the own coordinator of a project again."""
+    """How often fleet has restarted its own coordinator loop of a project."""
     return rows.select_one(RESTARTS_OF, Restarts, {'project': project})
 
 
@@ -845,7 +855,7 @@ COUNT_RESTART = Query(
 
 
 def count_restart(tx: Tx, /, *, project: str, holder: str, tries: int, at: int, before: int) -> int:
-    """Compare and set by the time of the one before: of two who start it again at the same time, one does."""
+    """Compare and set by the time of the last restart: of two processes that restart the loop at once, one succeeds."""
     return tx.write(COUNT_RESTART, {'project': project, 'holder': holder, 'tries': tries, 'at': at, 'before': before})
 
 
@@ -858,4 +868,5 @@ REMOVE_RESTARTS = Query(
 
 
 def remove_restarts(tx: Tx, /, *, project: str) -> int:
+    """Delete the count of restarts of a project."""
     return tx.write(REMOVE_RESTARTS, {'project': project})

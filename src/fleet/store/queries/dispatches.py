@@ -348,7 +348,7 @@ RESERVE_ID = Query(
 
 
 def reserve_id(tx: Tx, /, *, id: str, at: int) -> int:
-    """Give out a dispatch id, once and for all time."""
+    """Reserve a dispatch id; no id is ever given out twice."""
     return tx.write(RESERVE_ID, {'id': id, 'at': at})
 
 
@@ -361,7 +361,7 @@ ID_GIVEN = Query(
 
 
 def id_given(rows: Rows, /, *, id: str) -> Existence | None:
-    """Whether an id was ever given out."""
+    """Whether a dispatch id was ever reserved."""
     return rows.select_one(ID_GIVEN, Existence, {'id': id})
 
 
@@ -374,7 +374,7 @@ ADD_DISPATCH = Query(
 
 
 def add_dispatch(tx: Tx, /, *, id: str, kind: DispatchKind, project: str, slug: str | None, owner: str, host: str, home: str | None, tmux_socket: str, at: int, predecessor: str | None, engine: str | None, autonomy: str | None, model: str | None, command: str | None, base: str | None, spawner: str, server: str | None) -> int:
-    """The journal of an attempt begins."""
+    """Record a new dispatch; no row when the task has an unfinished one."""
     return tx.write(ADD_DISPATCH, {'id': id, 'kind': kind, 'project': project, 'slug': slug, 'owner': owner, 'host': host, 'home': home, 'tmux_socket': tmux_socket, 'at': at, 'predecessor': predecessor, 'engine': engine, 'autonomy': autonomy, 'model': model, 'command': command, 'base': base, 'spawner': spawner, 'server': server})
 
 
@@ -387,7 +387,7 @@ LISTED_DISPATCHES = Query(
 
 
 def listed_dispatches(rows: Rows, /, *, project: str | None, ended: int) -> list[Dispatch]:
-    """Journals in the tables, oldest first."""
+    """Dispatches of one project or of all, oldest first; ended ones only on request."""
     return rows.select_all(LISTED_DISPATCHES, Dispatch, {'project': project, 'ended': ended})
 
 
@@ -400,7 +400,7 @@ DISPATCHES_LIKE = Query(
 
 
 def dispatches_like(rows: Rows, /, *, prefix: str, slug: str) -> list[DispatchHead]:
-    """Journals whose id begins with a text, or that work on a task of that slug."""
+    """Dispatches whose id begins with a text, or that work on a task of that slug, newest first."""
     return rows.select_all(DISPATCHES_LIKE, DispatchHead, {'prefix': prefix, 'slug': slug})
 
 
@@ -413,7 +413,7 @@ NEWEST_DISPATCH = Query(
 
 
 def newest_dispatch(rows: Rows, /) -> DispatchId | None:
-    """The journal that was begun last."""
+    """The dispatch that was recorded last."""
     return rows.select_one(NEWEST_DISPATCH, DispatchId, {})
 
 
@@ -426,7 +426,7 @@ UNFINISHED_OF_TASK = Query(
 
 
 def unfinished_of_task(rows: Rows, /, *, project: str, slug: str) -> Dispatch | None:
-    """The attempt that a task has now."""
+    """The unfinished dispatch of a task."""
     return rows.select_one(UNFINISHED_OF_TASK, Dispatch, {'project': project, 'slug': slug})
 
 
@@ -439,7 +439,7 @@ LAST_OF_TASK = Query(
 
 
 def last_of_task(rows: Rows, /, *, project: str, slug: str) -> Dispatch | None:
-    """The newest journal of a task."""
+    """The newest dispatch of a task."""
     return rows.select_one(LAST_OF_TASK, Dispatch, {'project': project, 'slug': slug})
 
 
@@ -465,7 +465,7 @@ LAUNCH_DISPATCH = Query(
 
 
 def launch_dispatch(tx: Tx, /, *, after: ExecState, process: str | None, at: int, id: str, before: ExecState) -> int:
-    """Compare and set: one launch a dispatch."""
+    """Compare and set: record the launch of a pending dispatch and its process; only the first launch succeeds."""
     return tx.write(LAUNCH_DISPATCH, {'after': after, 'process': process, 'at': at, 'id': id, 'before': before})
 
 
@@ -478,7 +478,7 @@ SET_SANDBOX = Query(
 
 
 def set_sandbox(tx: Tx, /, *, sandbox: str | None, id: str) -> int:
-    """What the agent will be started in."""
+    """Record the sandbox in which the agent of a pending dispatch will be started."""
     return tx.write(SET_SANDBOX, {'sandbox': sandbox, 'id': id})
 
 
@@ -491,7 +491,7 @@ ADD_TOKEN = Query(
 
 
 def add_token(tx: Tx, /, *, dispatch: str, hash: str) -> int:
-    """The hash of the secret that a launch gives its agent."""
+    """Record the hash of the token that a launch gives to its agent."""
     return tx.write(ADD_TOKEN, {'dispatch': dispatch, 'hash': hash})
 
 
@@ -504,7 +504,7 @@ TOKEN_OF = Query(
 
 
 def token_of(rows: Rows, /, *, dispatch: str) -> Token | None:
-    """A token is spent when its dispatch ends."""
+    """The hash of an agent's token; no row once its dispatch has ended."""
     return rows.select_one(TOKEN_OF, Token, {'dispatch': dispatch})
 
 
@@ -517,7 +517,7 @@ ANNOUNCE_MERGE = Query(
 
 
 def announce_merge(tx: Tx, /, *, commit: str | None, at: int, id: str) -> int:
-    """The merge commit that a finisher is about to move the integration branch to. Until it ends, its task cannot be changed."""
+    """Record the merge commit to which a finisher is about to move the integration branch; its task cannot change until it ends."""
     return tx.write(ANNOUNCE_MERGE, {'commit': commit, 'at': at, 'id': id})
 
 
@@ -530,7 +530,7 @@ ASK_DISPATCH = Query(
 
 
 def ask_dispatch(tx: Tx, /, *, at: int, asked_for: AskedFor, reason: str | None, id: str) -> int:
-    """Write down that an agent is asked to exit. A kill weighs more than a stop, a stop more than a handoff or a report."""
+    """Record that an agent is asked to exit. A kill overrides a stop, and a stop overrides a handoff or a report."""
     return tx.write(ASK_DISPATCH, {'at': at, 'asked_for': asked_for, 'reason': reason, 'id': id})
 
 
@@ -543,7 +543,7 @@ END_DISPATCH = Query(
 
 
 def end_dispatch(tx: Tx, /, *, after: ExecState, exit_status: int | None, reason: str | None, work: str | None, at: int, id: str, before: ExecState, report: str | None, asked_for: str | None) -> int:
-    """Compare and set: the outcome, committed only by settle."""
+    """Compare and set: record the outcome of a dispatch; only settle runs this."""
     return tx.write(END_DISPATCH, {'after': after, 'exit_status': exit_status, 'reason': reason, 'work': work, 'at': at, 'id': id, 'before': before, 'report': report, 'asked_for': asked_for})
 
 
@@ -556,7 +556,7 @@ STEP_RECL = Query(
 
 
 def step_recl(tx: Tx, /, *, after: ReclState, at: int, id: str, before: ReclState) -> int:
-    """Compare and set of the reclamation state."""
+    """Compare and set: change the reclamation state of a dispatch."""
     return tx.write(STEP_RECL, {'after': after, 'at': at, 'id': id, 'before': before})
 
 
@@ -569,6 +569,7 @@ FORGET_DISPATCH = Query(
 
 
 def forget_dispatch(tx: Tx, /, *, id: str) -> int:
+    """Delete a dispatch whose claims are all released; its journal is in the archive."""
     return tx.write(FORGET_DISPATCH, {'id': id})
 
 
@@ -581,6 +582,7 @@ FORGET_CLAIMS = Query(
 
 
 def forget_claims(tx: Tx, /, *, id: str) -> int:
+    """Delete the released claims of a dispatch."""
     return tx.write(FORGET_CLAIMS, {'id': id})
 
 
@@ -593,6 +595,7 @@ FORGET_AGENT = Query(
 
 
 def forget_agent(tx: Tx, /, *, id: str) -> int:
+    """Delete the archived record of an agent."""
     return tx.write(FORGET_AGENT, {'id': id})
 
 
@@ -605,7 +608,7 @@ ADD_AGENT = Query(
 
 
 def add_agent(tx: Tx, /, *, id: str, engine: str, session: str, at: int, conversation: str | None) -> int:
-    """An agent's record."""
+    """Add an agent's record."""
     return tx.write(ADD_AGENT, {'id': id, 'engine': engine, 'session': session, 'at': at, 'conversation': conversation})
 
 
@@ -618,6 +621,7 @@ ARCHIVE_AGENT = Query(
 
 
 def archive_agent(tx: Tx, /, *, at: int | None, id: str) -> int:
+    """Archive an agent's record, because its dispatch has ended."""
     return tx.write(ARCHIVE_AGENT, {'at': at, 'id': id})
 
 
@@ -630,6 +634,7 @@ AGENT_BY_ID = Query(
 
 
 def agent_by_id(rows: Rows, /, *, id: str) -> Agent | None:
+    """An agent's record."""
     return rows.select_one(AGENT_BY_ID, Agent, {'id': id})
 
 
@@ -642,6 +647,7 @@ ADD_SPAWN_FAILURE = Query(
 
 
 def add_spawn_failure(tx: Tx, /, *, project: str, slug: str, dispatch: str, at: int, why: str) -> int:
+    """Record that a dispatch of a task could not be started."""
     return tx.write(ADD_SPAWN_FAILURE, {'project': project, 'slug': slug, 'dispatch': dispatch, 'at': at, 'why': why})
 
 
@@ -654,6 +660,7 @@ COUNT_SPAWN_FAILURES = Query(
 
 
 def count_spawn_failures(rows: Rows, /, *, project: str, slug: str, since: int) -> Count:
+    """How many starts of a task have failed since a time."""
     return rows.select_exactly_one(COUNT_SPAWN_FAILURES, Count, {'project': project, 'slug': slug, 'since': since})
 
 
@@ -666,7 +673,7 @@ ASSIGN_TASK = Query(
 
 
 def assign_task(tx: Tx, /, *, after: TaskStatus, id: str | None, at: int, project: str, slug: str) -> int:
-    """The claiming transaction of a dispatch: open and ready becomes in progress."""
+    """Compare and set: assign a ready task to a dispatch that starts."""
     return tx.write(ASSIGN_TASK, {'after': after, 'id': id, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -679,7 +686,7 @@ ASSIGN_STAGE = Query(
 
 
 def assign_stage(tx: Tx, /, *, after: TaskStatus, id: str | None, mends: int, at: int, project: str, slug: str, stage: str, predecessor: str) -> int:
-    """The claiming transaction of a later stage: what waits for this stage, parked to be mended or left by its predecessor."""
+    """Compare and set: assign a task to a dispatch of a later stage: a blocked task that waits to be mended, or a task in progress that its predecessor has left."""
     return tx.write(ASSIGN_STAGE, {'after': after, 'id': id, 'mends': mends, 'at': at, 'project': project, 'slug': slug, 'stage': stage, 'predecessor': predecessor})
 
 
@@ -692,7 +699,7 @@ RESUME_TASK = Query(
 
 
 def resume_task(tx: Tx, /, *, after: TaskStatus, id: str | None, at: int, project: str, slug: str, predecessor: str) -> int:
-    """The claiming transaction of a resume: what was left by the attempt that it follows, and taken up by nobody since."""
+    """Compare and set: assign a task to a dispatch that resumes an ended one, if nobody has continued the task since."""
     return tx.write(RESUME_TASK, {'after': after, 'id': id, 'at': at, 'project': project, 'slug': slug, 'predecessor': predecessor})
 
 
@@ -705,7 +712,7 @@ LEFT_ATTEMPTS = Query(
 
 
 def left_attempts(rows: Rows, /, *, project: str | None) -> list[LeftAttempt]:
-    """Ended attempts whose task is still where they left it, oldest first: what could be resumed."""
+    """Ended dispatches that can perhaps be resumed: their task is still assigned to them and stopped; oldest first."""
     return rows.select_all(LEFT_ATTEMPTS, LeftAttempt, {'project': project})
 
 
@@ -718,7 +725,7 @@ JOB_OF_TASK = Query(
 
 
 def job_of_task(rows: Rows, /, *, project: str, slug: str) -> JobOfTask | None:
-    """The job whose item a task is."""
+    """The job to whose item a task belongs."""
     return rows.select_one(JOB_OF_TASK, JobOfTask, {'project': project, 'slug': slug})
 
 
@@ -731,7 +738,7 @@ SET_RESUMES = Query(
 
 
 def set_resumes(tx: Tx, /, *, resumes: Resumes | None, id: str) -> int:
-    """How a resume goes on."""
+    """Record how a pending dispatch resumes another: its conversation, or its work in a new one."""
     return tx.write(SET_RESUMES, {'resumes': resumes, 'id': id})
 
 
@@ -744,7 +751,7 @@ SET_INSTEAD = Query(
 
 
 def set_instead(tx: Tx, /, *, engine: str | None, why: str | None, id: str) -> int:
-    """The engine that would have come first, and why it is held back."""
+    """Record the engine of first choice that a pending dispatch does not use, and why it is held."""
     return tx.write(SET_INSTEAD, {'engine': engine, 'why': why, 'id': id})
 
 
@@ -757,7 +764,7 @@ NOTE_DESCENDANTS = Query(
 
 
 def note_descendants(tx: Tx, /, *, descendants: str, id: str) -> int:
-    """Processes that descend from an agent and may outlive it unmarked."""
+    """Record descendant processes of an agent that carry no mark of it and may outlive it."""
     return tx.write(NOTE_DESCENDANTS, {'descendants': descendants, 'id': id})
 
 
@@ -770,7 +777,7 @@ SETTLE_TASK = Query(
 
 
 def settle_task(tx: Tx, /, *, after: TaskStatus, stage: str | None, work: str | None, assignee: str | None, reason: str | None, not_before: int | None, ended_at: int | None, at: int, project: str, slug: str, before: TaskStatus, id: str) -> int:
-    """What became of a task, by the attempt that still has it; and the commit that its work is at now, if there is work."""
+    """Compare and set: record the outcome of a dispatch on its task, if it still has the task, and the commit of the work, if any."""
     return tx.write(SETTLE_TASK, {'after': after, 'stage': stage, 'work': work, 'assignee': assignee, 'reason': reason, 'not_before': not_before, 'ended_at': ended_at, 'at': at, 'project': project, 'slug': slug, 'before': before, 'id': id})
 
 
@@ -783,7 +790,7 @@ MERGE_TASK = Query(
 
 
 def merge_task(tx: Tx, /, *, commit: str | None, at: int, after: TaskStatus, project: str, slug: str, before: TaskStatus) -> int:
-    """Git says it is merged: the last stage is over, and the task is done."""
+    """Compare and set: make a task done, because git contains its work."""
     return tx.write(MERGE_TASK, {'commit': commit, 'at': at, 'after': after, 'project': project, 'slug': slug, 'before': before})
 
 
@@ -796,7 +803,7 @@ PARK_TASK = Query(
 
 
 def park_task(tx: Tx, /, *, after: TaskStatus, stage: str, reason: str | None, at: int, project: str, slug: str, before: TaskStatus) -> int:
-    """Something stands in the way of a task's last stage: it waits to be mended, at the stage that can."""
+    """Compare and set: block a task whose merge is not possible, at the stage that can mend it."""
     return tx.write(PARK_TASK, {'after': after, 'stage': stage, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'before': before})
 
 
@@ -809,7 +816,7 @@ MERGEABLE_TASKS = Query(
 
 
 def mergeable_tasks(rows: Rows, /, *, project: str) -> list[MergeableTask]:
-    """Tasks that wait to be merged: at their last stage with nobody at work, or done by somebody's word."""
+    """Tasks whose work waits to be merged: at their last stage and without an unfinished dispatch, or reported done."""
     return rows.select_all(MERGEABLE_TASKS, MergeableTask, {'project': project})
 
 
@@ -822,7 +829,7 @@ WAITING_STAGES = Query(
 
 
 def waiting_stages(rows: Rows, /, *, project: str) -> list[WaitingStage]:
-    """Tasks that wait for an agent at a later stage: a review, or something to be mended. What a mender left blocked (interrupted, stopped, or by its own word) waits to be resumed, or for a person."""
+    """Tasks that wait for an agent at a later stage: to be reviewed or mended. A task that a mending agent left blocked (interrupted, stopped, or by its report) is not among them: it waits to be resumed, or for a person."""
     return rows.select_all(WAITING_STAGES, WaitingStage, {'project': project})
 
 
@@ -835,7 +842,7 @@ MOVE_TO_SERVER = Query(
 
 
 def move_to_server(tx: Tx, /, *, server: str | None, at: int, id: str) -> int:
-    """Its session was made on another tmux server than was meant."""
+    """Record that the session of a dispatch was created on another tmux server than planned."""
     return tx.write(MOVE_TO_SERVER, {'server': server, 'at': at, 'id': id})
 
 
@@ -848,5 +855,5 @@ LAST_SERVER = Query(
 
 
 def last_server(rows: Rows, /, *, socket: str, home: str) -> ServerOf | None:
-    """The tmux server that the newest dispatch of a home on a socket was made on."""
+    """The tmux server of the newest dispatch of a home on a tmux socket."""
     return rows.select_one(LAST_SERVER, ServerOf, {'socket': socket, 'home': home})

@@ -46,7 +46,7 @@ SEE_HOME = Query(
 
 
 def see_home(tx: Tx, /, *, id: str, host: str, machine: str, name: str, path: str, at: int) -> int:
-    """A home that uses this database, as it was when it last wrote a dispatch or job."""
+    """Record a home that uses this database, with its present path and machine, when it writes a dispatch or job."""
     return tx.write(SEE_HOME, {'id': id, 'host': host, 'machine': machine, 'name': name, 'path': path, 'at': at})
 
 
@@ -59,6 +59,7 @@ HOME_BY_ID = Query(
 
 
 def home_by_id(rows: Rows, /, *, id: str) -> Home | None:
+    """A home by its id."""
     return rows.select_one(HOME_BY_ID, Home, {'id': id})
 
 
@@ -71,7 +72,7 @@ HOME_ON_HOST = Query(
 
 
 def home_on_host(rows: Rows, /, *, host: str) -> Home | None:
-    """A home of a host, by the host's id or by that of its machine: its row has the host's name."""
+    """The home that was last seen on a host, given the id of the host or of its machine; for the host's name."""
     return rows.select_one(HOME_ON_HOST, Home, {'host': host})
 
 
@@ -84,7 +85,7 @@ TAKE_OVER_DISPATCH = Query(
 
 
 def take_over_dispatch(tx: Tx, /, *, home: str | None, host: str, socket: str, at: int, id: str) -> int:
-    """A home takes over the journal of one that is no more."""
+    """Move a dispatch to this home from a home that no longer exists."""
     return tx.write(TAKE_OVER_DISPATCH, {'home': home, 'host': host, 'socket': socket, 'at': at, 'id': id})
 
 
@@ -97,7 +98,7 @@ CLEAR_ACTOR = Query(
 
 
 def clear_actor(tx: Tx, /, *, at: int, id: str, was: str) -> int:
-    """A person says that whoever was at a claim is no more."""
+    """Compare and set: clear the process of a claim, because a person says that it is gone."""
     return tx.write(CLEAR_ACTOR, {'at': at, 'id': id, 'was': was})
 
 
@@ -110,7 +111,7 @@ CLAIMS_BELOW = Query(
 
 
 def claims_below(rows: Rows, /, *, home: str, host: str) -> list[Claim]:
-    """Claims of a home, those from before homes were recorded too, for a home that was moved."""
+    """The unreleased claims of a home, also those recorded before homes had ids; for a home that was moved."""
     return rows.select_all(CLAIMS_BELOW, Claim, {'home': home, 'host': host})
 
 
@@ -123,7 +124,7 @@ MOVE_CLAIM = Query(
 
 
 def move_claim(tx: Tx, /, *, name: str, data: str, at: int, id: str, was: str) -> int:
-    """A home was moved, and what it holds with it."""
+    """Compare and set: change the name of a claim's resource, because its home was moved."""
     return tx.write(MOVE_CLAIM, {'name': name, 'data': data, 'at': at, 'id': id, 'was': was})
 
 
@@ -136,7 +137,7 @@ MOVE_SOCKETS = Query(
 
 
 def move_sockets(tx: Tx, /, *, socket: str, at: int, was: str, home: str, host: str) -> int:
-    """A home was moved, and its tmux socket with it."""
+    """Change the tmux socket of a home's dispatches, because the home was moved."""
     return tx.write(MOVE_SOCKETS, {'socket': socket, 'at': at, 'was': was, 'home': home, 'host': host})
 
 
@@ -149,7 +150,7 @@ TAKE_OVER_JOB = Query(
 
 
 def take_over_job(tx: Tx, /, *, home: str | None, at: int, id: str) -> int:
-    """A home takes over the job of one that is no more."""
+    """Move a job to this home from a home that no longer exists."""
     return tx.write(TAKE_OVER_JOB, {'home': home, 'at': at, 'id': id})
 
 

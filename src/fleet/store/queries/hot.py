@@ -106,7 +106,7 @@ NEXT_OPERATION = Query(
 
 
 def next_operation(rows: Rows, /, *, key: str) -> NextOperation:
-    """The sequence number of the operation about to be written, and what is stored under its key."""
+    """The sequence number of the operation that is about to be written, and the operation that is stored under its key."""
     return rows.select_exactly_one(NEXT_OPERATION, NextOperation, {'key': key})
 
 
@@ -119,7 +119,7 @@ WRITE_OPERATION = Query(
 
 
 def write_operation(tx: Tx, /, *, seq: int, key: str, at: int, actor: str, why: str, request: str, project: str | None, slug: str | None, dispatch: str | None, what: str, result: str) -> int:
-    """One committed change."""
+    """Record the operation of one transaction."""
     return tx.write(WRITE_OPERATION, {'seq': seq, 'key': key, 'at': at, 'actor': actor, 'why': why, 'request': request, 'project': project, 'slug': slug, 'dispatch': dispatch, 'what': what, 'result': result})
 
 
@@ -132,7 +132,7 @@ STALE_SPEAKER = Query(
 
 
 def stale_speaker(rows: Rows, /, *, id: str) -> StaleSpeaker | None:
-    """Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one without a session (a duty of the daemon) that has ended: its process lives on."""
+    """A row when a dispatch may not write: it was archived; or it is a coordinator that does not hold its seat; or it is a coordinator without a session (a duty of the daemon, whose process lives on) that has ended."""
     return rows.select_one(STALE_SPEAKER, StaleSpeaker, {'id': id})
 
 
@@ -145,7 +145,7 @@ TASK_STATE = Query(
 
 
 def task_state(rows: Rows, /, *, project: str, slug: str) -> TaskState | None:
-    """What the table of steps and the fence need to know of a task, and whether somebody is at work on it."""
+    """The columns of a task that the fence and the table of steps need, and whether an unfinished dispatch works on it."""
     return rows.select_one(TASK_STATE, TaskState, {'project': project, 'slug': slug})
 
 
@@ -158,7 +158,7 @@ CLAIM_TASK = Query(
 
 
 def claim_task(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
-    """Compare and set: only a ready task, only by one."""
+    """Compare and set: claim a ready task; only one claim succeeds."""
     return tx.write(CLAIM_TASK, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -171,7 +171,7 @@ ADD_LOG = Query(
 
 
 def add_log(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, message: str) -> int:
-    """One message."""
+    """Add an entry to a task's log."""
     return tx.write(ADD_LOG, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'message': message})
 
 
@@ -184,5 +184,5 @@ ADD_ARTIFACT = Query(
 
 
 def add_artifact(tx: Tx, /, *, project: str, slug: str, path: str, at: int, actor: str) -> int:
-    """A path that a task made. The same again is fine."""
+    """Register an artifact of a task; nothing changes when it is registered already."""
     return tx.write(ADD_ARTIFACT, {'project': project, 'slug': slug, 'path': path, 'at': at, 'actor': actor})

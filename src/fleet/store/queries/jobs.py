@@ -314,6 +314,7 @@ ADD_JOB = Query(
 
 
 def add_job(tx: Tx, /, *, id: str, project: str, name: str, source: str, folder: str, parameters: str, actor: str, home: str | None, at: int) -> int:
+    """Record a new job."""
     return tx.write(ADD_JOB, {'id': id, 'project': project, 'name': name, 'source': source, 'folder': folder, 'parameters': parameters, 'actor': actor, 'home': home, 'at': at})
 
 
@@ -326,6 +327,7 @@ JOB_BY_ID = Query(
 
 
 def job_by_id(rows: Rows, /, *, id: str) -> Job | None:
+    """A job by its id."""
     return rows.select_one(JOB_BY_ID, Job, {'id': id})
 
 
@@ -364,7 +366,7 @@ UNFINISHED_JOBS = Query(
 
 
 def unfinished_jobs(rows: Rows, /, *, most: int) -> list[Job]:
-    """Jobs that run, or that somebody has to look at, newest first."""
+    """Jobs that run, or that are paused or failed and need a person, newest first."""
     return rows.select_all(UNFINISHED_JOBS, Job, {'most': most})
 
 
@@ -377,7 +379,7 @@ BEGIN_JOB = Query(
 
 
 def begin_job(tx: Tx, /, *, after: JobState, at: int, id: str) -> int:
-    """A runner takes a job up: what was paused or failed goes on."""
+    """Record that a runner starts or continues a job that is running, paused or failed."""
     return tx.write(BEGIN_JOB, {'after': after, 'at': at, 'id': id})
 
 
@@ -390,7 +392,7 @@ RENEW_JOB = Query(
 
 
 def renew_job(tx: Tx, /, *, after: JobState, source: str, folder: str, parameters: str, at: int, id: str) -> int:
-    """The same job is run once more, with its document and input read anew."""
+    """Record that a job is run again from its setup, with a new document and input."""
     return tx.write(RENEW_JOB, {'after': after, 'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
 
 
@@ -403,7 +405,7 @@ END_JOB = Query(
 
 
 def end_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str, before: JobState) -> int:
-    """Compare and set: a job that runs is paused, fails, is done or cancelled."""
+    """Compare and set: record that a running job is paused, failed, done or cancelled."""
     return tx.write(END_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id, 'before': before})
 
 
@@ -416,6 +418,7 @@ CANCEL_JOB = Query(
 
 
 def cancel_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str) -> int:
+    """Cancel a job that has not ended."""
     return tx.write(CANCEL_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id})
 
 
@@ -428,7 +431,7 @@ REOPEN_JOB = Query(
 
 
 def reopen_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str) -> int:
-    """A job that was over has something to do again."""
+    """Put an ended job back to its map phase, because an item has to be tried again."""
     return tx.write(REOPEN_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id})
 
 
@@ -441,7 +444,7 @@ STEP_PHASE = Query(
 
 
 def step_phase(tx: Tx, /, *, after: JobPhase, at: int, id: str, before: JobPhase) -> int:
-    """Compare and set of the phase."""
+    """Compare and set: change the phase of a job."""
     return tx.write(STEP_PHASE, {'after': after, 'at': at, 'id': id, 'before': before})
 
 
@@ -454,7 +457,7 @@ ADD_ITEM = Query(
 
 
 def add_item(tx: Tx, /, *, job: str, id: str, part: JobPart, number: int, data: str) -> int:
-    """The same content again is the same item."""
+    """Add an item to a job; nothing changes when the job has an item of the same id, made from its content."""
     return tx.write(ADD_ITEM, {'job': job, 'id': id, 'part': part, 'number': number, 'data': data})
 
 
@@ -467,6 +470,7 @@ RENUMBER_ITEM = Query(
 
 
 def renumber_item(tx: Tx, /, *, number: int, job: str, id: str) -> int:
+    """Set the place of an item in the job's input."""
     return tx.write(RENUMBER_ITEM, {'number': number, 'job': job, 'id': id})
 
 
@@ -479,7 +483,7 @@ NUMBER_AWAY = Query(
 
 
 def number_away(tx: Tx, /, *, job: str) -> int:
-    """Before the input is read anew: every item is thought to be gone."""
+    """Make the numbers of all items negative before the input is read again; those that are still in it are renumbered."""
     return tx.write(NUMBER_AWAY, {'job': job})
 
 
@@ -492,7 +496,7 @@ SKIP_GONE_ITEMS = Query(
 
 
 def skip_gone_items(tx: Tx, /, *, after: ItemState, reason: str | None, at: int | None, job: str, before: ItemState) -> int:
-    """Items that were not in the input any more and nobody had begun."""
+    """Skip the items that are no longer in the input and were not begun."""
     return tx.write(SKIP_GONE_ITEMS, {'after': after, 'reason': reason, 'at': at, 'job': job, 'before': before})
 
 
@@ -505,7 +509,7 @@ BACK_ITEMS = Query(
 
 
 def back_items(tx: Tx, /, *, after: ItemState, job: str, before: ItemState, reason: str) -> int:
-    """Items that were skipped because they were gone, and are in the input again."""
+    """Make items wait again that were skipped because they were missing from the input, and that are in it again."""
     return tx.write(BACK_ITEMS, {'after': after, 'job': job, 'before': before, 'reason': reason})
 
 
@@ -518,6 +522,7 @@ ITEM_BY_ID = Query(
 
 
 def item_by_id(rows: Rows, /, *, job: str, id: str) -> Item | None:
+    """An item of a job by its id."""
     return rows.select_one(ITEM_BY_ID, Item, {'job': job, 'id': id})
 
 
@@ -543,7 +548,7 @@ ITEM_OF_TASK = Query(
 
 
 def item_of_task(rows: Rows, /, *, project: str, slug: str) -> Item | None:
-    """The item that a dispatch works on."""
+    """The item of a job whose work is this task."""
     return rows.select_one(ITEM_OF_TASK, Item, {'project': project, 'slug': slug})
 
 
@@ -569,7 +574,7 @@ NEXT_ITEMS = Query(
 
 
 def next_items(rows: Rows, /, *, job: str, part: JobPart, now: int, most: int) -> list[Item]:
-    """Items whose time has come, in their order."""
+    """Waiting items that may be tried now, in the order of the input."""
     return rows.select_all(NEXT_ITEMS, Item, {'job': job, 'part': part, 'now': now, 'most': most})
 
 
@@ -582,7 +587,7 @@ SOONEST_ITEM = Query(
 
 
 def soonest_item(rows: Rows, /, *, job: str, part: JobPart) -> SoonestItem:
-    """When the next of those that wait may be tried."""
+    """How many items wait, and when the first of them may be tried."""
     return rows.select_exactly_one(SOONEST_ITEM, SoonestItem, {'job': job, 'part': part})
 
 
@@ -595,7 +600,7 @@ ITEMS_AT_WORK = Query(
 
 
 def items_at_work(rows: Rows, /, *, job: str) -> list[Item]:
-    """Items that are worked on or to be merged."""
+    """Items that are running or being merged."""
     return rows.select_all(ITEMS_AT_WORK, Item, {'job': job})
 
 
@@ -608,7 +613,7 @@ ITEMS_PAGE = Query(
 
 
 def items_page(rows: Rows, /, *, job: str, state: str | None, after: int, after_id: str, most: int) -> list[Item]:
-    """Items by number, a page at a time. The state is what a person asked for, and may be none."""
+    """Items by number, one page at a time; only those of one state if `state` is given."""
     return rows.select_all(ITEMS_PAGE, Item, {'job': job, 'state': state, 'after': after, 'after_id': after_id, 'most': most})
 
 
@@ -621,7 +626,7 @@ START_ITEM = Query(
 
 
 def start_item(tx: Tx, /, *, after: ItemState, at: int | None, job: str, id: str, before: ItemState) -> int:
-    """Compare and set: one attempt at a time."""
+    """Compare and set: start the next attempt at an item."""
     return tx.write(START_ITEM, {'after': after, 'at': at, 'job': job, 'id': id, 'before': before})
 
 
@@ -634,7 +639,7 @@ PUT_BACK_ITEM = Query(
 
 
 def put_back_item(tx: Tx, /, *, after: ItemState, unbegun: int, not_before: int | None, job: str, id: str, before: ItemState) -> int:
-    """An attempt that never began does not count; one that was interrupted, or ended by a usage limit, does, but is no failure."""
+    """Compare and set: make an item wait again after an attempt that was no failure. An attempt that never began is not counted; one that was interrupted, or ended by a usage limit, is."""
     return tx.write(PUT_BACK_ITEM, {'after': after, 'unbegun': unbegun, 'not_before': not_before, 'job': job, 'id': id, 'before': before})
 
 
@@ -647,7 +652,7 @@ GIVE_ITEM = Query(
 
 
 def give_item(tx: Tx, /, *, dispatch: str | None, job: str, id: str) -> int:
-    """Which dispatch is the attempt."""
+    """Record the dispatch of an item's present attempt."""
     return tx.write(GIVE_ITEM, {'dispatch': dispatch, 'job': job, 'id': id})
 
 
@@ -660,7 +665,7 @@ JUDGE_ITEM = Query(
 
 
 def judge_item(tx: Tx, /, *, verdict: ItemVerdict | None, reason: str | None, signature: str | None, job: str, id: str, dispatch: str) -> int:
-    """What the steps came to, by the dispatch that did them; the first word counts."""
+    """Record the verdict on an item's steps by the dispatch that performed them; the first verdict counts."""
     return tx.write(JUDGE_ITEM, {'verdict': verdict, 'reason': reason, 'signature': signature, 'job': job, 'id': id, 'dispatch': dispatch})
 
 
@@ -673,7 +678,7 @@ FAIL_ITEM = Query(
 
 
 def fail_item(tx: Tx, /, *, after: ItemState, reason: str | None, signature: str | None, at: int, not_before: int | None, history: str, job: str, id: str, before: ItemState) -> int:
-    """Compare and set: an attempt failed; it waits for the next, or is over."""
+    """Compare and set: record a failed attempt at an item; the item waits for the next attempt, or has ended."""
     return tx.write(FAIL_ITEM, {'after': after, 'reason': reason, 'signature': signature, 'at': at, 'not_before': not_before, 'history': history, 'job': job, 'id': id, 'before': before})
 
 
@@ -686,7 +691,7 @@ PASS_ITEM = Query(
 
 
 def pass_item(tx: Tx, /, *, after: ItemState, job: str, id: str, before: ItemState) -> int:
-    """Compare and set: its steps are done, it is to be merged."""
+    """Compare and set: an item's steps have succeeded, and its work is to be merged."""
     return tx.write(PASS_ITEM, {'after': after, 'job': job, 'id': id, 'before': before})
 
 
@@ -699,7 +704,7 @@ FINISH_ITEM = Query(
 
 
 def finish_item(tx: Tx, /, *, after: ItemState, merged: str | None, at: int | None, job: str, id: str) -> int:
-    """Compare and set: it is done."""
+    """Compare and set: an item is done."""
     return tx.write(FINISH_ITEM, {'after': after, 'merged': merged, 'at': at, 'job': job, 'id': id})
 
 
@@ -712,7 +717,7 @@ REVIVE_ITEM = Query(
 
 
 def revive_item(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
-    """Out of the dead-letter queue, or parked: to be tried again."""
+    """Make an item wait to be tried again that is dead, parked or skipped."""
     return tx.write(REVIVE_ITEM, {'after': after, 'job': job, 'id': id})
 
 
@@ -725,7 +730,7 @@ DROP_ITEM = Query(
 
 
 def drop_item(tx: Tx, /, *, after: ItemState, reason: str | None, job: str, id: str) -> int:
-    """Out of the dead-letter queue for good."""
+    """Remove an item from the dead-letter queue: skip it for good."""
     return tx.write(DROP_ITEM, {'after': after, 'reason': reason, 'job': job, 'id': id})
 
 
@@ -738,7 +743,7 @@ RESET_PART = Query(
 
 
 def reset_part(tx: Tx, /, *, after: ItemState, job: str, id: str) -> int:
-    """Setup or reduce is to be done once more."""
+    """Make setup or reduce wait to be run again."""
     return tx.write(RESET_PART, {'after': after, 'job': job, 'id': id})
 
 
@@ -751,7 +756,7 @@ FAILURES_ALIKE = Query(
 
 
 def failures_alike(rows: Rows, /, *, job: str, since: int) -> FailuresAlike | None:
-    """How many items failed in the same way since a time, most frequent first."""
+    """The most frequent signature of failures since a time, and how many items have it."""
     return rows.select_one(FAILURES_ALIKE, FailuresAlike, {'job': job, 'since': since})
 
 
@@ -764,7 +769,7 @@ ITEMS_TRIED = Query(
 
 
 def items_tried(rows: Rows, /, *, job: str, since: int) -> Count:
-    """How many items failed or were done since a time."""
+    """How many items have failed or were done since a time."""
     return rows.select_exactly_one(ITEMS_TRIED, Count, {'job': job, 'since': since})
 
 
@@ -777,7 +782,7 @@ ENDED_OVER_TIME = Query(
 
 
 def ended_over_time(rows: Rows, /, *, job: str) -> list[EndedItem]:
-    """When items ended, for the chart."""
+    """When each item ended and in which state, for the chart."""
     return rows.select_all(ENDED_OVER_TIME, EndedItem, {'job': job})
 
 
@@ -790,6 +795,7 @@ ADD_STEP = Query(
 
 
 def add_step(tx: Tx, /, *, job: str, item: str, attempt: int, number: int, title: str, started_at: int, ended_at: int, status: int | None, reason: str | None, commits: str) -> int:
+    """Record one step of an attempt at an item."""
     return tx.write(ADD_STEP, {'job': job, 'item': item, 'attempt': attempt, 'number': number, 'title': title, 'started_at': started_at, 'ended_at': ended_at, 'status': status, 'reason': reason, 'commits': commits})
 
 
@@ -802,6 +808,7 @@ STEPS_OF_ITEM = Query(
 
 
 def steps_of_item(rows: Rows, /, *, job: str, item: str) -> list[JobStep]:
+    """The steps of all attempts at an item."""
     return rows.select_all(STEPS_OF_ITEM, JobStep, {'job': job, 'item': item})
 
 
@@ -814,7 +821,7 @@ ADD_JOB_TASK = Query(
 
 
 def add_job_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, at: int, job: str | None) -> int:
-    """The task that an item is worked on as."""
+    """Add the task for an item of a job."""
     return tx.write(ADD_JOB_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'at': at, 'job': job})
 
 
@@ -827,7 +834,7 @@ OPEN_JOB_TASK = Query(
 
 
 def open_job_task(tx: Tx, /, *, after: TaskStatus, at: int, project: str, slug: str, job: str) -> int:
-    """An attempt begins: whatever the last one left, the task is open."""
+    """Open the task of an item for a new attempt, whatever the last attempt left, unless a dispatch still works on it."""
     return tx.write(OPEN_JOB_TASK, {'after': after, 'at': at, 'project': project, 'slug': slug, 'job': job})
 
 
@@ -840,7 +847,7 @@ CLOSE_JOB_TASK = Query(
 
 
 def close_job_task(tx: Tx, /, *, after: TaskStatus, reason: str | None, at: int, project: str, slug: str, job: str) -> int:
-    """The item is over: its worktree may go."""
+    """End and archive the task of an item that has ended, so that its worktree may be removed."""
     return tx.write(CLOSE_JOB_TASK, {'after': after, 'reason': reason, 'at': at, 'project': project, 'slug': slug, 'job': job})
 
 
@@ -853,7 +860,7 @@ OPEN_TASKS_OF_JOB = Query(
 
 
 def open_tasks_of_job(rows: Rows, /, *, project: str, job: str) -> list[TaskTrouble]:
-    """Tasks of a job whose worktrees may still be there."""
+    """Tasks of a job that are not archived: their worktrees may still exist."""
     return rows.select_all(OPEN_TASKS_OF_JOB, TaskTrouble, {'project': project, 'job': job})
 
 
@@ -866,7 +873,7 @@ JOB_LITTER = Query(
 
 
 def job_litter(rows: Rows, /) -> list[JobLitter]:
-    """Tasks of jobs whose items are over, and that should have been let go."""
+    """Tasks of items that have ended but that are not archived, so that their worktrees were not removed."""
     return rows.select_all(JOB_LITTER, JobLitter, {})
 
 
@@ -879,6 +886,7 @@ TASK_JOB = Query(
 
 
 def task_job(rows: Rows, /, *, project: str, slug: str) -> TaskJob | None:
+    """The job of a task, if its work is an item."""
     return rows.select_one(TASK_JOB, TaskJob, {'project': project, 'slug': slug})
 
 
@@ -891,6 +899,7 @@ REMOVE_JOB_STEPS = Query(
 
 
 def remove_job_steps(tx: Tx, /, *, project: str) -> int:
+    """Delete the steps of all jobs of a project."""
     return tx.write(REMOVE_JOB_STEPS, {'project': project})
 
 
@@ -903,6 +912,7 @@ REMOVE_ITEMS = Query(
 
 
 def remove_items(tx: Tx, /, *, project: str) -> int:
+    """Delete the items of all jobs of a project."""
     return tx.write(REMOVE_ITEMS, {'project': project})
 
 
@@ -915,7 +925,7 @@ COUNT_JOB_CLAIMS = Query(
 
 
 def count_job_claims(rows: Rows, /, *, project: str) -> Count:
-    """Claims of a project's jobs that are not released."""
+    """How many claims of a project's jobs are not released."""
     return rows.select_exactly_one(COUNT_JOB_CLAIMS, Count, {'project': project})
 
 
@@ -928,6 +938,7 @@ REMOVE_JOB_CLAIMS = Query(
 
 
 def remove_job_claims(tx: Tx, /, *, project: str) -> int:
+    """Delete the released claims of a project's jobs."""
     return tx.write(REMOVE_JOB_CLAIMS, {'project': project})
 
 
@@ -940,6 +951,7 @@ REMOVE_JOBS = Query(
 
 
 def remove_jobs(tx: Tx, /, *, project: str) -> int:
+    """Delete the jobs of a project."""
     return tx.write(REMOVE_JOBS, {'project': project})
 
 
@@ -952,5 +964,5 @@ DISPATCHES_OF_TASK = Query(
 
 
 def dispatches_of_task(rows: Rows, /, *, project: str, slug: str) -> list[DispatchOfTask]:
-    """Every journal of a task that is still in the tables, oldest first."""
+    """All dispatches of a task that are still in the tables, oldest first."""
     return rows.select_all(DISPATCHES_OF_TASK, DispatchOfTask, {'project': project, 'slug': slug})

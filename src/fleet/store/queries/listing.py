@@ -241,7 +241,7 @@ READY_TASKS = Query(
 
 
 def ready_tasks(rows: Rows, /, *, project: str, now: int, most: int) -> list[ListedTask]:
-    """What could be started now: most urgent first, then oldest."""
+    """Tasks of a project that could be started now: most urgent first, then oldest."""
     return rows.select_all(READY_TASKS, ListedTask, {'project': project, 'now': now, 'most': most})
 
 
@@ -254,7 +254,7 @@ LISTED_TASKS = Query(
 
 
 def listed_tasks(rows: Rows, /, *, project: str, after_slug: str, status: TaskStatus | None, assignee: str | None, archived: int, text: str | None, tag: str | None, most: int) -> list[ListedTask]:
-    """Tasks that fit every filter that is given, in the order of their slugs."""
+    """Tasks of a project that match every given filter, by slug, one page at a time."""
     return rows.select_all(LISTED_TASKS, ListedTask, {'project': project, 'after_slug': after_slug, 'status': status, 'assignee': assignee, 'archived': archived, 'text': text, 'tag': tag, 'most': most})
 
 
@@ -280,7 +280,7 @@ EDGES_FROM = Query(
 
 
 def edges_from(rows: Rows, /, *, project: str, after_slug: str, until_slug: str) -> list[Edge]:
-    """The dependencies of a page of tasks, but for those on the tasks of jobs, which belong to no page."""
+    """The dependencies of a page of tasks, without dependencies on the tasks of jobs, which belong to no page."""
     return rows.select_all(EDGES_FROM, Edge, {'project': project, 'after_slug': after_slug, 'until_slug': until_slug})
 
 
@@ -306,7 +306,7 @@ LOG_FROM = Query(
 
 
 def log_from(rows: Rows, /, *, project: str, after_slug: str, until_slug: str) -> list[TaskLogEntry]:
-    """The messages of a page of tasks."""
+    """The log entries of a page of tasks."""
     return rows.select_all(LOG_FROM, TaskLogEntry, {'project': project, 'after_slug': after_slug, 'until_slug': until_slug})
 
 
@@ -332,7 +332,7 @@ PAGE_OF_TASKS = Query(
 
 
 def page_of_tasks(rows: Rows, /, *, project: str, after_slug: str, archived: int, most: int) -> list[WholeTask]:
-    """Whole tasks by slug, a page at a time."""
+    """All columns of tasks, by slug, one page at a time."""
     return rows.select_all(PAGE_OF_TASKS, WholeTask, {'project': project, 'after_slug': after_slug, 'archived': archived, 'most': most})
 
 
@@ -345,7 +345,7 @@ SLUGS_LIKE = Query(
 
 
 def slugs_like(rows: Rows, /, *, project: str, prefix: str, beyond: str, most: int) -> list[SlugWithTitle]:
-    """Slugs that begin with a text, for completion."""
+    """Slugs that begin with a text, for shell completion."""
     return rows.select_all(SLUGS_LIKE, SlugWithTitle, {'project': project, 'prefix': prefix, 'beyond': beyond, 'most': most})
 
 
@@ -358,7 +358,7 @@ TASK_WHOLE = Query(
 
 
 def task_whole(rows: Rows, /, *, project: str, slug: str) -> WholeTask | None:
-    """Everything in the task's own row."""
+    """All columns of one task."""
     return rows.select_one(TASK_WHOLE, WholeTask, {'project': project, 'slug': slug})
 
 
@@ -371,5 +371,5 @@ ANCESTORS = Query(
 
 
 def ancestors(rows: Rows, /, *, project: str, slug: str) -> list[Edge]:
-    """The edges of everything that a task waits for, near and far."""
+    """The edges of everything that a task depends on, directly or indirectly."""
     return rows.select_all(ANCESTORS, Edge, {'project': project, 'slug': slug})

@@ -61,7 +61,7 @@ ADD_MERGE = Query(
 
 
 def add_merge(tx: Tx, /, *, seq: int, project: str, slug: str, integration: str, made: str, work: str, base: str, at: int) -> int:
-    """A task's work was merged into the integration branch."""
+    """Record that a task's work was merged into the integration branch."""
     return tx.write(ADD_MERGE, {'seq': seq, 'project': project, 'slug': slug, 'integration': integration, 'made': made, 'work': work, 'base': base, 'at': at})
 
 
@@ -74,7 +74,7 @@ RECORDED_MERGES = Query(
 
 
 def recorded_merges(rows: Rows, /, *, project: str, integration: str) -> list[Merge]:
-    """Every merge into an integration branch that nobody has given up, newest first."""
+    """Merges into an integration branch, without those that a person acknowledged as missing, newest first."""
     return rows.select_all(RECORDED_MERGES, Merge, {'project': project, 'integration': integration})
 
 
@@ -87,7 +87,7 @@ ALL_MERGES = Query(
 
 
 def all_merges(rows: Rows, /, *, project: str, integration: str) -> list[Merge]:
-    """Every merge into an integration branch, newest first."""
+    """All recorded merges into an integration branch, newest first."""
     return rows.select_all(ALL_MERGES, Merge, {'project': project, 'integration': integration})
 
 
@@ -100,7 +100,7 @@ NEWEST_MERGE = Query(
 
 
 def newest_merge(rows: Rows, /, *, project: str, integration: str) -> Merge | None:
-    """The merge that was recorded last, of those that nobody has given up."""
+    """The newest recorded merge that no person has acknowledged as missing."""
     return rows.select_one(NEWEST_MERGE, Merge, {'project': project, 'integration': integration})
 
 
@@ -113,7 +113,7 @@ ACKNOWLEDGE_MERGE = Query(
 
 
 def acknowledge_merge(tx: Tx, /, *, at: int | None, by: str | None, reason: str | None, seq: int) -> int:
-    """A person says that a merge is gone from the branch, and why."""
+    """Compare and set: record that a person knows that a merge is missing from the branch, and why."""
     return tx.write(ACKNOWLEDGE_MERGE, {'at': at, 'by': by, 'reason': reason, 'seq': seq})
 
 
@@ -126,7 +126,7 @@ REMOVE_MERGES = Query(
 
 
 def remove_merges(tx: Tx, /, *, project: str) -> int:
-    """The merges of a project that is removed. Its integration branch stays."""
+    """Delete the recorded merges of a project that is removed. Its integration branch stays."""
     return tx.write(REMOVE_MERGES, {'project': project})
 
 
@@ -139,5 +139,5 @@ KNOWN_WORK = Query(
 
 
 def known_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Existence | None:
-    """Whether a commit was reported, settled or judged as the work of a task."""
+    """Whether a commit was reported, settled or reviewed as the work of a task."""
     return rows.select_one(KNOWN_WORK, Existence, {'project': project, 'slug': slug, 'work': work})

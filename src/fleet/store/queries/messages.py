@@ -134,7 +134,7 @@ ADD_MESSAGE = Query(
 
 
 def add_message(tx: Tx, /, *, id: str, dispatch: str, kind: MessageKind, sender: str, text: str, at: int) -> int:
-    """Something to be told to an agent."""
+    """Queue a message to an agent."""
     return tx.write(ADD_MESSAGE, {'id': id, 'dispatch': dispatch, 'kind': kind, 'sender': sender, 'text': text, 'at': at})
 
 
@@ -147,7 +147,7 @@ WAITING_MESSAGES = Query(
 
 
 def waiting_messages(rows: Rows, /, *, dispatch: str) -> list[WaitingMessage]:
-    """What an agent has not acknowledged yet, oldest first."""
+    """Messages that an agent has not acknowledged, oldest first."""
     return rows.select_all(WAITING_MESSAGES, WaitingMessage, {'dispatch': dispatch})
 
 
@@ -160,7 +160,7 @@ DELIVER_MESSAGE = Query(
 
 
 def deliver_message(tx: Tx, /, *, at: int, how: str, id: str, dispatch: str) -> int:
-    """It was handed out; again is fine, the id stays the same."""
+    """Record that a message was handed to its agent, and how; the first delivery is kept."""
     return tx.write(DELIVER_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch})
 
 
@@ -173,7 +173,7 @@ ACKNOWLEDGE_MESSAGE = Query(
 
 
 def acknowledge_message(tx: Tx, /, *, at: int, id: str, dispatch: str) -> int:
-    """Compare and set: applied once."""
+    """Compare and set: record that an agent has acknowledged a message, once."""
     return tx.write(ACKNOWLEDGE_MESSAGE, {'at': at, 'id': id, 'dispatch': dispatch})
 
 
@@ -186,7 +186,7 @@ INHERIT_MESSAGES = Query(
 
 
 def inherit_messages(tx: Tx, /, *, dispatch: str, predecessor: str) -> int:
-    """Who goes on in another's place gets what that one has not acknowledged."""
+    """Move the unacknowledged messages of an agent to its successor."""
     return tx.write(INHERIT_MESSAGES, {'dispatch': dispatch, 'predecessor': predecessor})
 
 
@@ -199,7 +199,7 @@ LAST_SAID = Query(
 
 
 def last_said(rows: Rows, /, *, dispatch: str) -> LastSaid:
-    """When something was last said to an agent."""
+    """When a message was last delivered to an agent."""
     return rows.select_exactly_one(LAST_SAID, LastSaid, {'dispatch': dispatch})
 
 
@@ -212,7 +212,7 @@ ALL_MESSAGES = Query(
 
 
 def all_messages(rows: Rows, /) -> list[ListedMessage]:
-    """Every message that is kept, oldest first."""
+    """All messages, oldest first."""
     return rows.select_all(ALL_MESSAGES, ListedMessage, {})
 
 
@@ -225,7 +225,7 @@ OLD_MESSAGES = Query(
 
 
 def old_messages(rows: Rows, /, *, before: int) -> Count:
-    """How many acknowledged ones are older than a time."""
+    """How many messages were acknowledged before a time."""
     return rows.select_exactly_one(OLD_MESSAGES, Count, {'before': before})
 
 
@@ -238,7 +238,7 @@ PRUNE_MESSAGES = Query(
 
 
 def prune_messages(tx: Tx, /, *, before: int) -> int:
-    """Ids of what was acknowledged are kept for a week."""
+    """Delete messages that were acknowledged before a time."""
     return tx.write(PRUNE_MESSAGES, {'before': before})
 
 
@@ -251,7 +251,7 @@ HAND_OUT_MESSAGE = Query(
 
 
 def hand_out_message(tx: Tx, /, *, at: int | None, how: str | None, id: str, dispatch: str, before: int, after: int) -> int:
-    """Compare and set: one at a time hands it out; who did so long ago without an acknowledgement has died over it. Who did so in the future did it while the clock was ahead."""
+    """Compare and set: take a message for delivery, so that one process delivers it. A delivery that was begun before `before` without an acknowledgement counts as lost; one after `after` was begun while the clock was ahead."""
     return tx.write(HAND_OUT_MESSAGE, {'at': at, 'how': how, 'id': id, 'dispatch': dispatch, 'before': before, 'after': after})
 
 
@@ -264,4 +264,5 @@ MESSAGE_BY_ID = Query(
 
 
 def message_by_id(rows: Rows, /, *, id: str) -> Message | None:
+    """A message by its id."""
     return rows.select_one(MESSAGE_BY_ID, Message, {'id': id})

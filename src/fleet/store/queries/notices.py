@@ -170,7 +170,7 @@ STANDING_NOTICES = Query(
 
 
 def standing_notices(rows: Rows, /) -> list[Notice]:
-    """The notices of conditions that have not ended."""
+    """Notices whose condition still holds."""
     return rows.select_all(STANDING_NOTICES, Notice, {})
 
 
@@ -183,7 +183,7 @@ ADD_NOTICE = Query(
 
 
 def add_notice(tx: Tx, /, *, id: str | None, subject: str | None, kind: str | None, state: str | None, home: str | None, project: str | None, slug: str | None, dispatch: str | None, question: str | None, title: str | None, body: str | None, since: int | None, at: int | None, is_unique: int) -> int:
-    """A condition has begun. It changes nothing when the condition has a notice already; one that is unique also when it is over."""
+    """Add a notice for a condition that has begun, unless the condition has one; a unique condition never gets a second one."""
     return tx.write(ADD_NOTICE, {'id': id, 'subject': subject, 'kind': kind, 'state': state, 'home': home, 'project': project, 'slug': slug, 'dispatch': dispatch, 'question': question, 'title': title, 'body': body, 'since': since, 'at': at, 'is_unique': is_unique})
 
 
@@ -196,7 +196,7 @@ END_NOTICE = Query(
 
 
 def end_notice(tx: Tx, /, *, at: int | None, id: str) -> int:
-    """A condition is over. What was not told of it is not told any more."""
+    """Record that the condition of a notice has ended; a notice that is still due lapses."""
     return tx.write(END_NOTICE, {'at': at, 'id': id})
 
 
@@ -209,7 +209,7 @@ DUE_NOTICES = Query(
 
 
 def due_notices(rows: Rows, /, *, now: int, latest: int, most: int) -> list[Notice]:
-    """What is to be told now, oldest first. A wait that ends later than any wait does was begun while the clock was ahead."""
+    """Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead."""
     return rows.select_all(DUE_NOTICES, Notice, {'now': now, 'latest': latest, 'most': most})
 
 
@@ -222,7 +222,7 @@ NOTICES_OF_LOST_SENDERS = Query(
 
 
 def notices_of_lost_senders(rows: Rows, /, *, sender: str) -> list[Notice]:
-    """What this home was telling when its process ended."""
+    """Notices that this home was sending when its process ended."""
     return rows.select_all(NOTICES_OF_LOST_SENDERS, Notice, {'sender': sender})
 
 
@@ -235,7 +235,7 @@ TAKE_NOTICE = Query(
 
 
 def take_notice(tx: Tx, /, *, after: NoticeState, message: str | None, sender: str | None, id: str, before: NoticeState) -> int:
-    """Compare and set: one sender tells a notice."""
+    """Compare and set: take a notice for sending, so that one process sends it."""
     return tx.write(TAKE_NOTICE, {'after': after, 'message': message, 'sender': sender, 'id': id, 'before': before})
 
 
@@ -248,7 +248,7 @@ RECORD_SENDING = Query(
 
 
 def record_sending(tx: Tx, /, *, after: NoticeState, told_at: int | None, channels: str, trouble: str, next_at: int, id: str, before: NoticeState, message: str) -> int:
-    """Compare and set: what became of a message."""
+    """Compare and set: record the result of sending the message of a notice."""
     return tx.write(RECORD_SENDING, {'after': after, 'told_at': told_at, 'channels': channels, 'trouble': trouble, 'next_at': next_at, 'id': id, 'before': before, 'message': message})
 
 
@@ -261,7 +261,7 @@ MESSAGES_SINCE = Query(
 
 
 def messages_since(rows: Rows, /, *, since: int, now: int) -> list[SentMessage]:
-    """The messages that were sent between two times, and how many notices each of them told."""
+    """The messages that were sent between two times, and how many notices each of them contained."""
     return rows.select_all(MESSAGES_SINCE, SentMessage, {'since': since, 'now': now})
 
 
@@ -274,7 +274,7 @@ NEWEST_NOTICES = Query(
 
 
 def newest_notices(rows: Rows, /, *, most: int) -> list[Notice]:
-    """Newest first."""
+    """Notices, newest first."""
     return rows.select_all(NEWEST_NOTICES, Notice, {'most': most})
 
 
@@ -287,7 +287,7 @@ FORGET_NOTICES = Query(
 
 
 def forget_notices(tx: Tx, /, *, most: int) -> int:
-    """All but the newest notices of conditions that are over."""
+    """Delete notices of ended conditions, except the newest ones."""
     return tx.write(FORGET_NOTICES, {'most': most})
 
 
@@ -313,6 +313,7 @@ COUNT_NOTICES = Query(
 
 
 def count_notices(rows: Rows, /) -> Count:
+    """How many notices there are."""
     return rows.select_exactly_one(COUNT_NOTICES, Count, {})
 
 

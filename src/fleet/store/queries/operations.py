@@ -172,7 +172,7 @@ OPERATION_BY_KEY = Query(
 
 
 def operation_by_key(rows: Rows, /, *, key: str) -> OperationResult | None:
-    """What was answered to a request, if it was committed."""
+    """The stored result of a request, if it was committed."""
     return rows.select_one(OPERATION_BY_KEY, OperationResult, {'key': key})
 
 
@@ -185,7 +185,7 @@ FIRST_OPERATION = Query(
 
 
 def first_operation(rows: Rows, /) -> LastOperation:
-    """The oldest sequence number that was not rotated away, 0 in an empty store."""
+    """The smallest sequence number of an operation that is still in the database; 0 when there is none."""
     return rows.select_exactly_one(FIRST_OPERATION, LastOperation, {})
 
 
@@ -198,7 +198,7 @@ LAST_OPERATION = Query(
 
 
 def last_operation(rows: Rows, /) -> LastOperation:
-    """The newest sequence number, 0 in an empty store."""
+    """The largest sequence number of an operation; 0 when there is none."""
     return rows.select_exactly_one(LAST_OPERATION, LastOperation, {})
 
 
@@ -211,7 +211,7 @@ OPERATIONS_AFTER = Query(
 
 
 def operations_after(rows: Rows, /, *, after: int, until: int, most: int) -> list[Operation]:
-    """What happened since a sequence number, oldest first."""
+    """Operations after a sequence number, oldest first."""
     return rows.select_all(OPERATIONS_AFTER, Operation, {'after': after, 'until': until, 'most': most})
 
 
@@ -224,7 +224,7 @@ OPERATIONS_OF_TASK = Query(
 
 
 def operations_of_task(rows: Rows, /, *, project: str, slug: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
-    """The history of one task, newest first."""
+    """Operations about one task, newest first."""
     return rows.select_all(OPERATIONS_OF_TASK, Operation, {'project': project, 'slug': slug, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
 
 
@@ -237,7 +237,7 @@ OPERATIONS_OF_DISPATCH = Query(
 
 
 def operations_of_dispatch(rows: Rows, /, *, dispatch: str, until: int, since: int, before: int, actor: str | None, most: int) -> list[Operation]:
-    """What one dispatch did or had done to it, newest first."""
+    """Operations by or about one dispatch, newest first."""
     return rows.select_all(OPERATIONS_OF_DISPATCH, Operation, {'dispatch': dispatch, 'until': until, 'since': since, 'before': before, 'actor': actor, 'most': most})
 
 
@@ -250,7 +250,7 @@ LAST_ACT = Query(
 
 
 def last_act(rows: Rows, /, *, dispatch: str) -> LastAct:
-    """When an agent last did something that was recorded: a log line, an artifact, a hook's news."""
+    """When an agent last did something itself that was recorded: a log line, an artifact, a report of a hook."""
     return rows.select_exactly_one(LAST_ACT, LastAct, {'dispatch': dispatch})
 
 
@@ -263,7 +263,7 @@ OPERATIONS_BY_WHY = Query(
 
 
 def operations_by_why(rows: Rows, /, *, dispatch: str, why: str) -> list[OperationWhat]:
-    """What was done to one dispatch for one reason, oldest first."""
+    """The facts of operations about one dispatch with the same reason, oldest first."""
     return rows.select_all(OPERATIONS_BY_WHY, OperationWhat, {'dispatch': dispatch, 'why': why})
 
 
@@ -289,7 +289,7 @@ OPERATIONS_TO_ROTATE = Query(
 
 
 def operations_to_rotate(rows: Rows, /, *, before: int, most: int) -> list[WholeOperation]:
-    """The oldest operations before a time, whole and without a gap (clocks step back, sequences do not); never the newest one, which keeps the sequence going."""
+    """The oldest operations before a time, in full and without a gap, because clocks step back and sequence numbers do not. Never the newest one: it keeps the sequence going."""
     return rows.select_all(OPERATIONS_TO_ROTATE, WholeOperation, {'before': before, 'most': most})
 
 
@@ -302,7 +302,7 @@ OPERATION_SINCE = Query(
 
 
 def operation_since(rows: Rows, /, *, project: str, after: int) -> OperationSeq | None:
-    """Whether anything happened in a project after a sequence number."""
+    """Whether a project has an operation after a sequence number."""
     return rows.select_one(OPERATION_SINCE, OperationSeq, {'project': project, 'after': after})
 
 
@@ -328,7 +328,7 @@ FORGET_OPERATIONS = Query(
 
 
 def forget_operations(tx: Tx, /, *, first: int, last: int) -> int:
-    """Operations that are safe in the archive."""
+    """Delete operations that were written to the archive."""
     return tx.write(FORGET_OPERATIONS, {'first': first, 'last': last})
 
 
@@ -341,5 +341,5 @@ COUNT_OPERATIONS = Query(
 
 
 def count_operations(rows: Rows, /) -> Count:
-    """How many there are in the tables."""
+    """How many operations are in the database."""
     return rows.select_exactly_one(COUNT_OPERATIONS, Count, {})

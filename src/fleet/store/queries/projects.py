@@ -153,7 +153,7 @@ PROJECT_BY_NAME = Query(
 
 
 def project_by_name(rows: Rows, /, *, name: str) -> Project | None:
-    """One project."""
+    """A project by its name."""
     return rows.select_one(PROJECT_BY_NAME, Project, {'name': name})
 
 
@@ -166,7 +166,7 @@ PROJECT_BY_PATH = Query(
 
 
 def project_by_path(rows: Rows, /, *, path: str) -> Project | None:
-    """The project of a repository."""
+    """The project whose repository is at a path."""
     return rows.select_one(PROJECT_BY_PATH, Project, {'path': path})
 
 
@@ -179,7 +179,7 @@ ALL_PROJECTS = Query(
 
 
 def all_projects(rows: Rows, /) -> list[Project]:
-    """All projects by name."""
+    """All projects, by name."""
     return rows.select_all(ALL_PROJECTS, Project, {})
 
 
@@ -192,7 +192,7 @@ SETUP_FAILURE_OF = Query(
 
 
 def setup_failure_of(rows: Rows, /, *, project: str) -> SetupFailure | None:
-    """Why the last setup of a worktree failed."""
+    """Why the last setup of a project's worktree failed; no row when it succeeded."""
     return rows.select_one(SETUP_FAILURE_OF, SetupFailure, {'project': project})
 
 
@@ -205,6 +205,7 @@ NOTE_SETUP_FAILURE = Query(
 
 
 def note_setup_failure(tx: Tx, /, *, why: str | None, dispatch: str | None, at: int | None, project: str) -> int:
+    """Record that the setup of a project's worktree failed."""
     return tx.write(NOTE_SETUP_FAILURE, {'why': why, 'dispatch': dispatch, 'at': at, 'project': project})
 
 
@@ -217,7 +218,7 @@ FORGET_SETUP_FAILURE = Query(
 
 
 def forget_setup_failure(tx: Tx, /, *, project: str) -> int:
-    """A worktree was set up."""
+    """Clear the recorded failure, because the setup of a worktree succeeded."""
     return tx.write(FORGET_SETUP_FAILURE, {'project': project})
 
 
@@ -230,7 +231,7 @@ PROJECT_COUNTS = Query(
 
 
 def project_counts(rows: Rows, /) -> list[StatusCount]:
-    """How many tasks each project has in each status; archived ones apart."""
+    """How many tasks each project has in each status, with archived ones counted apart."""
     return rows.select_all(PROJECT_COUNTS, StatusCount, {})
 
 
@@ -256,7 +257,7 @@ COUNT_TASKS = Query(
 
 
 def count_tasks(rows: Rows, /, *, project: str) -> TaskCount:
-    """Tasks of a project, and how many of them are in progress."""
+    """How many tasks a project has, and how many of them are in progress."""
     return rows.select_exactly_one(COUNT_TASKS, TaskCount, {'project': project})
 
 
@@ -269,7 +270,7 @@ COUNT_DISPATCHES = Query(
 
 
 def count_dispatches(rows: Rows, /, *, project: str) -> Count:
-    """Dispatches of a project that are still in the tables."""
+    """How many dispatches of a project are still in the tables."""
     return rows.select_exactly_one(COUNT_DISPATCHES, Count, {'project': project})
 
 
@@ -282,6 +283,7 @@ REMOVE_LOG = Query(
 
 
 def remove_log(tx: Tx, /, *, project: str) -> int:
+    """Delete the log entries of a project's tasks."""
     return tx.write(REMOVE_LOG, {'project': project})
 
 
@@ -294,6 +296,7 @@ REMOVE_ARTIFACTS = Query(
 
 
 def remove_artifacts(tx: Tx, /, *, project: str) -> int:
+    """Delete the artifacts of a project's tasks."""
     return tx.write(REMOVE_ARTIFACTS, {'project': project})
 
 
@@ -306,6 +309,7 @@ REMOVE_TAGS = Query(
 
 
 def remove_tags(tx: Tx, /, *, project: str) -> int:
+    """Delete the tags of a project's tasks."""
     return tx.write(REMOVE_TAGS, {'project': project})
 
 
@@ -318,6 +322,7 @@ REMOVE_EDGES = Query(
 
 
 def remove_edges(tx: Tx, /, *, project: str) -> int:
+    """Delete the dependencies between a project's tasks."""
     return tx.write(REMOVE_EDGES, {'project': project})
 
 
@@ -330,6 +335,7 @@ REMOVE_VERDICTS = Query(
 
 
 def remove_verdicts(tx: Tx, /, *, project: str) -> int:
+    """Delete the verdicts on a project's tasks."""
     return tx.write(REMOVE_VERDICTS, {'project': project})
 
 
@@ -342,6 +348,7 @@ REMOVE_TASKS = Query(
 
 
 def remove_tasks(tx: Tx, /, *, project: str) -> int:
+    """Delete the tasks of a project."""
     return tx.write(REMOVE_TASKS, {'project': project})
 
 
@@ -354,6 +361,7 @@ REMOVE_SEAT = Query(
 
 
 def remove_seat(tx: Tx, /, *, project: str) -> int:
+    """Delete the seat of a project."""
     return tx.write(REMOVE_SEAT, {'project': project})
 
 
@@ -366,6 +374,7 @@ REMOVE_PROJECT = Query(
 
 
 def remove_project(tx: Tx, /, *, project: str) -> int:
+    """Delete a project."""
     return tx.write(REMOVE_PROJECT, {'project': project})
 
 
@@ -378,6 +387,7 @@ REMOVE_SPAWN_FAILURES = Query(
 
 
 def remove_spawn_failures(tx: Tx, /, *, project: str) -> int:
+    """Delete the recorded failed starts of a project."""
     return tx.write(REMOVE_SPAWN_FAILURES, {'project': project})
 
 
@@ -390,7 +400,7 @@ DISPATCH_COUNTS = Query(
 
 
 def dispatch_counts(rows: Rows, /) -> list[DispatchCount]:
-    """How many dispatches of each project are at work, and how many could not be reclaimed."""
+    """For each project: how many dispatches are unfinished, and how many have a claim that could not be released."""
     return rows.select_all(DISPATCH_COUNTS, DispatchCount, {})
 
 
@@ -403,5 +413,5 @@ RECLAIM_TROUBLE = Query(
 
 
 def reclaim_trouble(rows: Rows, /) -> list[ReclaimTrouble]:
-    """Things that are still held although nobody needs them any more, counted by kind."""
+    """Unreleased claims that nobody needs any more, counted by kind."""
     return rows.select_all(RECLAIM_TROUBLE, ReclaimTrouble, {})

@@ -178,7 +178,7 @@ DISPATCH_BY_ID = Query(
 
 
 def dispatch_by_id(rows: Rows, /, *, id: str) -> Dispatch | None:
-    """One journal."""
+    """One dispatch by its id."""
     return rows.select_one(DISPATCH_BY_ID, Dispatch, {'id': id})
 
 
@@ -191,7 +191,7 @@ REPORT_DISPATCH = Query(
 
 
 def report_dispatch(tx: Tx, /, *, report: Report | None, reason: str | None, work: str | None, at: int, id: str) -> int:
-    """The first report counts."""
+    """Record the report of an unfinished dispatch; only the first report counts."""
     return tx.write(REPORT_DISPATCH, {'report': report, 'reason': reason, 'work': work, 'at': at, 'id': id})
 
 
@@ -204,7 +204,7 @@ ANNOUNCED_MERGE = Query(
 
 
 def announced_merge(rows: Rows, /, *, project: str, slug: str) -> Announced | None:
-    """The finisher that publishes a task's merge just now."""
+    """The finisher that is publishing a task's merge now."""
     return rows.select_one(ANNOUNCED_MERGE, Announced, {'project': project, 'slug': slug})
 
 
@@ -217,7 +217,7 @@ END_TASK = Query(
 
 
 def end_task(tx: Tx, /, *, status: TaskStatus, assignee: str | None, reason: str | None, work: str | None, at: int, project: str, slug: str, was: TaskStatus, was_assignee: str | None) -> int:
-    """A report or a person's word, fenced by the status and assignee it was decided on; done speaks of the commit that is there."""
+    """Compare and set on status and assignee: record the end of a task, and the commit of its work if it was reported."""
     return tx.write(END_TASK, {'status': status, 'assignee': assignee, 'reason': reason, 'work': work, 'at': at, 'project': project, 'slug': slug, 'was': was, 'was_assignee': was_assignee})
 
 
@@ -230,7 +230,7 @@ LEAVE_UNCOMMITTED = Query(
 
 
 def leave_uncommitted(tx: Tx, /, *, reason: str | None, project: str, slug: str) -> int:
-    """Why the agent that reported the task left changes uncommitted; nothing when it left none."""
+    """Record why the agent that reported a task left changes uncommitted; NULL when it left none."""
     return tx.write(LEAVE_UNCOMMITTED, {'reason': reason, 'project': project, 'slug': slug})
 
 
@@ -243,7 +243,7 @@ SHIFT_BLOCKERS = Query(
 
 
 def shift_blockers(tx: Tx, /, *, change: int, project: str, slug: str) -> int:
-    """A dependency was satisfied (-1) or is open again (+1): tell those who wait for it."""
+    """Change the count of open blockers of all dependents of a task: by -1 when it was satisfied, by +1 when it is open again."""
     return tx.write(SHIFT_BLOCKERS, {'change': change, 'project': project, 'slug': slug})
 
 
@@ -256,5 +256,5 @@ FREED_BY = Query(
 
 
 def freed_by(rows: Rows, /, *, project: str, slug: str, most: int) -> list[FreedTask]:
-    """Open tasks that waited for this one and for no other any more. Whether they are held back otherwise is told, not asked: with more conditions SQLite would go through all ready tasks instead of the few that waited."""
+    """Open dependents of a task that have no open blocker left. `paused` and `not_before` are returned, not compared: with more conditions SQLite would scan all ready tasks instead of these few."""
     return rows.select_all(FREED_BY, FreedTask, {'project': project, 'slug': slug, 'most': most})

@@ -152,7 +152,7 @@ ADD_TASK = Query(
 
 
 def add_task(tx: Tx, /, *, project: str, slug: str, title: str, description: str, status: TaskStatus, priority: int, paused: int, archived: int, not_before: int | None, verify: str | None, engine: str | None, model: str | None, assignee: str | None, attempts: int, reason: str | None, open_blockers: int, added_at: int, changed_at: int, started_at: int | None, ended_at: int | None) -> int:
-    """A new task. Its count of open blockers is set once its edges are there."""
+    """Add a task. Its count of open blockers is set after its edges are added."""
     return tx.write(ADD_TASK, {'project': project, 'slug': slug, 'title': title, 'description': description, 'status': status, 'priority': priority, 'paused': paused, 'archived': archived, 'not_before': not_before, 'verify': verify, 'engine': engine, 'model': model, 'assignee': assignee, 'attempts': attempts, 'reason': reason, 'open_blockers': open_blockers, 'added_at': added_at, 'changed_at': changed_at, 'started_at': started_at, 'ended_at': ended_at})
 
 
@@ -165,7 +165,7 @@ TASK_EXISTS = Query(
 
 
 def task_exists(rows: Rows, /, *, project: str, slug: str) -> Existence | None:
-    """Whether a slug is taken."""
+    """Whether a project has a task of this slug."""
     return rows.select_one(TASK_EXISTS, Existence, {'project': project, 'slug': slug})
 
 
@@ -178,7 +178,7 @@ TASK_CALLED = Query(
 
 
 def task_called(rows: Rows, /, *, slug: str) -> Slug | None:
-    """Whether a task of any project is called so."""
+    """Whether any project has a task of this slug."""
     return rows.select_one(TASK_CALLED, Slug, {'slug': slug})
 
 
@@ -191,7 +191,7 @@ CLAIM_TASK_ALL_THE_SAME = Query(
 
 
 def claim_task_all_the_same(tx: Tx, /, *, after: TaskStatus, actor: str | None, at: int, project: str, slug: str) -> int:
-    """A person claims an open task that is not ready."""
+    """Compare and set: claim an open task that is not ready, for a person."""
     return tx.write(CLAIM_TASK_ALL_THE_SAME, {'after': after, 'actor': actor, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -204,7 +204,7 @@ REOPEN_TASK = Query(
 
 
 def reopen_task(tx: Tx, /, *, after: TaskStatus, at: int, anew: int, project: str, slug: str, was: TaskStatus) -> int:
-    """Back to open, with nobody on it. What was blocked or failed goes on at its stage, and may be mended as often as a new one; anything else begins anew. The commit of its work is forgotten, unless somebody accepted it."""
+    """Compare and set: open a task again without an assignee. A blocked or failed task keeps its stage and its count of fixes starts at 0; any other task, or one opened `anew`, starts at the first stage. The commit of its work is forgotten unless a review accepted it."""
     return tx.write(REOPEN_TASK, {'after': after, 'at': at, 'anew': anew, 'project': project, 'slug': slug, 'was': was})
 
 
@@ -217,7 +217,7 @@ COUNT_BLOCKERS = Query(
 
 
 def count_blockers(tx: Tx, /, *, project: str, slug: str, at: int) -> int:
-    """Count a task's open blockers anew, after its edges changed."""
+    """Count a task's open blockers again, after its edges changed."""
     return tx.write(COUNT_BLOCKERS, {'project': project, 'slug': slug, 'at': at})
 
 
@@ -230,7 +230,7 @@ COUNT_ALL_BLOCKERS = Query(
 
 
 def count_all_blockers(tx: Tx, /, *, project: str) -> int:
-    """Count every task's open blockers anew, after an import."""
+    """Count the open blockers of all tasks of a project again, after an import."""
     return tx.write(COUNT_ALL_BLOCKERS, {'project': project})
 
 
@@ -243,7 +243,7 @@ MISCOUNTED = Query(
 
 
 def miscounted(rows: Rows, /) -> list[Miscount]:
-    """Tasks whose count of open blockers is not what their edges say. There should be none."""
+    """Tasks whose stored count of open blockers differs from their edges. There should be none."""
     return rows.select_all(MISCOUNTED, Miscount, {})
 
 
@@ -256,7 +256,7 @@ EDIT_TASK = Query(
 
 
 def edit_task(tx: Tx, /, *, title: str, description: str, priority: int, not_before: int | None, verify: str | None, engine: str | None, model: str | None, at: int, project: str, slug: str) -> int:
-    """The fields a person may change."""
+    """Set the fields of a task that a person may change."""
     return tx.write(EDIT_TASK, {'title': title, 'description': description, 'priority': priority, 'not_before': not_before, 'verify': verify, 'engine': engine, 'model': model, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -269,7 +269,7 @@ PAUSE_TASK = Query(
 
 
 def pause_task(tx: Tx, /, *, paused: int, at: int, project: str, slug: str) -> int:
-    """Hold a task back, or let it go on."""
+    """Pause or unpause a task."""
     return tx.write(PAUSE_TASK, {'paused': paused, 'at': at, 'project': project, 'slug': slug})
 
 
@@ -282,7 +282,7 @@ ARCHIVE_TASK = Query(
 
 
 def archive_task(tx: Tx, /, *, at: int, project: str, slug: str) -> int:
-    """Put an ended task out of sight."""
+    """Archive an ended task: lists no longer show it."""
     return tx.write(ARCHIVE_TASK, {'at': at, 'project': project, 'slug': slug})
 
 
@@ -295,7 +295,7 @@ ARCHIVE_ENDED_TASKS = Query(
 
 
 def archive_ended_tasks(tx: Tx, /, *, at: int, project: str, before: int) -> int:
-    """Put every task that ended before a time out of sight."""
+    """Archive all tasks of a project that ended before a time."""
     return tx.write(ARCHIVE_ENDED_TASKS, {'at': at, 'project': project, 'before': before})
 
 
@@ -308,7 +308,7 @@ LONG_ENDED_TASKS = Query(
 
 
 def long_ended_tasks(rows: Rows, /, *, project: str, before: int) -> list[LongEndedTask]:
-    """Tasks that failed or were abandoned before a time and are still in sight. Done ones wait for their merge."""
+    """Tasks that failed or were abandoned before a time and are not archived. Done tasks wait for their merge."""
     return rows.select_all(LONG_ENDED_TASKS, LongEndedTask, {'project': project, 'before': before})
 
 
@@ -321,7 +321,7 @@ ARCHIVE_LONG_ENDED_TASK = Query(
 
 
 def archive_long_ended_task(tx: Tx, /, *, at: int, project: str, slug: str, before: int) -> int:
-    """Compare and set: put one of them out of sight, unless it was taken up again meanwhile."""
+    """Compare and set: archive a failed or abandoned task, unless it was opened again meanwhile."""
     return tx.write(ARCHIVE_LONG_ENDED_TASK, {'at': at, 'project': project, 'slug': slug, 'before': before})
 
 
@@ -334,7 +334,7 @@ TASK_LOG = Query(
 
 
 def task_log(rows: Rows, /, *, project: str, slug: str) -> list[LogEntry]:
-    """What was said, oldest first."""
+    """The log of a task, oldest first."""
     return rows.select_all(TASK_LOG, LogEntry, {'project': project, 'slug': slug})
 
 
@@ -347,7 +347,7 @@ TASK_ARTIFACTS = Query(
 
 
 def task_artifacts(rows: Rows, /, *, project: str, slug: str) -> list[Artifact]:
-    """What a task made."""
+    """The artifacts of a task."""
     return rows.select_all(TASK_ARTIFACTS, Artifact, {'project': project, 'slug': slug})
 
 
@@ -360,6 +360,7 @@ ADD_TAG = Query(
 
 
 def add_tag(tx: Tx, /, *, project: str, slug: str, tag: str) -> int:
+    """Add a tag to a task."""
     return tx.write(ADD_TAG, {'project': project, 'slug': slug, 'tag': tag})
 
 
@@ -372,6 +373,7 @@ DROP_TAG = Query(
 
 
 def drop_tag(tx: Tx, /, *, project: str, slug: str, tag: str) -> int:
+    """Remove a tag from a task."""
     return tx.write(DROP_TAG, {'project': project, 'slug': slug, 'tag': tag})
 
 
@@ -384,6 +386,7 @@ TASK_TAGS = Query(
 
 
 def task_tags(rows: Rows, /, *, project: str, slug: str) -> list[Tag]:
+    """The tags of a task."""
     return rows.select_all(TASK_TAGS, Tag, {'project': project, 'slug': slug})
 
 
@@ -396,7 +399,7 @@ ADD_EDGE = Query(
 
 
 def add_edge(tx: Tx, /, *, project: str, slug: str, needs: str) -> int:
-    """slug waits for needs."""
+    """Add a dependency: the task `slug` waits for the task `needs`."""
     return tx.write(ADD_EDGE, {'project': project, 'slug': slug, 'needs': needs})
 
 
@@ -409,6 +412,7 @@ DROP_EDGE = Query(
 
 
 def drop_edge(tx: Tx, /, *, project: str, slug: str, needs: str) -> int:
+    """Remove a dependency."""
     return tx.write(DROP_EDGE, {'project': project, 'slug': slug, 'needs': needs})
 
 
@@ -421,7 +425,7 @@ TASK_NEEDS = Query(
 
 
 def task_needs(rows: Rows, /, *, project: str, slug: str) -> list[Need]:
-    """What a task waits for, and how far that is."""
+    """The tasks that a task waits for, with their state."""
     return rows.select_all(TASK_NEEDS, Need, {'project': project, 'slug': slug})
 
 
@@ -434,5 +438,5 @@ TASK_DEPENDENTS = Query(
 
 
 def task_dependents(rows: Rows, /, *, project: str, slug: str) -> list[Slug]:
-    """Who waits for a task."""
+    """The tasks that wait for a task."""
     return rows.select_all(TASK_DEPENDENTS, Slug, {'project': project, 'slug': slug})

@@ -124,7 +124,7 @@ ADD_TRASH = Query(
 
 
 def add_trash(tx: Tx, /, *, id: str, project: str, slug: str, claim: str, home: str | None, name: str, path: str, why: str, files: int, bytes: int, at: int, until: int) -> int:
-    """The intent to put ignored files of a worktree aside."""
+    """Record the intent to move ignored files of a worktree into the trash."""
     return tx.write(ADD_TRASH, {'id': id, 'project': project, 'slug': slug, 'claim': claim, 'home': home, 'name': name, 'path': path, 'why': why, 'files': files, 'bytes': bytes, 'at': at, 'until': until})
 
 
@@ -137,7 +137,7 @@ NOTE_TRASH_MOVED = Query(
 
 
 def note_trash_moved(tx: Tx, /, *, at: int | None, files: int, bytes: int, id: str) -> int:
-    """All its files are there: so many as are found there."""
+    """Record that all files are in the trash, and their number and size as found there."""
     return tx.write(NOTE_TRASH_MOVED, {'at': at, 'files': files, 'bytes': bytes, 'id': id})
 
 
@@ -150,7 +150,7 @@ COUNT_TRASH = Query(
 
 
 def count_trash(tx: Tx, /, *, files: int, bytes: int, id: str) -> int:
-    """Some of its files went back: so many are left."""
+    """Record how many files are left in the trash after some were moved back."""
     return tx.write(COUNT_TRASH, {'files': files, 'bytes': bytes, 'id': id})
 
 
@@ -163,7 +163,7 @@ END_TRASH = Query(
 
 
 def end_trash(tx: Tx, /, *, at: int | None, id: str) -> int:
-    """It was deleted, or its files went back."""
+    """Record that an entry of the trash was deleted or moved back."""
     return tx.write(END_TRASH, {'at': at, 'id': id})
 
 
@@ -176,7 +176,7 @@ KEPT_TRASH = Query(
 
 
 def kept_trash(rows: Rows, /, *, home: str) -> list[KeptTrash]:
-    """What a home has put aside and not deleted yet, first to expire first; whether its worktree's claim is still open."""
+    """The entries of a home's trash that are not deleted, the first to expire first; `held`: the worktree's claim is not released."""
     return rows.select_all(KEPT_TRASH, KeptTrash, {'home': home})
 
 
@@ -189,7 +189,7 @@ TRASH_OF_CLAIM = Query(
 
 
 def trash_of_claim(rows: Rows, /, *, claim: str, home: str) -> list[Trash]:
-    """What was put aside of one worktree that is not gone yet."""
+    """The entries of the trash that came from one worktree."""
     return rows.select_all(TRASH_OF_CLAIM, Trash, {'claim': claim, 'home': home})
 
 
@@ -202,7 +202,7 @@ TRASH_OF_TASK = Query(
 
 
 def trash_of_task(rows: Rows, /, *, project: str, slug: str, home: str) -> list[Trash]:
-    """What was put aside of a task's worktrees."""
+    """The entries of the trash that came from a task's worktrees."""
     return rows.select_all(TRASH_OF_TASK, Trash, {'project': project, 'slug': slug, 'home': home})
 
 
@@ -215,5 +215,5 @@ TRASH_SIZE = Query(
 
 
 def trash_size(rows: Rows, /, *, home: str) -> Count:
-    """How much a home has put aside."""
+    """How many bytes are in the trash of a home."""
     return rows.select_exactly_one(TRASH_SIZE, Count, {'home': home})

@@ -119,7 +119,7 @@ BEGIN_USAGE_FILE = Query(
 
 
 def begin_usage_file(tx: Tx, /, *, path: str, at: int) -> int:
-    """The file of a conversation, before anything of it was read."""
+    """Record a conversation's file, of which nothing was read yet."""
     return tx.write(BEGIN_USAGE_FILE, {'path': path, 'at': at})
 
 
@@ -132,7 +132,7 @@ MOVE_USAGE_FILE = Query(
 
 
 def move_usage_file(tx: Tx, /, *, position: int, model: str, record: str, input: int, output: int, cache_read: int, cache_write: int, at: int, path: str, was: int) -> int:
-    """Compare and set: of two readers of the same records one counts them."""
+    """Compare and set: record how far a conversation's file was read, so that only one of two readers counts the same records."""
     return tx.write(MOVE_USAGE_FILE, {'position': position, 'model': model, 'record': record, 'input': input, 'output': output, 'cache_read': cache_read, 'cache_write': cache_write, 'at': at, 'path': path, 'was': was})
 
 
@@ -145,7 +145,7 @@ FORGET_USAGE_FILE = Query(
 
 
 def forget_usage_file(tx: Tx, /, *, path: str) -> int:
-    """What was kept for an agent that is archived, and names no file."""
+    """Delete the reading position of an agent that is archived and has no conversation file."""
     return tx.write(FORGET_USAGE_FILE, {'path': path})
 
 
@@ -158,7 +158,7 @@ ADD_USAGE = Query(
 
 
 def add_usage(tx: Tx, /, *, dispatch: str, model: str, day: str, project: str, slug: str | None, input: int, output: int, cache_read: int, cache_write: int, cost: int, unpriced: int, at: int) -> int:
-    """The tokens of some records, beside those that were counted before."""
+    """Add the tokens of some records to those counted before."""
     return tx.write(ADD_USAGE, {'dispatch': dispatch, 'model': model, 'day': day, 'project': project, 'slug': slug, 'input': input, 'output': output, 'cache_read': cache_read, 'cache_write': cache_write, 'cost': cost, 'unpriced': unpriced, 'at': at})
 
 
@@ -236,7 +236,7 @@ USED_BY_AGENTS_SINCE = Query(
 
 
 def used_by_agents_since(rows: Rows, /, *, since: int, project: str | None) -> list[DispatchUsage]:
-    """What each agent used whose tokens were counted since a time."""
+    """What each agent has used whose tokens were counted since a time."""
     return rows.select_all(USED_BY_AGENTS_SINCE, DispatchUsage, {'since': since, 'project': project})
 
 
@@ -249,7 +249,7 @@ ALLOWANCE_OF = Query(
 
 
 def allowance_of(rows: Rows, /, *, scope: BudgetScope, name: str) -> Allowance | None:
-    """What a person has allowed beyond a budget."""
+    """How much a person has allowed beyond a budget."""
     return rows.select_one(ALLOWANCE_OF, Allowance, {'scope': scope, 'name': name})
 
 
@@ -262,5 +262,5 @@ ALLOW_COST = Query(
 
 
 def allow_cost(tx: Tx, /, *, scope: BudgetScope, name: str, cost: int, at: int) -> int:
-    """Allow more, beside what was allowed before."""
+    """Allow more beyond a budget, in addition to what was allowed before."""
     return tx.write(ALLOW_COST, {'scope': scope, 'name': name, 'cost': cost, 'at': at})

@@ -677,7 +677,7 @@ REVIEW_QUEUE = Query(
 
 
 def review_queue(rows: Rows, /, *, project: str | None, most: int) -> list[QueuedReview]:
-    """Work that waits for a verdict, with nobody at it, most urgent first."""
+    """Tasks whose work waits for a review and on which no dispatch works, most urgent first."""
     return rows.select_all(REVIEW_QUEUE, QueuedReview, {'project': project, 'most': most})
 
 
@@ -690,7 +690,7 @@ ADD_VERDICT = Query(
 
 
 def add_verdict(tx: Tx, /, *, project: str, slug: str, seq: int, at: int, actor: str, verdict: ReviewVerdict, comments: str, work: str | None, counted: int) -> int:
-    """What a reviewer said. It does not count when another verdict came first; then its comments are kept."""
+    """Record a reviewer's verdict. It does not count when another verdict came first; its comments are kept."""
     return tx.write(ADD_VERDICT, {'project': project, 'slug': slug, 'seq': seq, 'at': at, 'actor': actor, 'verdict': verdict, 'comments': comments, 'work': work, 'counted': counted})
 
 
@@ -703,7 +703,7 @@ ACCEPTED_WORK = Query(
 
 
 def accepted_work(rows: Rows, /, *, project: str, slug: str, work: str) -> Existence | None:
-    """Whether a commit of a task's work was accepted."""
+    """Whether a commit of a task's work was accepted by a review."""
     return rows.select_one(ACCEPTED_WORK, Existence, {'project': project, 'slug': slug, 'work': work})
 
 
@@ -716,7 +716,7 @@ VERDICTS_OF = Query(
 
 
 def verdicts_of(rows: Rows, /, *, project: str, slug: str) -> list[Verdict]:
-    """What was said of a task's work, oldest first."""
+    """The verdicts on a task's work, oldest first."""
     return rows.select_all(VERDICTS_OF, Verdict, {'project': project, 'slug': slug})
 
 
@@ -729,7 +729,7 @@ JUDGE_TASK = Query(
 
 
 def judge_task(tx: Tx, /, *, status: TaskStatus, stage: str, reason: str | None, work: str | None, actor: str, at: int, project: str, slug: str, was: TaskStatus, assignee: str | None) -> int:
-    """Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of."""
+    """Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about."""
     return tx.write(JUDGE_TASK, {'status': status, 'stage': stage, 'reason': reason, 'work': work, 'actor': actor, 'at': at, 'project': project, 'slug': slug, 'was': was, 'assignee': assignee})
 
 
@@ -742,7 +742,7 @@ PULL_REQUEST_OF = Query(
 
 
 def pull_request_of(rows: Rows, /, *, project: str, slug: str) -> PullRequest | None:
-    """Where a task's pull request is, and how far the task is."""
+    """The pull request of a task, and the task's state."""
     return rows.select_one(PULL_REQUEST_OF, PullRequest, {'project': project, 'slug': slug})
 
 
@@ -755,7 +755,7 @@ SET_PULL_REQUEST = Query(
 
 
 def set_pull_request(tx: Tx, /, *, pull_request: str | None, at: int, project: str, slug: str, was: str | None) -> int:
-    """Compare and set: a task has one pull request."""
+    """Compare and set: set the address of a task's only pull request."""
     return tx.write(SET_PULL_REQUEST, {'pull_request': pull_request, 'at': at, 'project': project, 'slug': slug, 'was': was})
 
 
@@ -768,7 +768,7 @@ TASKS_TO_PULL = Query(
 
 
 def tasks_to_pull(rows: Rows, /, *, project: str) -> list[TaskToPull]:
-    """Work at its last stage with nobody at it: what has a pull request, and what may still get one."""
+    """Tasks at their last stage, without an unfinished dispatch: those with a pull request, and those that may get one."""
     return rows.select_all(TASKS_TO_PULL, TaskToPull, {'project': project})
 
 
@@ -781,7 +781,7 @@ MERGED_SINCE = Query(
 
 
 def merged_since(rows: Rows, /, *, since: int, project: str | None) -> list[MergedTask]:
-    """What was merged since a time, oldest first."""
+    """Tasks that were merged since a time, oldest first."""
     return rows.select_all(MERGED_SINCE, MergedTask, {'since': since, 'project': project})
 
 
@@ -794,7 +794,7 @@ SETTLED_SINCE = Query(
 
 
 def settled_since(rows: Rows, /, *, since: int, project: str | None) -> list[SettledDispatch]:
-    """How dispatches ended since a time, oldest first."""
+    """The operations that settled dispatches since a time, oldest first."""
     return rows.select_all(SETTLED_SINCE, SettledDispatch, {'since': since, 'project': project})
 
 
@@ -807,7 +807,7 @@ ARCHIVED_SINCE = Query(
 
 
 def archived_since(rows: Rows, /, *, since: int, project: str | None) -> list[ArchivedDispatch]:
-    """The journals that were archived since a time, with what their agents had spent."""
+    """The operations that archived journals since a time, with what the agents had spent."""
     return rows.select_all(ARCHIVED_SINCE, ArchivedDispatch, {'since': since, 'project': project})
 
 
@@ -820,7 +820,7 @@ SPENDING = Query(
 
 
 def spending(rows: Rows, /, *, since: int, project: str | None) -> list[Spending]:
-    """What the agents in the tables have spent, of those that were at work since a time."""
+    """What agents whose records are in the tables have spent, of those that worked since a time."""
     return rows.select_all(SPENDING, Spending, {'since': since, 'project': project})
 
 
@@ -833,7 +833,7 @@ WAITING_QUESTIONS = Query(
 
 
 def waiting_questions(rows: Rows, /) -> list[WaitingQuestion]:
-    """What agents ask a person and nobody has answered yet, oldest first."""
+    """Unanswered questions of agents to a person, oldest first."""
     return rows.select_all(WAITING_QUESTIONS, WaitingQuestion, {})
 
 
@@ -846,7 +846,7 @@ BLOCKED_TASKS = Query(
 
 
 def blocked_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[ParkedTask]:
-    """What is blocked, newest first. Not among them is what waits for a person: reviews, and what handoffs brought nothing for."""
+    """Blocked tasks, newest first, without those listed elsewhere: reviews, and tasks parked because handoffs brought no progress."""
     return rows.select_all(BLOCKED_TASKS, ParkedTask, {'project': project, 'most': most})
 
 
@@ -859,7 +859,7 @@ EARLY_TASKS = Query(
 
 
 def early_tasks(rows: Rows, /, *, now: int, project: str | None, most: int) -> list[ParkedTask]:
-    """What waits for a time, newest first."""
+    """Open tasks that wait for a time, newest first."""
     return rows.select_all(EARLY_TASKS, ParkedTask, {'now': now, 'project': project, 'most': most})
 
 
@@ -872,7 +872,7 @@ FAILED_TASKS = Query(
 
 
 def failed_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[FailedTask]:
-    """Tasks that failed, newest first."""
+    """Failed tasks, newest first."""
     return rows.select_all(FAILED_TASKS, FailedTask, {'project': project, 'most': most})
 
 
@@ -885,7 +885,7 @@ CLAIMED_TASKS = Query(
 
 
 def claimed_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[TaskOnHand]:
-    """Tasks in progress on which no agent is at work and that wait for no review and no merge, longest first."""
+    """Tasks in progress without an agent at work that wait for neither a review nor a merge, oldest first."""
     return rows.select_all(CLAIMED_TASKS, TaskOnHand, {'project': project, 'most': most})
 
 
@@ -898,7 +898,7 @@ TASKS_TO_MERGE = Query(
 
 
 def tasks_to_merge(rows: Rows, /, *, project: str | None, most: int) -> list[TaskOnHand]:
-    """Tasks in progress that only have to be merged, and on which nobody is at work, longest first."""
+    """Tasks in progress that only have to be merged and on which no agent works, oldest first."""
     return rows.select_all(TASKS_TO_MERGE, TaskOnHand, {'project': project, 'most': most})
 
 
@@ -911,7 +911,7 @@ SLUGS_IN_PROGRESS = Query(
 
 
 def slugs_in_progress(rows: Rows, /, *, project: str) -> list[TaskSlug]:
-    """The tasks of a project that are in progress."""
+    """The slugs of a project's tasks that are in progress."""
     return rows.select_all(SLUGS_IN_PROGRESS, TaskSlug, {'project': project})
 
 
@@ -924,7 +924,7 @@ TITLES_OF_ATTEMPTS = Query(
 
 
 def titles_of_attempts(rows: Rows, /) -> list[AttemptTitle]:
-    """The titles of the tasks that have an unfinished attempt."""
+    """The titles of the tasks that have an unfinished dispatch."""
     return rows.select_all(TITLES_OF_ATTEMPTS, AttemptTitle, {})
 
 
@@ -937,7 +937,7 @@ UNMERGED_TASKS = Query(
 
 
 def unmerged_tasks(rows: Rows, /, *, project: str | None, most: int) -> list[UnmergedTask]:
-    """Tasks that a person called done and whose work, by an agent, is not merged."""
+    """Tasks that a person reported done and whose work, by an agent, is not merged."""
     return rows.select_all(UNMERGED_TASKS, UnmergedTask, {'project': project, 'most': most})
 
 
@@ -950,7 +950,7 @@ PROJECTS_TO_MERGE = Query(
 
 
 def projects_to_merge(rows: Rows, /) -> list[ProjectName]:
-    """The projects that have something in `tasks_to_merge` or in `unmerged_tasks`."""
+    """The projects that have a task in `tasks_to_merge` or in `unmerged_tasks`."""
     return rows.select_all(PROJECTS_TO_MERGE, ProjectName, {})
 
 
@@ -976,7 +976,7 @@ ALL_HOLDS = Query(
 
 
 def all_holds(rows: Rows, /) -> list[EngineHold]:
-    """Engines that are held back for the whole fleet."""
+    """The engines that are held, for the status page."""
     return rows.select_all(ALL_HOLDS, EngineHold, {})
 
 
@@ -989,7 +989,7 @@ CLAIMS_ELSEWHERE = Query(
 
 
 def claims_elsewhere(rows: Rows, /, *, host: str, home: str, socket: str) -> list[ClaimsElsewhere]:
-    """Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's."""
+    """Claims that this home cannot release: of another home, of another host, or (recorded before homes had ids) of another tmux socket."""
     return rows.select_all(CLAIMS_ELSEWHERE, ClaimsElsewhere, {'host': host, 'home': home, 'socket': socket})
 
 
@@ -1002,7 +1002,7 @@ STEP_FACTS = Query(
 
 
 def step_facts(rows: Rows, /, *, count: int, projects: str | None, width: int, slugs: str | None) -> list[StepFacts]:
-    """What decides the next step of each of these tasks, with the ended attempt that left it where it is: what could be resumed. `projects` and `slugs` are the names one after another, each filled up with spaces to `width`."""
+    """The facts that decide the next step of each of these tasks, with the ended dispatch that could be resumed. `projects` and `slugs` are lists of names, each name padded with spaces to `width`."""
     return rows.select_all(STEP_FACTS, StepFacts, {'count': count, 'projects': projects, 'width': width, 'slugs': slugs})
 
 
@@ -1015,7 +1015,7 @@ SHOWN_TASKS = Query(
 
 
 def shown_tasks(rows: Rows, /) -> list[ShownTask]:
-    """Every task that is not archived, for the screen: most urgent first in each project."""
+    """All tasks that are not archived, for the screen: by project, the most urgent first."""
     return rows.select_all(SHOWN_TASKS, ShownTask, {})
 
 
@@ -1028,7 +1028,7 @@ KEPT_THINGS = Query(
 
 
 def kept_things(rows: Rows, /) -> list[KeptThing]:
-    """Things that are still held although nobody needs them any more, each with its name."""
+    """Unreleased claims that nobody needs any more, each with its name."""
     return rows.select_all(KEPT_THINGS, KeptThing, {})
 
 
@@ -1041,5 +1041,5 @@ LAUNCHES_AND_ENDS = Query(
 
 
 def launches_and_ends(rows: Rows, /, *, since: int) -> list[LaunchOrEnd]:
-    """When dispatches were launched and settled since a time, oldest first."""
+    """The operations that launched and settled dispatches since a time, oldest first."""
     return rows.select_all(LAUNCHES_AND_ENDS, LaunchOrEnd, {'since': since})

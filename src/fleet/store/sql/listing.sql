@@ -1,5 +1,5 @@
 -- name: ready_tasks
--- What could be started now: most urgent first, then oldest.
+-- Tasks of a project that could be started now: most urgent first, then oldest.
 -- returns: ListedTask*
 SELECT project, slug, title, status, stage, priority, paused, archived, not_before, engine, model, assignee, attempts, reason,
        open_blockers, added_at, changed_at
@@ -9,7 +9,7 @@ WHERE project = :project AND status = 'open' AND open_blockers = 0 AND paused = 
 ORDER BY project, priority DESC, added_at, slug LIMIT :most;
 
 -- name: listed_tasks
--- Tasks that fit every filter that is given, in the order of their slugs.
+-- Tasks of a project that match every given filter, by slug, one page at a time.
 -- returns: ListedTask*
 SELECT t.project, t.slug, t.title, t.status, t.stage, t.priority, t.paused, t.archived, t.not_before, t.engine, t.model, t.assignee,
        t.attempts, t.reason, t.open_blockers, t.added_at, t.changed_at
@@ -30,7 +30,7 @@ ORDER BY t.slug LIMIT :most;
 SELECT slug, needs FROM edges WHERE project = :project ORDER BY slug, needs;
 
 -- name: edges_from
--- The dependencies of a page of tasks, but for those on the tasks of jobs, which belong to no page.
+-- The dependencies of a page of tasks, without dependencies on the tasks of jobs, which belong to no page.
 -- returns: Edge*
 SELECT e.slug, e.needs FROM edges e JOIN tasks t ON t.project = e.project AND t.slug = e.needs
 WHERE e.project = :project AND e.slug > :after_slug AND e.slug <= :until_slug AND t.job IS NULL ORDER BY e.slug, e.needs;
@@ -41,7 +41,7 @@ WHERE e.project = :project AND e.slug > :after_slug AND e.slug <= :until_slug AN
 SELECT slug, tag FROM tags WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, tag;
 
 -- name: log_from
--- The messages of a page of tasks.
+-- The log entries of a page of tasks.
 -- returns: TaskLogEntry*
 SELECT slug, at, actor, message FROM task_log
 WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, seq;
@@ -53,27 +53,27 @@ SELECT slug, path, at, actor FROM artifacts
 WHERE project = :project AND slug > :after_slug AND slug <= :until_slug ORDER BY slug, path;
 
 -- name: page_of_tasks
--- Whole tasks by slug, a page at a time.
+-- All columns of tasks, by slug, one page at a time.
 -- returns: WholeTask*
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged
 FROM tasks WHERE project = :project AND slug > :after_slug AND job IS NULL AND (:archived = 1 OR archived = 0) ORDER BY slug LIMIT :most;
 
 -- name: slugs_like
--- Slugs that begin with a text, for completion.
+-- Slugs that begin with a text, for shell completion.
 -- returns: SlugWithTitle*
 SELECT slug, title FROM tasks
 WHERE project = :project AND slug >= :prefix AND slug < :beyond AND archived = 0 AND job IS NULL ORDER BY slug LIMIT :most;
 
 -- name: task_whole
--- Everything in the task's own row.
+-- All columns of one task.
 -- returns: WholeTask?
 SELECT project, slug, title, description, status, stage, priority, paused, archived, not_before, verify, engine, model, assignee,
        attempts, reason, open_blockers, added_at, changed_at, started_at, ended_at, merged
 FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: ancestors
--- The edges of everything that a task waits for, near and far.
+-- The edges of everything that a task depends on, directly or indirectly.
 -- returns: Edge*
 WITH RECURSIVE above (slug) AS (
   SELECT needs FROM edges WHERE project = :project AND slug = :slug

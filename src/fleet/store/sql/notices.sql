@@ -1,10 +1,10 @@
 -- name: standing_notices
--- The notices of conditions that have not ended.
+-- Notices whose condition still holds.
 -- returns: Notice*
 SELECT * FROM notices WHERE over_at IS NULL;
 
 -- name: add_notice
--- A condition has begun. It changes nothing when the condition has a notice already; one that is unique also when it is over.
+-- Add a notice for a condition that has begun, unless the condition has one; a unique condition never gets a second one.
 -- takes: is_unique int
 INSERT INTO notices (id, subject, kind, state, home, project, slug, dispatch, question, title, body, since, seen_at)
 SELECT CAST(:id AS TEXT), CAST(:subject AS TEXT), CAST(:kind AS TEXT), CAST(:state AS TEXT), CAST(:home AS TEXT),
@@ -14,44 +14,44 @@ WHERE NOT EXISTS (SELECT 1 FROM notices n WHERE n.subject = :subject AND (n.over
 ON CONFLICT DO NOTHING;
 
 -- name: end_notice
--- A condition is over. What was not told of it is not told any more.
+-- Record that the condition of a notice has ended; a notice that is still due lapses.
 UPDATE notices SET over_at = :at, state = CASE WHEN state = 'due' THEN 'lapsed' ELSE state END
 WHERE id = :id AND over_at IS NULL;
 
 -- name: due_notices
--- What is to be told now, oldest first. A wait that ends later than any wait does was begun while the clock was ahead.
+-- Notices to send now, oldest first. A `next_at` after `latest` was set while the clock was ahead.
 -- returns: Notice*
 SELECT * FROM notices WHERE state = 'due' AND (next_at <= :now OR next_at > :latest) ORDER BY since, id LIMIT :most;
 
 -- name: notices_of_lost_senders
--- What this home was telling when its process ended.
+-- Notices that this home was sending when its process ended.
 -- returns: Notice*
 SELECT * FROM notices WHERE state = 'sending' AND sender = :sender;
 
 -- name: take_notice
--- Compare and set: one sender tells a notice.
+-- Compare and set: take a notice for sending, so that one process sends it.
 UPDATE notices SET state = :after, message = :message, sender = :sender, attempts = attempts + 1
 WHERE id = :id AND state = :before;
 
 -- name: record_sending
--- Compare and set: what became of a message.
+-- Compare and set: record the result of sending the message of a notice.
 UPDATE notices SET state = CASE WHEN :after = 'due' AND over_at IS NOT NULL THEN 'lapsed' ELSE :after END,
                    sender = NULL, told_at = :told_at, channels = :channels, trouble = :trouble, next_at = :next_at
 WHERE id = :id AND state = :before AND message = :message;
 
 -- name: messages_since
--- The messages that were sent between two times, and how many notices each of them told.
+-- The messages that were sent between two times, and how many notices each of them contained.
 -- returns: SentMessage*
 -- column: message str
 SELECT message, COUNT(*) AS n FROM notices WHERE told_at > :since AND told_at <= :now AND message IS NOT NULL GROUP BY message;
 
 -- name: newest_notices
--- Newest first.
+-- Notices, newest first.
 -- returns: Notice*
 SELECT * FROM notices ORDER BY seen_at DESC, id LIMIT :most;
 
 -- name: forget_notices
--- All but the newest notices of conditions that are over.
+-- Delete notices of ended conditions, except the newest ones.
 DELETE FROM notices WHERE over_at IS NOT NULL AND state NOT IN ('due', 'sending')
   AND id NOT IN (SELECT n.id FROM notices n ORDER BY n.seen_at DESC, n.id LIMIT :most);
 
@@ -61,6 +61,7 @@ DELETE FROM notices WHERE over_at IS NOT NULL AND state NOT IN ('due', 'sending'
 SELECT id FROM dispatches WHERE exec_state IN ('pending', 'in_flight') AND home IS NOT NULL AND home <> :home;
 
 -- name: count_notices
+-- How many notices there are.
 -- returns: Count!
 SELECT COUNT(*) AS n FROM notices;
 

@@ -1,6 +1,6 @@
 -- name: next_operation
 -- module: hot
--- The sequence number of the operation about to be written, and what is stored under its key.
+-- The sequence number of the operation that is about to be written, and the operation that is stored under its key.
 -- returns: NextOperation!
 SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
        (SELECT why FROM operations WHERE key = :key) AS why,
@@ -9,33 +9,33 @@ SELECT COALESCE((SELECT MAX(seq) FROM operations), 0) + 1 AS seq,
 
 -- name: write_operation
 -- module: hot
--- One committed change.
+-- Record the operation of one transaction.
 INSERT INTO operations (seq, key, at, actor, why, request, project, slug, dispatch, what, result)
 VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :what, :result);
 
 -- name: operation_by_key
--- What was answered to a request, if it was committed.
+-- The stored result of a request, if it was committed.
 -- returns: OperationResult?
 SELECT why, request, result FROM operations WHERE key = :key;
 
 -- name: first_operation
--- The oldest sequence number that was not rotated away, 0 in an empty store.
+-- The smallest sequence number of an operation that is still in the database; 0 when there is none.
 -- returns: LastOperation!
 SELECT COALESCE(MIN(seq), 0) AS seq FROM operations;
 
 -- name: last_operation
--- The newest sequence number, 0 in an empty store.
+-- The largest sequence number of an operation; 0 when there is none.
 -- returns: LastOperation!
 SELECT COALESCE(MAX(seq), 0) AS seq FROM operations;
 
 -- name: operations_after
--- What happened since a sequence number, oldest first.
+-- Operations after a sequence number, oldest first.
 -- returns: Operation*
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
 WHERE seq > :after AND seq <= :until ORDER BY seq LIMIT :most;
 
 -- name: operations_of_task
--- The history of one task, newest first.
+-- Operations about one task, newest first.
 -- returns: Operation*
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
 WHERE project = :project AND slug = :slug AND seq <= :until AND at >= :since AND at <= :before
@@ -43,7 +43,7 @@ WHERE project = :project AND slug = :slug AND seq <= :until AND at >= :since AND
 ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_of_dispatch
--- What one dispatch did or had done to it, newest first.
+-- Operations by or about one dispatch, newest first.
 -- returns: Operation*
 SELECT seq, at, actor, why, project, slug, dispatch, what FROM operations
 WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
@@ -51,12 +51,12 @@ WHERE dispatch = :dispatch AND seq <= :until AND at >= :since AND at <= :before
 ORDER BY seq DESC LIMIT :most;
 
 -- name: last_act
--- When an agent last did something that was recorded: a log line, an artifact, a hook's news.
+-- When an agent last did something itself that was recorded: a log line, an artifact, a report of a hook.
 -- returns: LastAct!
 SELECT MAX(at) AS at FROM operations WHERE dispatch = :dispatch AND actor = :dispatch;
 
 -- name: operations_by_why
--- What was done to one dispatch for one reason, oldest first.
+-- The facts of operations about one dispatch with the same reason, oldest first.
 -- returns: OperationWhat*
 SELECT what FROM operations WHERE dispatch = :dispatch AND why = :why ORDER BY seq;
 
@@ -70,8 +70,8 @@ WHERE seq <= :until AND at >= :since AND at <= :before
 ORDER BY seq DESC LIMIT :most;
 
 -- name: operations_to_rotate
--- The oldest operations before a time, whole and without a gap (clocks step back, sequences do not); never the newest one, which
--- keeps the sequence going.
+-- The oldest operations before a time, in full and without a gap, because clocks step back and sequence numbers do not.
+-- Never the newest one: it keeps the sequence going.
 -- returns: WholeOperation*
 SELECT seq, key, at, actor, why, request, project, slug, dispatch, what, result FROM operations
 WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223372036854775807)
@@ -79,7 +79,7 @@ WHERE seq < COALESCE((SELECT MIN(seq) FROM operations WHERE at >= :before), 9223
 ORDER BY seq LIMIT :most;
 
 -- name: operation_since
--- Whether anything happened in a project after a sequence number.
+-- Whether a project has an operation after a sequence number.
 -- returns: OperationSeq?
 SELECT seq FROM operations WHERE project = :project AND seq > :after LIMIT 1;
 
@@ -89,18 +89,18 @@ SELECT seq FROM operations WHERE project = :project AND seq > :after LIMIT 1;
 SELECT key FROM operations WHERE seq >= :first AND seq <= :last;
 
 -- name: forget_operations
--- Operations that are safe in the archive.
+-- Delete operations that were written to the archive.
 DELETE FROM operations WHERE seq >= :first AND seq <= :last;
 
 -- name: count_operations
--- How many there are in the tables.
+-- How many operations are in the database.
 -- returns: Count!
 SELECT COUNT(*) AS n FROM operations;
 
 -- name: stale_speaker
 -- module: hot
--- Whether a dispatch may not act any more, or not yet: it was archived, or is a coordinator that is not in its seat, or one
--- without a session (a duty of the daemon) that has ended: its process lives on.
+-- A row when a dispatch may not write: it was archived; or it is a coordinator that does not hold its seat; or it is a
+-- coordinator without a session (a duty of the daemon, whose process lives on) that has ended.
 -- returns: StaleSpeaker?
 -- column: holder str | None
 SELECT d.project, CASE WHEN s.holder = d.id THEN NULL ELSE s.holder END AS holder

@@ -3,34 +3,35 @@
 INSERT INTO projects (name, path, added_at) VALUES (:name, :path, :at) ON CONFLICT DO NOTHING;
 
 -- name: project_by_name
--- One project.
+-- A project by its name.
 -- returns: Project?
 SELECT name, path, added_at FROM projects WHERE name = :name;
 
 -- name: project_by_path
--- The project of a repository.
+-- The project whose repository is at a path.
 -- returns: Project?
 SELECT name, path, added_at FROM projects WHERE path = :path;
 
 -- name: all_projects
--- All projects by name.
+-- All projects, by name.
 -- returns: Project*
 SELECT name, path, added_at FROM projects ORDER BY name;
 
 -- name: setup_failure_of
--- Why the last setup of a worktree failed.
+-- Why the last setup of a project's worktree failed; no row when it succeeded.
 -- returns: SetupFailure?
 SELECT setup_failure, setup_dispatch, setup_failed_at FROM projects WHERE name = :project AND setup_failure IS NOT NULL;
 
 -- name: note_setup_failure
+-- Record that the setup of a project's worktree failed.
 UPDATE projects SET setup_failure = :why, setup_dispatch = :dispatch, setup_failed_at = :at WHERE name = :project;
 
 -- name: forget_setup_failure
--- A worktree was set up.
+-- Clear the recorded failure, because the setup of a worktree succeeded.
 UPDATE projects SET setup_failure = NULL, setup_dispatch = NULL, setup_failed_at = NULL WHERE name = :project;
 
 -- name: project_counts
--- How many tasks each project has in each status; archived ones apart.
+-- How many tasks each project has in each status, with archived ones counted apart.
 -- returns: StatusCount*
 SELECT project, status, archived, COUNT(*) AS n FROM tasks WHERE job IS NULL GROUP BY project, status, archived;
 
@@ -42,45 +43,54 @@ WHERE status = 'open' AND open_blockers = 0 AND paused = 0 AND job IS NULL AND (
 GROUP BY project;
 
 -- name: count_tasks
--- Tasks of a project, and how many of them are in progress.
+-- How many tasks a project has, and how many of them are in progress.
 -- returns: TaskCount!
 SELECT COUNT(*) AS n, COALESCE(SUM(CASE WHEN status = 'in_progress' THEN 1 ELSE 0 END), 0) AS working
 FROM tasks WHERE project = :project;
 
 -- name: count_dispatches
--- Dispatches of a project that are still in the tables.
+-- How many dispatches of a project are still in the tables.
 -- returns: Count!
 SELECT COUNT(*) AS n FROM dispatches WHERE project = :project;
 
 -- name: remove_log
+-- Delete the log entries of a project's tasks.
 DELETE FROM task_log WHERE project = :project;
 
 -- name: remove_artifacts
+-- Delete the artifacts of a project's tasks.
 DELETE FROM artifacts WHERE project = :project;
 
 -- name: remove_tags
+-- Delete the tags of a project's tasks.
 DELETE FROM tags WHERE project = :project;
 
 -- name: remove_edges
+-- Delete the dependencies between a project's tasks.
 DELETE FROM edges WHERE project = :project;
 
 -- name: remove_verdicts
+-- Delete the verdicts on a project's tasks.
 DELETE FROM verdicts WHERE project = :project;
 
 -- name: remove_tasks
+-- Delete the tasks of a project.
 DELETE FROM tasks WHERE project = :project;
 
 -- name: remove_seat
+-- Delete the seat of a project.
 DELETE FROM seats WHERE project = :project;
 
 -- name: remove_project
+-- Delete a project.
 DELETE FROM projects WHERE name = :project;
 
 -- name: remove_spawn_failures
+-- Delete the recorded failed starts of a project.
 DELETE FROM spawn_failures WHERE project = :project;
 
 -- name: dispatch_counts
--- How many dispatches of each project are at work, and how many could not be reclaimed.
+-- For each project: how many dispatches are unfinished, and how many have a claim that could not be released.
 -- returns: DispatchCount*
 -- column: active int
 -- column: blocked int
@@ -90,7 +100,7 @@ SELECT project,
 FROM dispatches GROUP BY project;
 
 -- name: reclaim_trouble
--- Things that are still held although nobody needs them any more, counted by kind.
+-- Unreleased claims that nobody needs any more, counted by kind.
 -- returns: ReclaimTrouble*
 SELECT c.kind, COUNT(*) AS n FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch

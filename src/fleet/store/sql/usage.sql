@@ -4,21 +4,21 @@
 SELECT * FROM usage_files WHERE path = :path;
 
 -- name: begin_usage_file
--- The file of a conversation, before anything of it was read.
+-- Record a conversation's file, of which nothing was read yet.
 INSERT INTO usage_files (path, position, at) VALUES (:path, 0, :at) ON CONFLICT DO NOTHING;
 
 -- name: move_usage_file
--- Compare and set: of two readers of the same records one counts them.
+-- Compare and set: record how far a conversation's file was read, so that only one of two readers counts the same records.
 UPDATE usage_files SET position = :position, model = :model, record = :record, input = :input, output = :output,
                        cache_read = :cache_read, cache_write = :cache_write, at = :at
 WHERE path = :path AND position = :was;
 
 -- name: forget_usage_file
--- What was kept for an agent that is archived, and names no file.
+-- Delete the reading position of an agent that is archived and has no conversation file.
 DELETE FROM usage_files WHERE path = :path;
 
 -- name: add_usage
--- The tokens of some records, beside those that were counted before.
+-- Add the tokens of some records to those counted before.
 INSERT INTO usage (dispatch, model, day, project, slug, input, output, cache_read, cache_write, cost, unpriced, at)
 VALUES (:dispatch, :model, :day, :project, :slug, :input, :output, :cache_read, :cache_write, :cost, :unpriced, :at)
 ON CONFLICT (dispatch, model, day) DO UPDATE SET
@@ -78,7 +78,7 @@ SELECT CAST(COALESCE(SUM(input + output + cache_read + cache_write), 0) AS BIGIN
 FROM usage WHERE day = :day;
 
 -- name: used_by_agents_since
--- What each agent used whose tokens were counted since a time.
+-- What each agent has used whose tokens were counted since a time.
 -- returns: DispatchUsage*
 -- column: tokens int
 -- column: cost int
@@ -88,11 +88,11 @@ SELECT dispatch, CAST(SUM(input + output + cache_read + cache_write) AS BIGINT) 
 FROM usage WHERE at >= :since AND (CAST(:project AS TEXT) IS NULL OR project = :project) GROUP BY dispatch;
 
 -- name: allowance_of
--- What a person has allowed beyond a budget.
+-- How much a person has allowed beyond a budget.
 -- returns: Allowance?
 SELECT cost FROM allowances WHERE scope = :scope AND name = :name;
 
 -- name: allow_cost
--- Allow more, beside what was allowed before.
+-- Allow more beyond a budget, in addition to what was allowed before.
 INSERT INTO allowances (scope, name, cost, at) VALUES (:scope, :name, :cost, :at)
 ON CONFLICT (scope, name) DO UPDATE SET cost = allowances.cost + excluded.cost, at = excluded.at;

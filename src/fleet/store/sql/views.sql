@@ -1,5 +1,5 @@
 -- name: review_queue
--- Work that waits for a verdict, with nobody at it, most urgent first.
+-- Tasks whose work waits for a review and on which no dispatch works, most urgent first.
 -- returns: QueuedReview*
 SELECT project, slug, title, status, assignee, fixes, reason, priority, changed_at FROM tasks
 WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND archived = 0 AND job IS NULL
@@ -9,39 +9,39 @@ WHERE stage = 'review' AND status IN ('in_progress', 'blocked', 'open') AND arch
 ORDER BY priority DESC, changed_at, project, slug LIMIT :most;
 
 -- name: add_verdict
--- What a reviewer said. It does not count when another verdict came first; then its comments are kept.
+-- Record a reviewer's verdict. It does not count when another verdict came first; its comments are kept.
 INSERT INTO verdicts (project, slug, seq, at, actor, verdict, comments, work, counted)
 VALUES (:project, :slug, :seq, :at, :actor, :verdict, :comments, :work, :counted);
 
 -- name: accepted_work
--- Whether a commit of a task's work was accepted.
+-- Whether a commit of a task's work was accepted by a review.
 -- returns: Existence?
 SELECT 1 AS yes FROM verdicts WHERE project = :project AND slug = :slug AND verdict = 'accept' AND work = :work AND counted = 1 LIMIT 1;
 
 -- name: verdicts_of
--- What was said of a task's work, oldest first.
+-- The verdicts on a task's work, oldest first.
 -- returns: Verdict*
 SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project = :project AND slug = :slug ORDER BY seq;
 
 -- name: judge_task
--- Compare and set: a verdict moves work that is under review on, or back. It names the commit that it speaks of.
+-- Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about.
 UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
                  assignee = COALESCE(assignee, :actor), changed_at = :at
 WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
   AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '');
 
 -- name: pull_request_of
--- Where a task's pull request is, and how far the task is.
+-- The pull request of a task, and the task's state.
 -- returns: PullRequest?
 SELECT title, description, status, stage, pull_request, merged FROM tasks WHERE project = :project AND slug = :slug;
 
 -- name: set_pull_request
--- Compare and set: a task has one pull request.
+-- Compare and set: set the address of a task's only pull request.
 UPDATE tasks SET pull_request = :pull_request, changed_at = :at
 WHERE project = :project AND slug = :slug AND COALESCE(pull_request, '') = COALESCE(CAST(:was AS TEXT), '');
 
 -- name: tasks_to_pull
--- Work at its last stage with nobody at it: what has a pull request, and what may still get one.
+-- Tasks at their last stage, without an unfinished dispatch: those with a pull request, and those that may get one.
 -- returns: TaskToPull*
 SELECT slug, pull_request FROM tasks
 WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL
@@ -51,7 +51,7 @@ WHERE project = :project AND merged IS NULL AND archived = 0 AND job IS NULL
 ORDER BY priority DESC, changed_at, slug;
 
 -- name: merged_since
--- What was merged since a time, oldest first.
+-- Tasks that were merged since a time, oldest first.
 -- returns: MergedTask*
 -- column: merged str
 -- column: merged_at int
@@ -59,7 +59,7 @@ SELECT project, slug, title, merged, merged_at FROM tasks
 WHERE merged_at >= :since AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY merged_at, project, slug;
 
 -- name: settled_since
--- How dispatches ended since a time, oldest first.
+-- The operations that settled dispatches since a time, oldest first.
 -- returns: SettledDispatch*
 -- column: project str
 -- column: dispatch str
@@ -67,27 +67,28 @@ SELECT at, project, slug, dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'settle %' AND (CAST(:project AS TEXT) IS NULL OR project = :project) ORDER BY seq;
 
 -- name: archived_since
--- The journals that were archived since a time, with what their agents had spent.
+-- The operations that archived journals since a time, with what the agents had spent.
 -- returns: ArchivedDispatch*
 -- column: dispatch str
 SELECT dispatch, what FROM operations
 WHERE at >= :since AND why LIKE 'archive %' AND dispatch IS NOT NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project);
 
 -- name: spending
--- What the agents in the tables have spent, of those that were at work since a time.
+-- What agents whose records are in the tables have spent, of those that worked since a time.
 -- returns: Spending*
 SELECT a.dispatch, a.tokens, a.cost FROM agents a JOIN dispatches d ON d.id = a.dispatch
 WHERE (a.archived_at IS NULL OR a.archived_at >= :since) AND (CAST(:project AS TEXT) IS NULL OR d.project = :project);
 
 -- name: waiting_questions
--- What agents ask a person and nobody has answered yet, oldest first.
+-- Unanswered questions of agents to a person, oldest first.
 -- returns: WaitingQuestion*
 SELECT u.id, u.dispatch, u.kind, u.text, u.command, u.asked_at, d.project, d.slug FROM questions u
 JOIN dispatches d ON d.id = u.dispatch
 WHERE u.closed_at IS NULL AND u.answered_at IS NULL AND d.exec_state IN ('pending', 'in_flight') ORDER BY u.asked_at, u.id;
 
 -- name: blocked_tasks
--- What is blocked, newest first. Not among them is what waits for a person: reviews, and what handoffs brought nothing for.
+-- Blocked tasks, newest first, without those listed elsewhere: reviews, and tasks parked because handoffs brought no
+-- progress.
 -- returns: ParkedTask*
 SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
 WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(:project AS TEXT) IS NULL OR project = :project)
@@ -96,21 +97,21 @@ WHERE status = 'blocked' AND job IS NULL AND stage <> 'review' AND (CAST(:projec
 ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: early_tasks
--- What waits for a time, newest first.
+-- Open tasks that wait for a time, newest first.
 -- returns: ParkedTask*
 SELECT project, slug, title, status, stage, reason, not_before, changed_at FROM tasks
 WHERE status = 'open' AND job IS NULL AND not_before > :now AND (CAST(:project AS TEXT) IS NULL OR project = :project)
 ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: failed_tasks
--- Tasks that failed, newest first.
+-- Failed tasks, newest first.
 -- returns: FailedTask*
 SELECT project, slug, title, reason, changed_at FROM tasks
 WHERE status = 'failed' AND archived = 0 AND job IS NULL AND (CAST(:project AS TEXT) IS NULL OR project = :project)
 ORDER BY changed_at DESC, project, slug LIMIT :most;
 
 -- name: claimed_tasks
--- Tasks in progress on which no agent is at work and that wait for no review and no merge, longest first.
+-- Tasks in progress without an agent at work that wait for neither a review nor a merge, oldest first.
 -- returns: TaskOnHand*
 -- column: assignee str
 SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks
@@ -120,7 +121,7 @@ WHERE status = 'in_progress' AND job IS NULL AND stage NOT IN ('review', 'finish
 ORDER BY started_at, project, slug LIMIT :most;
 
 -- name: tasks_to_merge
--- Tasks in progress that only have to be merged, and on which nobody is at work, longest first.
+-- Tasks in progress that only have to be merged and on which no agent works, oldest first.
 -- returns: TaskOnHand*
 -- column: assignee str
 SELECT project, slug, title, stage, assignee, started_at, changed_at, pull_request FROM tasks
@@ -130,18 +131,18 @@ WHERE status = 'in_progress' AND job IS NULL AND stage = 'finisher' AND (CAST(:p
 ORDER BY started_at, project, slug LIMIT :most;
 
 -- name: slugs_in_progress
--- The tasks of a project that are in progress.
+-- The slugs of a project's tasks that are in progress.
 -- returns: TaskSlug*
 SELECT slug FROM tasks WHERE project = :project AND status = 'in_progress' AND job IS NULL;
 
 -- name: titles_of_attempts
--- The titles of the tasks that have an unfinished attempt.
+-- The titles of the tasks that have an unfinished dispatch.
 -- returns: AttemptTitle*
 SELECT t.project, t.slug, t.title FROM dispatches d CROSS JOIN tasks t
 WHERE d.exec_state IN ('pending', 'in_flight') AND t.project = d.project AND t.slug = d.slug;
 
 -- name: unmerged_tasks
--- Tasks that a person called done and whose work, by an agent, is not merged.
+-- Tasks that a person reported done and whose work, by an agent, is not merged.
 -- returns: UnmergedTask*
 SELECT t.project, t.slug, t.title, t.pull_request, t.changed_at FROM bundles b CROSS JOIN tasks t
 WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merged IS NULL AND t.archived = 0
@@ -149,7 +150,7 @@ WHERE t.project = b.project AND t.slug = b.slug AND t.status = 'done' AND t.merg
 ORDER BY t.changed_at, t.project, t.slug LIMIT :most;
 
 -- name: projects_to_merge
--- The projects that have something in `tasks_to_merge` or in `unmerged_tasks`.
+-- The projects that have a task in `tasks_to_merge` or in `unmerged_tasks`.
 -- returns: ProjectName*
 SELECT p.name FROM projects p
 WHERE EXISTS (SELECT 1 FROM tasks WHERE tasks.status = 'in_progress' AND tasks.job IS NULL AND tasks.stage = 'finisher'
@@ -196,12 +197,13 @@ SELECT
      AND (CAST(:project AS TEXT) IS NULL OR b.project = :project)) AS unmerged;
 
 -- name: all_holds
--- Engines that are held back for the whole fleet.
+-- The engines that are held, for the status page.
 -- returns: EngineHold*
 SELECT engine, kind, reason, since, until FROM holds ORDER BY engine;
 
 -- name: claims_elsewhere
--- Claims that this home does not answer for: another home's, another host's, or, from before homes were recorded, another socket's.
+-- Claims that this home cannot release: of another home, of another host, or (recorded before homes had ids) of another tmux
+-- socket.
 -- returns: ClaimsElsewhere*
 SELECT c.host, c.home, COALESCE(d.tmux_socket, '') AS tmux_socket, h.path, h.name, COUNT(*) AS n FROM claims c
 LEFT JOIN dispatches d ON d.id = c.dispatch LEFT JOIN homes h ON h.id = c.home
@@ -210,8 +212,8 @@ WHERE c.state <> 'released' AND (c.host <> :host OR (c.home IS NOT NULL AND c.ho
 GROUP BY c.host, c.home, d.tmux_socket, h.path, h.name ORDER BY c.host, c.home, d.tmux_socket;
 
 -- name: step_facts
--- What decides the next step of each of these tasks, with the ended attempt that left it where it is: what could be resumed.
--- `projects` and `slugs` are the names one after another, each filled up with spaces to `width`.
+-- The facts that decide the next step of each of these tasks, with the ended dispatch that could be resumed. `projects` and
+-- `slugs` are lists of names, each name padded with spaces to `width`.
 -- returns: StepFacts*
 -- takes: count int
 -- takes: width int
@@ -233,14 +235,14 @@ WHERE t.project = RTRIM(SUBSTR(CAST(:projects AS TEXT), CAST(n * :width + 1 AS I
   AND t.slug = RTRIM(SUBSTR(CAST(:slugs AS TEXT), CAST(n * :width + 1 AS INTEGER), CAST(:width AS INTEGER)));
 
 -- name: shown_tasks
--- Every task that is not archived, for the screen: most urgent first in each project.
+-- All tasks that are not archived, for the screen: by project, the most urgent first.
 -- returns: ShownTask*
 SELECT t.project, t.slug, t.title, t.status, t.stage, t.paused, t.not_before, t.open_blockers, t.assignee, t.reason, t.changed_at, t.merged,
        b.owner AS bundle FROM tasks t LEFT JOIN bundles b ON b.project = t.project AND b.slug = t.slug
 WHERE t.archived = 0 AND t.job IS NULL ORDER BY t.project, t.priority DESC, t.changed_at DESC, t.slug;
 
 -- name: kept_things
--- Things that are still held although nobody needs them any more, each with its name.
+-- Unreleased claims that nobody needs any more, each with its name.
 -- returns: KeptThing*
 SELECT c.kind, c.name, c.state, c.dispatch, COALESCE(d.project, c.project) AS project, COALESCE(d.slug, c.slug) AS slug,
        c.updated_at FROM claims c
@@ -250,7 +252,7 @@ WHERE c.state <> 'released' AND (d.recl_state IN ('partial', 'blocked') OR t.arc
 ORDER BY c.kind, c.name;
 
 -- name: launches_and_ends
--- When dispatches were launched and settled since a time, oldest first.
+-- The operations that launched and settled dispatches since a time, oldest first.
 -- returns: LaunchOrEnd*
 SELECT at, why, project, slug, dispatch, what FROM operations
 WHERE at >= :since AND (why LIKE 'launch %' OR why LIKE 'settle %') ORDER BY seq;

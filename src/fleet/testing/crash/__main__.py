@@ -33,8 +33,8 @@ def _option(option: str, default: int) -> int:
     return int(sys.argv[sys.argv.index(option) + 1]) if option in sys.argv else default
 
 
-def _chosen() -> Iterator[Case] | Iterator[FaultCase] | None:
-    """Return the cases that the command line asks for; None when it is wrong."""
+def _chosen_cases() -> Iterator[Case] | Iterator[FaultCase] | None:
+    """Return the cases to play according to the command line; None when it is wrong."""
     words = [word for word in sys.argv[1:3] if not word.startswith("--")]
     every, offset = _option("--every", 1), _option("--offset", 0)
     if words[:1] == ["faults"]:
@@ -50,8 +50,8 @@ def _chosen() -> Iterator[Case] | Iterator[FaultCase] | None:
 
 
 def main() -> int:
-    """Play the cases that the command line asks for, and print them."""
-    played = _chosen()
+    """Play the cases that the command line names, print each, and return the exit code."""
+    played = _chosen_cases()
     if played is None:
         sys.stdout.write(f"{__doc__}\nscenarios: {', '.join(SCENARIOS)}\nacts: {', '.join(ACTS)}\n")
         return 2

@@ -1,4 +1,4 @@
-"""Crash scenarios of the daemon's duties: a seat taken anew, a tick of a held seat, and the end of a held seat."""
+"""Crash scenarios of the daemon's duties: take a lost seat again, tick for a held seat, and stop a held seat."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _LOOK_AGAIN = 0.05
 
 
 def _become_daemon(fleet: Fleet) -> None:
-    """Let this process be the daemon of the home, for as long as it lives."""
+    """Make this process the daemon of the home, until it ends."""
     fleet.world.daemon = fleet.daemon = DaemonProcess()
     fleet.world.daemon_gate().take(wait=10.0)
 
 
 def _do_rounds(fleet: Fleet, rounds: int) -> None:
-    """Do what the duties do: take lost seats anew, and tick for held ones."""
+    """Do the daemon's duties for seats: start the coordinator of each lost seat again, and tick for each held one."""
     for _ in range(rounds):
         for ident in fleet.coord.lost().values():
             with contextlib.suppress(errors.NotSeated):
@@ -45,7 +45,7 @@ def _do_rounds(fleet: Fleet, rounds: int) -> None:
 
 
 def _in_child(scene: Scene, act: Callable[[Fleet], object]) -> int:
-    """Do something in a process of its own. Returns its exit code."""
+    """Call a function with an opened fleet in a child process; return the child's exit code."""
     child = os.fork()
     if child == 0:
         code = 3
@@ -63,18 +63,19 @@ def _in_child(scene: Scene, act: Callable[[Fleet], object]) -> int:
 
 # a seat is taken anew ---------------------------------------------------------------------------------------------------
 def _lose_seat(scene: Scene) -> None:
-    """Let a daemon take the seat and die."""
+    """Prepare the scene: a daemon takes the seat and dies."""
     add_bystander(scene)
     _in_child(scene, _hold_and_tick)
 
 
 def _take_anew(fleet: Fleet) -> None:
+    """Become the daemon and take the lost seat again: the act that is killed."""
     _become_daemon(fleet)
     _do_rounds(fleet, 1)
 
 
 def _next_daemon(scene: Scene) -> list[str]:
-    """Let another daemon do its duties."""
+    """Let another daemon do its duties; return a fault unless it holds the seat."""
 
     def act(fleet: Fleet) -> None:
         _become_daemon(fleet)
@@ -87,7 +88,7 @@ def _next_daemon(scene: Scene) -> list[str]:
 
 
 def _check_lost(scene: Scene) -> list[str]:
-    """Return a fault unless the dead daemon's coordinator is in the seat, alone, and no candidate waits."""
+    """Return faults unless the dead daemon's coordinator holds the seat, alone and without a candidate."""
     with scene.fleet() as fleet:
         seat = fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
         living = [agent.id for agent in fleet.agents.list() if agent.kind == "coord"]
@@ -98,7 +99,7 @@ def _check_lost(scene: Scene) -> list[str]:
 
 # a tick of a held seat starts an agent ----------------------------------------------------------------------------------
 def _add_ready_task(scene: Scene) -> None:
-    """Add a task that a tick can start an agent on."""
+    """Prepare the scene: a task on which a tick can start an agent."""
     add_bystander(scene)
     engines = Path(scene.home, "engines")
     engines.mkdir(exist_ok=True)
@@ -108,7 +109,7 @@ def _add_ready_task(scene: Scene) -> None:
 
 
 def _hold_and_tick(fleet: Fleet) -> None:
-    """Be a daemon that takes the seat, or takes it anew, and ticks."""
+    """Become the daemon, take the seat (or take it again), and tick: the act that is killed."""
     _become_daemon(fleet)
     if not fleet.coord.lost():
         fleet.coord.start(_OWN_LOOP)
@@ -129,7 +130,7 @@ def _hold_again(scene: Scene) -> list[str]:
 
 
 def _check_agent(scene: Scene) -> list[str]:
-    """Return a fault unless one agent has the task."""
+    """Return faults unless exactly one agent has the task, and the seat is as `_check_lost` wants it."""
     with scene.fleet() as fleet:
         agents = [agent.id for agent in fleet.agents.list() if agent.task == _SLUG]
         task = fleet.tasks.show(project=PROJECT, slug=_SLUG)
@@ -139,7 +140,7 @@ def _check_agent(scene: Scene) -> list[str]:
 
 # a held seat is stopped -------------------------------------------------------------------------------------------------
 def _hold_until_over(scene: Scene) -> None:
-    """Start a daemon that holds the seat, ticks, and ends when the scene is over."""
+    """Prepare the scene: a daemon that holds the seat, ticks, and exits when the scene removes its file."""
     add_bystander(scene)
     child = os.fork()
     if child == 0:
@@ -166,7 +167,7 @@ def _stop_again(scene: Scene) -> list[str]:
 
 
 def _check_stopped(scene: Scene) -> list[str]:
-    """Return a fault unless the seat is empty and the daemon lives. Then let the daemon end."""
+    """Return faults unless the seat is empty and the daemon is alive; then let the daemon exit."""
     with scene.fleet() as fleet:
         seat = fleet.store.read(lambda rows: seats.seat(rows, PROJECT))
         agents = [agent.id for agent in fleet.agents.list()]

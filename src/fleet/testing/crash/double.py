@@ -1,7 +1,8 @@
-"""Double deaths: the first process dies at an effect, and what recovers from that dies at one of its own effects.
+"""Double deaths: a process is killed at an effect, and then its recovery is killed at one of the recovery's effects.
 
 After each first death the recovery is played once without a death, to learn its effects. A second death that leaves the
-same effects to do as one that was played is not played again: there are a few dozen recoveries, and hundreds of ways into each.
+same effects to do as an earlier one is not played again: there are a few dozen different recoveries, and hundreds of
+ways into each.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ if TYPE_CHECKING:
 
     from fleet.testing.crash.scenarios import Scenario
 
-# What differs from play to play in the name of an effect: ids, numbers of processes, folders of the scene, times.
+# The parts of an effect's name that differ between plays: ids, pids, folders of the scene, times.
 _OF_THE_PLAY = re.compile(r"fleet-scene-\w+|[0-9a-f]{6,}|\d+")
-# The effects that a second death leaves to do, and the way in which it comes.
+# The effects that a second death leaves to do, and the way of that death.
 _Left = tuple[tuple[str, ...], str]
 
 
 def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
-    """Kill a verb, then kill its recovery, at every pair of effects; or at `most` pairs, drawn at random by the offset."""
+    """Kill a verb, then kill its recovery, at every pair of effects, or at `most` random pairs; yield each case.
+
+    `offset` is the seed of the random choice.
+    """
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))
     draw.shuffle(first_deaths)
@@ -46,12 +50,12 @@ def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> I
 
 
 def _without_repeats(played: Played) -> list[Death]:
-    """Return the deaths without those before an effect, but the first: they leave what the effect before has left."""
+    """Return the deaths to try, without those before an effect (except the first): they equal the death after the effect before."""
     return [death for death in played.deaths() if death.way != "before" or death.number == 0]
 
 
 def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
-    """Play the recovery from a death, and return its effects."""
+    """Play the recovery from a death without killing it, and return its effects."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         kill_once(scene, lambda: act_out(scenario, scene), first)
@@ -60,14 +64,14 @@ def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
 
 
 def _new_deaths(recovery: Played, seen: set[_Left]) -> list[tuple[_Left, Death]]:
-    """Return the deaths of a recovery that leave something to do that no played death has left, each with what it leaves."""
+    """Return the deaths of a recovery that leave effects to do that no played death has left, each with those effects."""
     names = [_OF_THE_PLAY.sub("*", effect) for effect in recovery.effects]
     deaths = [((tuple(names[death.number :]), death.way), death) for death in _without_repeats(recovery)]
     return [(left, death) for left, death in deaths if left not in seen]
 
 
 def _run_double(scenario: Scenario, store: str, first: tuple[Played, Death], second: tuple[Played, Death]) -> Case:
-    """Play a scenario with a death, its recovery with another, then recover for good; return the faults."""
+    """Play a scenario with one death, its recovery with another, then recover completely; return the case with its faults."""
     (played, death), (recovery, second_death) = first, second
     with scenario.scene(store) as scene:
         scenario.prepare(scene)

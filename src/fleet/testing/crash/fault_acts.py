@@ -1,4 +1,4 @@
-"""What is played while the disk fails: a change of the store, a prompt file, an archived journal, trusted settings, a dispatch."""
+"""The acts that are played while the disk fails: change the store, write a prompt, archive a journal, trust settings, dispatch."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _BUNDLE = ("worktree ", "worker_dir ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultAct:
-    """A write, and how to see what is written: "old", "new", or what is wrong with it.
+    """An act that writes, and a function that returns what is written afterwards: "old", "new", or what is wrong with
+    it.
 
-    After an error a strict act has left the old state. One that writes a file may have replaced it before its folder
-    could not be synced: then the file is whole, and the next try is what makes it durable.
+    After an error, a strict act must have left the old state. An act that writes a file may have replaced it before its
+    folder could not be synced: then the file must be complete, and the next attempt makes it durable.
     """
 
     name: str
@@ -44,13 +45,13 @@ class FaultAct:
     is_strict: bool = False
 
     def again(self, scene: SimulatedScene) -> None:
-        """Act once more, on a disk that works, unless it is done."""
+        """Repeat the act on a working disk, unless it has succeeded."""
         if self.state(scene) != "new":
             self.act(scene.fleet)
 
 
 class _Stopped(BaseException):
-    """The scene is where it should be."""
+    """Raised to stop a verb once the scene is prepared."""
 
 
 def _stop() -> None:
@@ -77,6 +78,7 @@ def _log(fleet: Fleet) -> None:
 
 
 def _state_of_log(scene: SimulatedScene) -> str:
+    """Return "old" or "new" by the entries of the task's log, or what is wrong with them or the database."""
     if integrity(scene) != "ok":
         return integrity(scene)
     lines = [line.message.split()[0] for line in scene.fleet.tasks.show(project=PROJECT, slug="t").log]
@@ -99,7 +101,7 @@ def _state_of_prompt(scene: SimulatedScene) -> str:
 
 # journal ----------------------------------------------------------------------------------------------------------------
 def _leave_unarchived_dispatch(scene: SimulatedScene) -> None:
-    """Leave a dispatch that has ended and released all that it held, and is not archived."""
+    """Prepare the scene: a dispatch that has ended and released everything, but is not archived."""
     ident = scene.work("t")
     Path(scene.root, "ended").write_text(ident, encoding="utf-8")
     scene.exit(ident)
@@ -116,6 +118,7 @@ def _archive(fleet: Fleet) -> None:
 
 
 def _state_of_journal(scene: SimulatedScene) -> str:
+    """Return "old" while the dispatch is in the tables, "new" when it is only in the archive, or what is wrong."""
     ident = Path(scene.root, "ended").read_text(encoding="utf-8")
     files = [name for name in scene.fleet.world.files.names(paths.JOURNALS) if name.startswith(ident)]
     texts = [scene.fleet.world.files.read(f"{paths.JOURNALS}/{name}") for name in files]
@@ -141,7 +144,7 @@ def _state_of_trust(scene: SimulatedScene) -> str:
 
 # dispatch ---------------------------------------------------------------------------------------------------------------
 def _add_task_beside_agent(scene: SimulatedScene) -> None:
-    """Add a task. An agent works on another one, so that the tmux server is no memory of the child alone."""
+    """Add a task while an agent works on another one, so that the tmux server does not exist in the child alone."""
     _add_task(scene)
     scene.work("other")
 
@@ -151,7 +154,7 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _state_of_dispatch(scene: SimulatedScene) -> str:
-    """Return "new" when an attempt is recorded with all that it holds, "old" when none is left after a sweep."""
+    """Return "new" when the agent is recorded and all its claims are live, "old" when a sweep leaves nothing of it, or what is wrong."""
     if "t" in {agent.task for agent in scene.fleet.agents.list()} and not _claims_of_task(scene, {"live", "released"}):
         return "new"
     scene.fleet.sweep.run(kill=True)
@@ -164,7 +167,7 @@ def _state_of_dispatch(scene: SimulatedScene) -> str:
 
 
 def _claims_of_task(scene: SimulatedScene, fine: set[str]) -> list[str]:
-    """Return the claims of the task and its attempts that are in none of these states."""
+    """Return the claims of the task and its dispatches whose state is not in `fine`."""
     others = {agent.id for agent in scene.fleet.agents.list() if agent.task != "t"}
     held = [claim for claim in scene.fleet.claims.list() if claim.slug != "other" and claim.dispatch not in others]
     return [f"{claim.kind} {claim.state}" for claim in held if claim.state not in fine]

@@ -1,7 +1,8 @@
-"""Faults of the disk: the n-th call of a kind fails while fleet writes, by strace; then fleet's answer and its files are looked at.
+"""Faults of the disk: let the n-th system call of a kind fail while fleet writes, by strace; then check the answer and
+the files.
 
-A child is forked from a simulated scene, strace attaches to it and injects one failure, and the child says how its act
-ended. Only the child's own calls fail, not those of git: its failures are answers that fleet is used to.
+A child is forked from a simulated scene, strace attaches to it and injects one failure, and the child tells how its act
+ended. Only the child's own calls fail, not those of git, whose failures fleet handles anyway.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ _MANY = 1_000
 _ATTACHED = "attached"
 _ANY_TRACER = ctypes.c_ulong(-1)
 _PR_SET_PTRACER = 0x59616D61
-# The child writes to no file when its act is over: this call is not one of the act's.
+# The child marks the end of its act by a write to no file, which shows in the trace.
 _END = re.compile(r"^write\(-1,", re.MULTILINE)
 _CALL = re.compile(r"^(\w+)\(", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultCase:
-    """One call that failed, how the act ended, and the faults that were found after it."""
+    """One system call that failed, how the act ended, and the faults that were found afterwards."""
 
     act: str
     call: str
@@ -58,7 +59,7 @@ class FaultCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Played:
-    """How the child's act ended (its error's class and text, empty for success), and what strace wrote."""
+    """How the act in the child ended (class and text of its error, empty for success), and the output of strace."""
 
     kind: str
     text: str
@@ -66,21 +67,22 @@ class _Played:
 
     @property
     def calls(self) -> Counter[str]:
-        """How many calls of each kind the act made."""
+        """Return how many system calls of each kind the act made."""
         return Counter(_CALL.findall(self._of_act))
 
     @property
     def injected(self) -> bool:
-        """Whether a call of the act failed because strace said so."""
+        """Return whether strace made a call of the act fail."""
         return "(INJECTED)" in self._of_act
 
     @property
     def _of_act(self) -> str:
+        """Return the part of strace's output that belongs to the act."""
         return _END.split(self.trace)[0]
 
 
 def why_not() -> str:
-    """Return why no fault can be injected here; empty when it can."""
+    """Return why no fault can be injected on this machine; empty when it can."""
     if not shutil.which("strace"):
         return "strace is not installed"
     child = subprocess.Popen(["sleep", "60"])
@@ -96,7 +98,7 @@ def why_not() -> str:
 
 
 def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
-    """Play all faults of an act, or every n-th."""
+    """Play every fault of an act, or every n-th, and yield its case."""
     act = ACTS[name]
     with SimulatedScene() as scene:
         act.prepare(scene)
@@ -107,6 +109,7 @@ def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
 
 
 def _run(act: FaultAct, call: str, error: str, number: int) -> FaultCase:
+    """Play an act with one failing call, and return the case."""
     with SimulatedScene() as scene:
         act.prepare(scene)
         played = _play(scene, act, f"{call}:error={error}:when={number}")
@@ -122,7 +125,7 @@ def _run(act: FaultAct, call: str, error: str, number: int) -> FaultCase:
 
 
 def _faults(scene: SimulatedScene, act: FaultAct, played: _Played) -> list[str]:
-    """Return what is wrong after a fault: with the answer, with what is written, and with the next try."""
+    """Return what is wrong after a failing call: with the answer, with the files, and with the next attempt."""
     faults = [] if issubclass(_class_of(played.kind), errors.FleetError) else [f"no error of fleet: {played.text}"]
     left = [name for _folder, _inner, names in os.walk(scene.home) for name in names if unfinished.is_temporary(name)]
     faults += [f"a temporary file is left: {name}" for name in left]
@@ -140,12 +143,15 @@ def _faults(scene: SimulatedScene, act: FaultAct, played: _Played) -> list[str]:
 
 
 def _class_of(kind: str) -> type[BaseException]:
-    """Return the class of an error of fleet by its name; success counts as one, any other error as Exception."""
+    """Return the class of fleet's error by its name; FleetError for success, Exception for any other error."""
     return getattr(errors, kind, Exception) if kind else errors.FleetError
 
 
 def _play(scene: SimulatedScene, act: FaultAct, inject: str) -> _Played:
-    """Act in a child that strace has attached to. The scene's own fleet is closed first: the child is alone."""
+    """Perform an act in a child to which strace has attached; return how it ended.
+
+    The scene's own fleet is closed first, so that the child is alone.
+    """
     scene.fleet.close()
     process = scene.machine.table.spawn(scene.machine.shell.pid, ["fleet"])
     go, ready = os.pipe()
@@ -168,7 +174,7 @@ def _play(scene: SimulatedScene, act: FaultAct, inject: str) -> _Played:
 
 
 def _let_go(child: int, tracer: subprocess.Popen[str], ready: int) -> None:
-    """Let the child act as soon as strace has attached to it; wait until both have ended."""
+    """Let the child act as soon as strace has attached to it, and wait until both have ended."""
     try:
         if not _is_attached(tracer):
             os.kill(child, signal.SIGKILL)
@@ -182,10 +188,10 @@ def _let_go(child: int, tracer: subprocess.Popen[str], ready: int) -> None:
 
 
 def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes: tuple[int, int]) -> None:
-    """Wait for strace, act as this process of the scene, and say how it ended; never return."""
+    """In the child: wait for strace, perform the act, report how it ended, and exit."""
     go, answer = pipes
     try:
-        # Where only a parent may trace, the child lets anybody.
+        # Where only a parent may trace a process, let any process trace this one.
         ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANY_TRACER)
         if os.read(go, 1):
             _say_how_it_ended(scene, act, process, answer)
@@ -194,6 +200,7 @@ def _act_in_child(scene: SimulatedScene, act: FaultAct, process: Process, pipes:
 
 
 def _say_how_it_ended(scene: SimulatedScene, act: FaultAct, process: Process, answer: int) -> None:
+    """Perform the act and write the class and text of its error to the pipe."""
     kind = text = ""
     try:
         with scene.open(process=process) as fleet:
@@ -206,10 +213,11 @@ def _say_how_it_ended(scene: SimulatedScene, act: FaultAct, process: Process, an
 
 
 def _tracer(pid: int, output: str, words: list[str]) -> subprocess.Popen[str]:
+    """Start strace on a process, with its output in a file."""
     line = ["strace", "-p", str(pid), "-o", output, *words]
     return subprocess.Popen(line, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
 
 
 def _is_attached(tracer: subprocess.Popen[str]) -> bool:
-    """Wait until strace says that it has attached; False when it refuses."""
+    """Wait until strace has attached; return False when it refuses."""
     return tracer.stderr is not None and any(_ATTACHED in line for line in iter(tracer.stderr.readline, ""))

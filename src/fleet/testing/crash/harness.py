@@ -1,4 +1,4 @@
-"""Kill a child before, during and after each of its effects in turn, then sweep the home.
+"""Kill a child before, during and after each of its effects in turn, then sweep the home and check it.
 
 Children are forked from a single-threaded parent, because a fork is cheaper than a new interpreter.
 """
@@ -27,13 +27,13 @@ T = TypeVar("T")
 PATIENCE = 10.0
 _FAILED = 3
 _STOPPED = "T"
-# What a session that runs records of itself, while the stopped client of tmux still waits for the answer.
+# A running session may mark its own claim as live while the stopped tmux client still waits for its answer.
 _LAUNCHED = {"tmux_session allocating": "tmux_session live"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Death:
-    """Where a child is killed: at the effect of this number, in one of the ways."""
+    """At which effect a child is killed, and in which way: before, during or after it."""
 
     number: int
     way: str
@@ -41,9 +41,9 @@ class Death:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A death of the child, or two, and the faults and sweeps that came after it.
+    """One death of a child, or two, and the faults and sweeps that followed.
 
-    `died` is False when the child had ended before: the number of signals that a kill needs may differ.
+    `died` is False when the child ended before the effect: the number of signals that a kill needs may differ.
     """
 
     scenario: str
@@ -64,13 +64,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """The effects of a child that was not killed, and the numbers of those that another program performs."""
+    """The effects of a child that was not killed, and the numbers of those that another program performed."""
 
     effects: list[str]
     performed: set[int]
 
     def deaths(self) -> list[Death]:
-        """Return every death to try."""
+        """Return every death to try: before and after each effect, and during those that another program performs."""
         return [
             Death(number=number, way=way)
             for number in range(len(self.effects))
@@ -81,7 +81,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Killed:
-    """Whether the child died as it was told to, and the faults of a sweep that came while its program still ran."""
+    """Whether the child died at its effect, and the faults of a sweep while the child's program still ran."""
 
     died: bool
     faults: list[str]
@@ -89,21 +89,21 @@ class Killed:
 
 
 def effects_of(scenario: Scenario, store: str) -> Played:
-    """Return all effects of a scenario that is not killed."""
+    """Return all effects of a scenario's act, played without killing it."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         return recorded(scene, lambda: act_out(scenario, scene))
 
 
 def cases(scenario: Scenario, store: str, *, every: int, offset: int) -> Iterator[Case]:
-    """Play all deaths of a scenario, or every n-th."""
+    """Play every death of a scenario, or every n-th, and yield its case."""
     played = effects_of(scenario, store)
     for death in part_of(played.deaths(), every, offset):
         yield run_case(scenario, store, played, death)
 
 
 def held_cases(scenario: Scenario, store: str, effect: str) -> Iterator[Case]:
-    """Play the deaths during one effect, after which the program that performs it runs on while a sweep comes."""
+    """Play the deaths during one effect, with a sweep while the program that performs it still runs; yield each case."""
     played = effects_of(scenario, store)
     for death in played.deaths():
         if death.way == HELD and played.effects[death.number] == effect:
@@ -111,12 +111,12 @@ def held_cases(scenario: Scenario, store: str, effect: str) -> Iterator[Case]:
 
 
 def part_of(deaths: list[T], every: int, offset: int) -> list[T]:
-    """Return every n-th death, beginning with the one at the offset; at least one if there are any."""
+    """Return every n-th of the deaths, starting at the offset; at least one if there are any."""
     return deaths[offset % max(min(every, len(deaths)), 1) :: every]
 
 
 def run_case(scenario: Scenario, store: str, played: Played, death: Death) -> Case:
-    """Play a scenario with one death, sweep, and return the faults that were found."""
+    """Play a scenario with one death, recover and sweep; return the case with its faults."""
     with scenario.scene(store) as scene:
         scenario.prepare(scene)
         killed = kill_once(scene, lambda: act_out(scenario, scene), death)
@@ -135,13 +135,13 @@ def run_case(scenario: Scenario, store: str, played: Played, death: Death) -> Ca
 
 
 def act_out(scenario: Scenario, scene: Scene) -> None:
-    """Do what the scenario is about."""
+    """Perform the act of the scenario."""
     with scene.fleet() as fleet:
         scenario.act(fleet)
 
 
 def look_after(scenario: Scenario, scene: Scene) -> tuple[list[str], list[str]]:
-    """Recover the scene after its last death; return the faults, and what the sweeps did."""
+    """Recover the scene after its last death and sweep; return the faults, and what the sweeps did."""
     faults = scenario.after_death(scene)
     swept = _sweep_until_quiet(scene)
     faults += [f"the second sweep acted: {each}" for each in sweep(scene)]
@@ -151,7 +151,7 @@ def look_after(scenario: Scenario, scene: Scene) -> tuple[list[str], list[str]]:
 
 
 def recorded(scene: Scene, act: Callable[[], object]) -> Played:
-    """Act in a child that is not killed; return its effects."""
+    """Perform an act in a child that is not killed, and return its effects."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -170,7 +170,7 @@ def recorded(scene: Scene, act: Callable[[], object]) -> Played:
 
 
 def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
-    """Act in a child, and kill it at an effect; then end the program that performed the effect, or let it end."""
+    """Perform an act in a child and kill the child at an effect; then end the program that performed the effect."""
     died, program = _kill_at_effect(scene, act, death)
     held, faults = _sweep_beside(scene, program) if program and death.way == HELD else ([], [])
     _end_program(program, death.way)
@@ -178,7 +178,7 @@ def kill_once(scene: Scene, act: Callable[[], object], death: Death) -> Killed:
 
 
 def _kill_at_effect(scene: Scene, act: Callable[[], object], death: Death) -> tuple[bool, int]:
-    """Kill a child at an effect; return whether it died so, and the pid of the program that it left stopped, or 0."""
+    """Kill a child at an effect; return whether it died there, and the pid of the program that it left stopped, or 0."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -196,7 +196,7 @@ def _kill_at_effect(scene: Scene, act: Callable[[], object], death: Death) -> tu
 
 
 def _watched(scene: Scene, act: Callable[[], object], watcher: Recorder) -> int:
-    """Act in the child, with the watcher at every effect; return the child's exit code."""
+    """Perform the act with a watcher of its effects; return the exit code for the child."""
     scene.watcher = watcher
     try:
         act()
@@ -212,9 +212,9 @@ def _write_all(pipe: int, text: bytes) -> None:
 
 
 def _sweep_beside(scene: Scene, program: int) -> tuple[list[str], list[str]]:
-    """Sweep while a program that has outlived its fleet still runs; return the claims that it works on, and the faults.
+    """Sweep while a program still runs whose fleet process is dead; return the claims that it holds, and the faults.
 
-    Nobody may end the program, or touch what it works on.
+    The sweep must neither end the program nor change these claims.
     """
     stopped, before = _state_of(program), _held_claims(scene)
     sweep(scene)
@@ -231,7 +231,7 @@ def _sweep_beside(scene: Scene, program: int) -> tuple[list[str], list[str]]:
 
 
 def _held_claims(scene: Scene) -> dict[str, str]:
-    """Return the claims whose effect lock somebody holds, by id, with their states."""
+    """Return the kind and state of each claim whose effect lock is held, by id."""
     with scene.fleet() as fleet:
         names = [name.removesuffix(".lock") for name in fleet.files.names(paths.EFFECT_LOCKS)]
         held = [ident for ident in names if not fleet.world.effect_lock(ident).is_free()]
@@ -249,7 +249,7 @@ def _state_of(pid: int) -> str:
 
 
 def _end_program(program: int, way: str) -> None:
-    """Let the stopped program run to its end, or kill it as well; wait until it is gone."""
+    """Continue the stopped program, or kill it, depending on the way of the death; wait until it is gone."""
     if not program:
         return
     try:
@@ -262,13 +262,13 @@ def _end_program(program: int, way: str) -> None:
 
 
 def sweep(scene: Scene) -> list[str]:
-    """Sweep the home; return what the sweep did."""
+    """Sweep the home and return what the sweep did."""
     with scene.fleet("sweeper") as fleet:
         return [f"{each.what}: {each.action}" for each in fleet.sweep.run(kill=True) if each.done]
 
 
 def _sweep_until_quiet(scene: Scene) -> list[str]:
-    """Sweep until a sweep does nothing, five times at most; return what was done.
+    """Sweep until a sweep does nothing, at most five times; return what was done.
 
     One sweep is enough, except for processes that are still dying.
     """

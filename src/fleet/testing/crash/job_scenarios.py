@@ -48,7 +48,7 @@ class JobScenario(Scenario):
 
 
 def _prepare(isolation: str, parallel: int, given: str) -> Callable[[Scene], None]:
-    """Return a function that writes the job's document into a scene and adds a bystander."""
+    """Return a function that prepares a scene: the job's document and a bystander."""
 
     def prepare(scene: Scene) -> None:
         add_bystander(scene)
@@ -74,7 +74,7 @@ def _wait_for_sessions(scene: Scene) -> list[str]:
 
 
 def _has_live_pane(fleet: Fleet) -> bool:
-    """Whether a session still runs. A process that was just forked has no mark yet, so panes are asked."""
+    """Return whether a session of the job still runs. Panes are asked, because a process that was just forked has no mark yet."""
     processes = fleet.world.processes
     panes = [pane for pane in fleet.world.tmux.listing().panes if pane.session != BYSTANDER]
     return any(processes.life(processes.identify(pane.pid)) == "alive" for pane in panes)
@@ -88,6 +88,7 @@ def _recover(scene: Scene) -> None:
 
 
 def _carry_on(fleet: Fleet) -> None:
+    """Resume the job, or run it if it was never recorded."""
     before = fleet.jobs.list()
     if not before:
         _run(fleet)
@@ -96,7 +97,7 @@ def _carry_on(fleet: Fleet) -> None:
 
 
 def _check(scene: Scene) -> list[str]:
-    """Resume the job, or run it if it was never recorded; return a fault unless every item is done exactly once."""
+    """Resume the job, or run it if it was never recorded; return faults unless every item is done exactly once."""
     with scene.fleet() as fleet:
         _carry_on(fleet)
         (job,) = fleet.jobs.list()

@@ -1,4 +1,4 @@
-"""The crash scenario of tasks that are merged together, in a project whose merge tree is prepared and kept."""
+"""The crash scenario for tasks that are merged together, in a project with a warm tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SETTINGS = 'verify = "test -f made"\n[worktree]\nsetup = "touch made"\n'
 
 
 def _leave_done_tasks(scene: Scene) -> None:
-    """Leave two tasks whose work is to be merged, in a project that has a setup command."""
+    """Prepare the scene: two tasks whose work waits to be merged, in a project with a setup command."""
     Path(scene.repository, ".git/info/exclude").write_text("fleet.toml\nmade\n", encoding="utf-8")
     Path(scene.repository, "fleet.toml").write_text(_SETTINGS, encoding="utf-8")
     add_bystander(scene)
@@ -32,7 +32,7 @@ def _leave_done_tasks(scene: Scene) -> None:
 
 
 def _are_agents_settled(fleet: Fleet) -> bool:
-    """Whether both agents have ended and their tasks wait to be merged; settles those that have exited."""
+    """Settle the agents that have exited; return whether both tasks wait to be merged."""
     for agent in fleet.agents.list():
         if agent.state == "exited" and not fleet.world.processes.marked(agent.id):
             fleet.sessions.settle(agent.id)
@@ -44,7 +44,7 @@ def _merge_together(fleet: Fleet) -> None:
 
 
 def _check_merged(scene: Scene) -> list[str]:
-    """Merge what is still to be merged; return a fault unless each task is merged once, recorded and archived."""
+    """Merge what is not merged yet; return faults unless each task is merged once, recorded and archived."""
     with scene.fleet() as fleet:
         left = [slug for slug in _SLUGS if not fleet.tasks.show(project=PROJECT, slug=slug).archived]
         refused = fleet.merge.together(project=PROJECT, slugs=left).refused if left else []

@@ -1,4 +1,4 @@
-"""Crash scenarios: for each verb a scene, the act that is killed, and the checks of what must be true afterwards."""
+"""Crash scenarios: for each verb the scene, the act that is killed, and the checks of what must be true afterwards."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BETWEEN_SWEEPS = 0.2
 
 
 def _prepare_nothing(_scene: Scene) -> None:
-    """Prepare nothing beyond the scene."""
+    """Do nothing: the scene needs no preparation."""
 
 
 def _no_faults(_scene: Scene) -> list[str]:
@@ -43,9 +43,10 @@ def sweep_home(scene: Scene) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One act that is killed at each of its effects.
+    """An act that is killed at each of its effects, with its preparation and its checks.
 
-    `calm` waits until what outlives a death has come to rest, and `recover` is what a person does then: it is killed too.
+    `calm` waits until processes that outlive a death have ended. `recover` is what a person does then; it is killed
+    too.
     """
 
     name: str
@@ -57,11 +58,11 @@ class Scenario:
     recover: Callable[[Scene], object] = sweep_home
 
     def scene(self, store: str) -> Scene:
-        """Return a new scene."""
+        """Return a new scene on this store."""
         return Scene(store=store)
 
     def finish(self, scene: Scene) -> list[str]:
-        """End all work, archive all tasks, sweep. Return a fault for all that is left, and for a dead bystander."""
+        """End all agents, archive all tasks and sweep. Return a fault for everything that is left, and for a dead bystander."""
         alive = _is_bystander_alive(scene)
         with scene.fleet("finisher") as fleet:
             for agent in fleet.agents.list():
@@ -74,9 +75,9 @@ class Scenario:
         return [*(f"left: {each}" for each in left), *([] if alive else ["the bystander was touched"])]
 
     def _sweep_until_clean(self, scene: Scene, fleet: Fleet) -> list[str]:
-        """Sweep until nothing is left, 30 times at most; return what is left.
+        """Sweep until nothing is left, at most 30 times; return what is left.
 
-        A process that tmux started at an agent's death may still be releasing its claims.
+        A process that tmux started at an agent's death may still be releasing claims.
         """
         for _ in range(_SWEEPS):
             fleet.sweep.run(kill=True, phases=CLEAN)
@@ -88,7 +89,7 @@ class Scenario:
 
 
 def add_bystander(scene: Scene) -> None:
-    """Start a session on fleet's tmux server that does not belong to fleet. Nobody may touch it."""
+    """Start a session on fleet's tmux server that does not belong to fleet, so that a check can prove it untouched."""
     with scene.fleet() as fleet:
         fleet.world.tmux.ensure_server()
         socket = fleet.world.tmux.socket
@@ -97,14 +98,14 @@ def add_bystander(scene: Scene) -> None:
 
 
 def _is_bystander_alive(scene: Scene) -> bool:
-    """Whether the bystander's session still runs."""
+    """Return whether the bystander's session still runs."""
     with scene.fleet() as fleet:
         pane = fleet.world.tmux.listing().pane(BYSTANDER)
         return pane is not None and not pane.dead
 
 
 def until(what: Callable[[], object]) -> None:
-    """Wait until a condition is true that another process brings about; TimeoutError after 45 seconds."""
+    """Wait until a condition is true that another process brings about; raise TimeoutError after 45 seconds."""
     deadline = time.monotonic() + PATIENCE
     while not what():
         if time.monotonic() > deadline:
@@ -115,6 +116,7 @@ def until(what: Callable[[], object]) -> None:
 
 # dispatch ---------------------------------------------------------------------------------------------------------------
 def _add_task(scene: Scene) -> None:
+    """Prepare the scene: a bystander and one task."""
     add_bystander(scene)
     with scene.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="T", slug="t")
@@ -125,7 +127,7 @@ def _dispatch(fleet: Fleet) -> None:
 
 
 def _check_dispatch(scene: Scene) -> list[str]:
-    """Return a fault unless the agent works or the task can be dispatched again."""
+    """Return a fault unless an agent has the task, or the task can be dispatched again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         agents = fleet.agents.list()
@@ -143,7 +145,7 @@ def _check_dispatch(scene: Scene) -> list[str]:
 
 # launch ---------------------------------------------------------------------------------------------------------------
 def _dispatch_without_session(scene: Scene) -> None:
-    """Dispatch a task in a child that dies just before it creates the session."""
+    """Prepare the scene: a dispatch whose process died just before it created the session."""
     _add_task(scene)
     child = os.fork()
     if child == 0:
@@ -158,7 +160,7 @@ def _launch(fleet: Fleet) -> None:
 
 
 def _check_launch(scene: Scene) -> list[str]:
-    """Return a fault unless nobody works and the task can be tried again."""
+    """Return a fault unless no agent works and the task can be tried again."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="t")
         if fleet.agents.list() or task.status not in {"open", "blocked"}:
@@ -171,7 +173,7 @@ SCRIPT = "write a.txt hello\ncommit Add a\nlog half-way\ndone\n"
 
 
 def _leave_finished_agent(scene: Scene) -> None:
-    """Leave an agent that worked, reported and exited, but is not settled: the hook of tmux is switched off."""
+    """Prepare the scene: an agent that worked, reported and exited, but is not settled; tmux's hook is switched off."""
     _add_task(scene)
     with scene.fleet() as fleet:
         socket = fleet.world.tmux.socket
@@ -186,7 +188,7 @@ def _settle(fleet: Fleet) -> None:
 
 
 def _check_done(scene: Scene) -> list[str]:
-    """Return a fault unless the task is done or waits for its merge, with its log and its work."""
+    """Return faults unless the task is done or waits for its merge, with its log and its work."""
     with scene.fleet() as fleet:
         task = fleet.tasks.show(project=PROJECT, slug="s")
         over = task.status == "done" or (task.status, task.stage) == ("in_progress", "finisher")
@@ -202,7 +204,7 @@ def _check_done(scene: Scene) -> list[str]:
 
 # kill -------------------------------------------------------------------------------------------------------------------
 def _start_stubborn_agent(scene: Scene) -> None:
-    """Start an agent that ignores SIGTERM and leaves a daemon behind."""
+    """Prepare the scene: an agent that ignores SIGTERM and has started a background process."""
     _add_task(scene)
     with scene.fleet() as fleet:
         fleet.tasks.add(project=PROJECT, title="S", slug="s", description="stubborn\ndaemon\nhang\n")
@@ -220,7 +222,7 @@ def _kill(fleet: Fleet) -> None:
 
 # merge ------------------------------------------------------------------------------------------------------------------
 def _leave_done_task(scene: Scene) -> None:
-    """Leave a task whose agent is settled and whose work is not merged."""
+    """Prepare the scene: a task whose agent is settled and whose work is not merged."""
     _leave_finished_agent(scene)
     with scene.fleet() as fleet:
         fleet.sessions.settle(fleet.dispatches.find("s"))
@@ -231,9 +233,9 @@ def _merge(fleet: Fleet) -> None:
 
 
 def _check_merge(scene: Scene) -> list[str]:
-    """Merge the task if it is still to be merged; return a fault unless one merge is on the integration branch.
+    """Merge the task if it is not merged yet; return faults unless the integration branch has exactly one merge.
 
-    The user's checkout must be untouched.
+    The user's checkout must be unchanged.
     """
     faults = _check_done(scene)
     with scene.fleet() as fleet:
@@ -254,7 +256,7 @@ HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo com
 
 
 def _leave_dead_agent(scene: Scene) -> None:
-    """Leave an agent that was killed in the middle of its work and is not settled."""
+    """Prepare the scene: an agent that was killed in the middle of its work and is not settled."""
     _add_task(scene)
     with scene.fleet() as fleet:
         socket = fleet.world.tmux.socket
@@ -270,7 +272,7 @@ def _resume(fleet: Fleet) -> None:
 
 
 def _resume_again(scene: Scene) -> list[str]:
-    """Resume the task again after the death; return a fault if that is refused and no successor works."""
+    """Resume the task after the death; return a fault if that is refused and no successor works."""
     with scene.fleet("again") as fleet:
         try:
             fleet.dispatches.resume("t")
@@ -282,7 +284,7 @@ def _resume_again(scene: Scene) -> list[str]:
 
 
 def _check_resume(scene: Scene) -> list[str]:
-    """Return a fault unless exactly one successor works, with the commits of the dead agent."""
+    """Return faults unless exactly one successor works, with the commits of the dead agent."""
     with scene.fleet() as fleet:
         working = [agent.id for agent in fleet.agents.list()]
         faults = [] if len(working) == 1 else [f"agents at work: {working}"]

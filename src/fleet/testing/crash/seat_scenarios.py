@@ -48,7 +48,7 @@ def _wait_for_launch(fleet: Fleet, ident: str) -> Identity:
 
 # replace ----------------------------------------------------------------------------------------------------------------
 def _start_old_coordinator(scene: Scene) -> None:
-    """Start the coordinator that will be replaced, and write its id into the scene's folder."""
+    """Prepare the scene: the coordinator that will be replaced, with its id in a file of the scene."""
     add_bystander(scene)
     with scene.fleet() as fleet:
         ident = fleet.coord.start(_wanted_coordinator(*SLEEPS)).id
@@ -61,7 +61,7 @@ def _replace(fleet: Fleet) -> None:
 
 
 def _start_again(scene: Scene) -> list[str]:
-    """Call `coord start`, as a person would, until the Replace has succeeded or was given up."""
+    """Call `coord start` until the Replace has succeeded or was given up; return no faults."""
     with scene.fleet("again") as fleet:
 
         def is_over() -> bool:
@@ -74,13 +74,13 @@ def _start_again(scene: Scene) -> list[str]:
 
 
 def _recover_replace(scene: Scene) -> None:
-    """Call `coord start` until the Replace is over, and sweep."""
+    """Call `coord start` until the Replace is over, then sweep."""
     _start_again(scene)
     sweep_home(scene)
 
 
 def _check_seat(scene: Scene) -> list[str]:
-    """Return a fault unless one coordinator lives, holds the seat, and has got its resume prompt once."""
+    """Return faults unless exactly one coordinator lives, holds the seat, and got its resume prompt once."""
     with scene.fleet() as fleet:
         holder = _seat(fleet).holder
         living = [agent.id for agent in fleet.agents.list()]
@@ -93,7 +93,7 @@ def _check_seat(scene: Scene) -> list[str]:
 
 # prove ------------------------------------------------------------------------------------------------------------------
 def _start_candidate(scene: Scene) -> None:
-    """Launch a new coordinator that has not ticked yet, and read its proof from its process."""
+    """Prepare the scene: a launched candidate that has not ticked, with its nonce in a file of the scene."""
     _start_old_coordinator(scene)
     with scene.fleet() as fleet:
         ident = replace.start_candidate(fleet.context, _wanted_coordinator(*SLEEPS, proof=_LONG)).id
@@ -108,7 +108,7 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def _prove(fleet: Fleet) -> None:
-    """Tick as the new coordinator; apply each message that the tick hands out once, and acknowledge it."""
+    """Tick as the candidate; apply each message of the tick once, and acknowledge it."""
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
     os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}
@@ -127,7 +127,7 @@ def _prove(fleet: Fleet) -> None:
 
 
 def _tick_again(scene: Scene) -> list[str]:
-    """Tick as the new coordinator until the old one is gone and every message is acknowledged."""
+    """Tick as the new coordinator until the old one has ended and every message is acknowledged; return no faults."""
     with scene.fleet() as fleet:
 
         def is_over() -> bool:
@@ -140,7 +140,7 @@ def _tick_again(scene: Scene) -> list[str]:
 
 
 def _check_proof(scene: Scene) -> list[str]:
-    """Return a fault unless the new coordinator holds the seat and has applied one message."""
+    """Return faults unless the new coordinator holds the seat and has applied exactly one message."""
     with scene.fleet() as fleet:
         seat = _seat(fleet)
     new = Path(scene.root, "new").read_text(encoding="utf-8").split()[0]
@@ -154,7 +154,7 @@ HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); exec sle
 
 
 def _queue_handoff(scene: Scene) -> None:
-    """Start a worker that commits, and queue its handoff."""
+    """Prepare the scene: a worker that has committed, and its queued handoff."""
     add_bystander(scene)
     with scene.fleet() as fleet:
         ident = scene.dispatch(fleet, "t", *HALF)
@@ -168,7 +168,7 @@ def _drain(fleet: Fleet) -> None:
 
 
 def _drain_again(scene: Scene) -> list[str]:
-    """Sweep, and drain the handoff again after the death."""
+    """Sweep, and carry out the handoff again after the death; return a fault if that is refused."""
     with scene.fleet("again") as fleet:
         fleet.sweep.run(kill=True)
         try:
@@ -179,7 +179,7 @@ def _drain_again(scene: Scene) -> list[str]:
 
 
 def _check_drain(scene: Scene) -> list[str]:
-    """Return a fault unless one successor has the bundle, with the commits and the handoff text of the old worker."""
+    """Return faults unless one successor has the bundle, with the old worker's commits and handoff text."""
     old = Path(scene.root, "old").read_text(encoding="utf-8")
     with scene.fleet() as fleet:
         [entry], task = fleet.coord.handoffs(PROJECT), fleet.tasks.show(project=PROJECT, slug="t")

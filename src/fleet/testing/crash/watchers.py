@@ -1,4 +1,4 @@
-"""Watchers of effects: one records the effects of a process, the others act at a chosen effect, as a rule by killing their own process."""
+"""Watchers of effects: one records the effects of a process; the others act at a chosen effect, mostly by killing their process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUESTION = -1
 
 
 class ActBefore:
-    """Calls a function before each effect whose name begins with the given words, as a rule to end the process there."""
+    """Call a function before each effect whose name begins with the given words, for example to kill the process."""
 
     def __init__(self, name: str, act: Callable[[], object]) -> None:
         self._name, self._act = name, act
@@ -45,7 +45,7 @@ def die() -> None:
 
 
 class Recorder:
-    """Records every effect of a process that changes something, and which effects another program performs."""
+    """Record every effect of a process that changes something, and which effects another program performs."""
 
     def __init__(self) -> None:
         self.effects: list[str] = []
@@ -73,12 +73,12 @@ class Recorder:
             self.program = 0
 
     def programs(self) -> list[int]:
-        """Return which effects, counted from the first, are performed by a program that fleet starts, such as git or tmux."""
+        """Return the numbers of the effects that another program, such as git or tmux, performs."""
         return sorted(self.performed - {_QUESTION})
 
 
 class Killer(Recorder):
-    """Kills its own process at one effect: before it, during it or after it."""
+    """Kill its own process at one effect: before, during or after it."""
 
     def __init__(self, number: int, way: str, pipe: int) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Killer(Recorder):
             self._die()
 
     def during(self, effect: str, pid: int) -> None:
-        """Die during the chosen effect; the program that performs the effect is stopped."""
+        """Die during the chosen effect, after stopping the program that performs it."""
         super().during(effect, pid)
         if self._way.startswith("during") and self.under_way[-1] == self._number:
             os.kill(pid, signal.SIGSTOP)
@@ -107,7 +107,7 @@ class Killer(Recorder):
             self._die()
 
     def _die(self) -> None:
-        """Write the pid of the program that is still running into the pipe, and die."""
+        """Write the pid of the program that still runs into the pipe, and kill this process."""
         if self.program:
             os.write(self._pipe, str(self.program).encode())
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,7 +1,8 @@
-"""A simulated world: verbs run over it in milliseconds, and in states that a real machine seldom has.
+"""A simulated world: verbs run in it within milliseconds, and in states that a real machine seldom has.
 
 The clock, ids, processes, tmux and control groups are simulated. The store (SQLite in its own folder), files, locks and
-git (a small repository) are real: a git that is not git would prove nothing about merging.
+git (a small repository) are real: a simulated git would prove nothing about merging.
+
 tests/contract/test_worlds.py holds both worlds to the same contract.
 """
 

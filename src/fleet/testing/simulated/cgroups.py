@@ -1,4 +1,4 @@
-"""Simulated control groups: plain folders. Their members are in the table of processes."""
+"""Simulated control groups: plain folders. The table of processes knows their members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedCgroups(Cgroups):
-    """The control groups of one home's agents, as one process sees them. There are none unless the machine has them."""
+    """The control groups of one home's agents, as one process sees them; none unless the machine has them."""
 
     def __init__(
         self, funnel: Funnel, home_id: str, *, programs: Programs, machine: SimulatedMachine, pid: int
@@ -38,11 +38,11 @@ class SimulatedCgroups(Cgroups):
         return sorted(glob.glob(beside)) if beside else []
 
     def view(self) -> str:
-        """Return the name of the cgroup view; a simulated machine has one."""
+        """Return the name of the only view of the groups that a simulated machine has."""
         return "simulated"
 
     def join(self, path: str) -> str:
-        """Put this process into a group. Returns the view, or "" when the group does not exist."""
+        """Move this process into a group; return the view, or empty when the group does not exist."""
 
         def act() -> None:
             if os.path.isdir(path):
@@ -56,7 +56,7 @@ class SimulatedCgroups(Cgroups):
         return [each.pid for each in self._machine.table.entries() if f"{each.group}/".startswith(f"{path}/")]
 
     def remove(self, path: str) -> None:
-        """Remove an empty group; OSError while a process is in it."""
+        """Remove an empty group; raise OSError while a process is in it."""
         if self.members(path):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), path)
         super().remove(path)

@@ -1,4 +1,4 @@
-"""A simulated clock: time passes only when a test or a waiting verb lets it pass."""
+"""A simulated clock: time passes only when a test or a waiting verb makes it pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SimulatedClock(Clock):
         return self._now
 
     def begun(self) -> int:
-        """Return when this process began: always now."""
+        """Return when this process started: always the present time."""
         return self._now
 
     def ticks(self) -> float:
@@ -37,7 +37,7 @@ class SimulatedClock(Clock):
         return self._ticks
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, and do what `later` has planned for that time, in order."""
+        """Let time pass, and perform the acts planned by `later` when they are due."""
         until = self._ticks + seconds
         while self._due and self._due[0][0] <= until:
             due, _, act = heapq.heappop(self._due)
@@ -50,7 +50,7 @@ class SimulatedClock(Clock):
         self._now = now
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
-        """Plan an act for a time in this many seconds."""
+        """Plan an act for this many seconds from now."""
         heapq.heappush(self._due, (self._ticks + seconds, next(self._order), act))
 
     def _advance(self, ticks: float) -> None:

@@ -1,4 +1,4 @@
-"""Simulated ids: the same in each run."""
+"""Simulated ids, which are the same in each run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DISPATCHES = 1 << 32
 
 
 class SimulatedIds(Ids):
-    """Ids made by counting. All processes of one machine share the counter."""
+    """Make ids by counting. All processes of a machine share the counter."""
 
     def __init__(self) -> None:
         self._last = 0
@@ -19,7 +19,7 @@ class SimulatedIds(Ids):
         return f"{self._next() * _SPREAD % _DISPATCHES:08x}"
 
     def key(self) -> str:
-        """Return a new key for one request."""
+        """Return a new idempotency key."""
         return f"{self._next():024x}"
 
     def share(self) -> float:
@@ -31,7 +31,7 @@ class SimulatedIds(Ids):
         return f"00000000-0000-4000-8000-{self._next():012x}"
 
     def skip(self, count: int) -> None:
-        """Leave out the next ids: a process that was forked from this one may have used them."""
+        """Skip the next ids, which a process forked from this one may have used."""
         self._last += count
 
     def _next(self) -> int:

@@ -1,4 +1,4 @@
-"""One simulated machine: its clock, its boot, its processes and its tmux servers."""
+"""A simulated machine: its clock, boot, processes and tmux servers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedHost(Host):
-    """The simulated machine as a home sees it."""
+    """The simulated machine, as a home sees it."""
 
     def __init__(self, kept: str, machine: SimulatedMachine) -> None:
         super().__init__(kept)
@@ -29,22 +29,22 @@ class SimulatedHost(Host):
 
     @property
     def name(self) -> str:
-        """The name of the machine, for people."""
+        """Return the name of the machine, for people."""
         return "simulated"
 
     @property
     def machine(self) -> str:
-        """The id of the machine."""
+        """Return the id of the machine."""
         return self._machine.ident
 
     @property
     def boot(self) -> str:
-        """The id of the current boot; empty when it is unknown."""
+        """Return the id of the current boot; empty when it is unknown."""
         return self._machine.boot
 
 
 class SimulatedMachine:
-    """All that the simulated worlds of one test share. Every fleet is a process below the person's shell."""
+    """What the simulated worlds of one test share. Every fleet is a process below the person's shell."""
 
     def __init__(self, *, cgroups: str = "") -> None:
         self.clock = SimulatedClock()
@@ -63,7 +63,7 @@ class SimulatedMachine:
         self.start()
 
     def start(self) -> None:
-        """Boot the machine, or boot it again: all processes are gone, and worlds opened before are useless."""
+        """Boot the machine, or boot it again: all processes are gone, and worlds that were opened before are useless."""
         self._boots += 1
         self.boot = f"boot-{self._boots}"
         self.servers.clear()
@@ -72,7 +72,7 @@ class SimulatedMachine:
         self.shell.has_terminal = True
 
     def process(self, who: Identity | None) -> Process:
-        """Return the living process with an identity; LookupError when it is dead."""
+        """Return the living process with this identity; raise LookupError when it is dead."""
         process = self.table.living.get(who.pid) if who else None
         if who is None or process is None or process.start != who.start:
             msg = f"{who} does not live"
@@ -81,7 +81,7 @@ class SimulatedMachine:
 
     @contextlib.contextmanager
     def surroundings(self, process: Process) -> Iterator[None]:
-        """Run the block with the environment variables of a process."""
+        """Run the block with the environment of a simulated process."""
         with patch.dict(os.environ, process.environment, clear=True):
             yield
 

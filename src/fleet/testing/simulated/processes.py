@@ -1,4 +1,4 @@
-"""Simulated processes in a table, with the answers that `ps` gives about real ones."""
+"""A table of simulated processes, which answers as `ps` does for real ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HARMLESS = frozenset({signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.S
 
 @dataclass(eq=False, kw_only=True)
 class Process:
-    """One simulated process. A test may change its fields; the table does what the kernel does."""
+    """One simulated process. A test may change its fields; the table reacts as the kernel does."""
 
     pid: int
     parent: int
@@ -77,7 +77,7 @@ class ProcessTable:
         leads_session: bool = False,
         pid: int | None = None,
     ) -> Process:
-        """Start a process. With `pid`, it gets that number, which a dead process may have had before."""
+        """Start a process and return it. With `pid` it gets that number, which a dead process may have had before."""
         above = self.living[parent]
         if pid in self.living:
             msg = f"process {pid} lives"
@@ -93,11 +93,11 @@ class ProcessTable:
         return process
 
     def exit(self, process: Process, status: int = 0) -> None:
-        """End a process by its own exit."""
+        """End a process with an exit status."""
         self._end(process, status, None)
 
     def signal(self, process: Process, number: int) -> None:
-        """Do to a process what the kernel does with this signal."""
+        """React to a signal to a process as the kernel does."""
         if number == signal.SIGKILL:
             if not process.is_unkillable:
                 self._end(process, None, number)
@@ -111,7 +111,7 @@ class ProcessTable:
             self._end(process, None, number)
 
     def reap(self, process: Process) -> None:
-        """Remove a process from the table: its parent has asked for its exit status."""
+        """Remove a process from the table, because its parent has read its exit status."""
         if self.living.get(process.pid) is process:
             del self.living[process.pid]
 
@@ -120,7 +120,7 @@ class ProcessTable:
         return [each for each in self.living.values() if not each.is_zombie]
 
     def age(self, start: str) -> float:
-        """Return for how many seconds a process with this start time has lived."""
+        """Return how many seconds a process with this start time has lived."""
         return max(self._clock.ticks() - self._booted - int(start) / HERTZ, 0.0)
 
     def _new_process(
@@ -131,8 +131,8 @@ class ProcessTable:
         environment: Mapping[str, str] | None = None,
         cwd: str = "/",
     ) -> Process:
+        """Return a process with its own start time; it is not in the table yet."""
         # No two processes have the same start time, so a pid that is used again has another one.
-        """Return a process with a start time of its own, which is not in the table yet."""
         self._last_start = max(self._last_start + 1, int((self._clock.ticks() - self._booted) * HERTZ))
         process = Process(
             pid=pid, parent=parent, session=pid, start=str(self._last_start), words=(), environment={}, cwd=cwd
@@ -157,14 +157,14 @@ class ProcessTable:
             self.hang_up(process.pid)
 
     def hang_up(self, session: int) -> None:
-        """Send SIGHUP to all processes of a session: its terminal is gone."""
+        """Send SIGHUP to all processes of a session, because its terminal is gone."""
         for each in self.entries():
             if each.session == session:
                 self.signal(each, signal.SIGHUP)
 
 
 class SimulatedKernel:
-    """The process table as one of its processes sees it."""
+    """The process table, as one of its processes sees it."""
 
     def __init__(self, table: ProcessTable, pid: int) -> None:
         self._table = table
@@ -175,7 +175,7 @@ class SimulatedKernel:
         return self._pid
 
     def status(self, pid: int) -> ps.Status | None:
-        """Return the status of a process; None when nobody has the pid, Unreadable when the process is hidden."""
+        """Return the status of a process; None when no process has the pid, Unreadable when it is hidden."""
         process = self._table.living.get(pid)
         if process is None:
             return None
@@ -196,12 +196,12 @@ class SimulatedKernel:
         ]
 
     def is_seen(self, pid: int, start: str) -> bool:
-        """Whether the process with this start time has the pid, or may have it because it is hidden."""
+        """Return whether a process with this pid and start time exists, or may exist because it is hidden."""
         process = self._table.living.get(pid)
         return process is not None and (process.is_hidden or (process.start == start and not process.is_zombie))
 
     def age(self, start: str) -> float:
-        """Return for how many seconds a process with this start time has lived."""
+        """Return how many seconds a process with this start time has lived."""
         return self._table.age(start)
 
     def environment(self, pid: int) -> frozenset[bytes]:
@@ -224,12 +224,12 @@ class SimulatedKernel:
         return process.program if process else ""
 
     def is_own(self, pid: int) -> bool:
-        """Whether a process belongs to this user."""
+        """Return whether a process belongs to this user."""
         process = self._table.living.get(pid)
         return process is not None and process.is_own
 
     def works_in(self, pid: int, folder: str) -> bool | None:
-        """Whether a process has its directory below a folder, or writes to a file there; None when that is unknown."""
+        """Return whether a process has its current directory below a folder, or writes to a file there; None when unknown."""
         process = self._table.living.get(pid)
         if process is None:
             return False
@@ -239,14 +239,14 @@ class SimulatedKernel:
         return any(f"{path}/".startswith(top) for path in (process.cwd, *process.writes))
 
     def inheritors(self, _path: str) -> list[int]:
-        """Return no process: locks are real, and no simulated process has inherited one."""
+        """Return no pids: locks are real, and no simulated process has inherited one."""
         return []
 
     def handle_of(self, pid: int) -> int | None:
-        """Return None: this kernel has no such descriptors."""
+        """Return None: this kernel has no pidfds."""
 
     def deliver(self, pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
-        """Send a signal to a process if `is_meant` confirms it. Whether the signal was sent."""
+        """Send a signal to a process if `is_meant` confirms it; return whether it was sent."""
         process = self._table.living.get(pid)
         if process is None or not is_meant():
             return False
@@ -254,6 +254,6 @@ class SimulatedKernel:
         return True
 
     def _read(self, pid: int) -> Process | None:
-        """Return a process whose environment can be read, else None."""
+        """Return a process whose environment can be read; else None."""
         process = self._table.living.get(pid)
         return process if process and process.is_own and not process.is_zombie and not process.is_hidden else None

@@ -1,4 +1,4 @@
-"""A simulated scene: a home, a small repository and a simulated machine, removed when it is closed."""
+"""A simulated scene: a home, a small repository and a simulated machine, removed when the scene is closed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _COMMAND = ("sleep", "1000")
 
 
 class SimulatedScene:
-    """The home and the machine of one test. Agents are simulated processes, and the test says what they do."""
+    """The home and the simulated machine of one test. Agents are simulated processes that the test controls."""
 
     def __init__(self, *, settings: str = "", cgroups: bool = False) -> None:
         self.root = tempfile.mkdtemp(prefix="fleet-simulated-", dir=_MEMORY if os.access(_MEMORY, os.W_OK) else None)
@@ -65,7 +65,7 @@ class SimulatedScene:
 
     # who acts ---------------------------------------------------------------------------------------------------------
     def open(self, actor: str | None = "tester", process: Process | None = None) -> Fleet:
-        """Open the home, as a new process below the person's shell or as the given process."""
+        """Open the home in a new process below the person's shell, or in the given process."""
         with self.machine.surroundings(process or self.machine.shell):
             fleet = Fleet.open(self.home, actor=actor)
         fleet.world = SimulatedWorld(self.home, fleet.funnel, fleet.record, machine=self.machine, process=process)
@@ -73,12 +73,12 @@ class SimulatedScene:
         return fleet
 
     def process_of(self, fleet: Fleet) -> Process:
-        """Return the process of an opened fleet."""
+        """Return the simulated process of an opened fleet."""
         return self.machine.process(fleet.world.processes.me())
 
     @contextlib.contextmanager
     def speaking(self, ident: str) -> Iterator[Fleet]:
-        """Open the home as an agent would: in a process below the agent, with its environment."""
+        """Open the home as an agent does: in a process below the agent, with the agent's environment."""
         agent = self.agent(ident)
         called = self.machine.table.spawn(agent.pid, ["fleet"], cwd=agent.cwd)
         fleet = self.open(actor=None, process=called)
@@ -89,14 +89,14 @@ class SimulatedScene:
 
     # a task's way -----------------------------------------------------------------------------------------------------
     def dispatch(self, slug: str, fleet: Fleet | None = None) -> str:
-        """Add a task if it is missing and create its agent's session, not launched yet; return the dispatch id."""
+        """Add a task if it is missing and dispatch it, without launching its agent; return the dispatch id."""
         fleet = fleet or self.fleet
         if not fleet.graph.slugs(project=PROJECT, prefix=slug):
             fleet.tasks.add(project=PROJECT, title=slug, slug=slug)
         return fleet.dispatches.start(Wanted(project=PROJECT, slug=slug, engine="shell", command=_COMMAND)).id
 
     def launch(self, ident: str) -> Process:
-        """Run the session's command: its process becomes the agent, and is returned."""
+        """Run the command of the agent's session, so that its process becomes the agent; return the process."""
         process = self.pane(ident).process
         fleet = self.open(actor=None, process=process)
         with self.machine.surroundings(process):
@@ -114,7 +114,7 @@ class SimulatedScene:
         return ident
 
     def commit(self, slug: str, name: str = "work", text: str = "work\n") -> str:
-        """Commit a file in a task's worktree; return the commit."""
+        """Commit a file in a task's worktree; return the commit's hash."""
         tree = f"{self.home}/{paths.worktree(PROJECT, slug)}"
         Path(tree, name).write_text(text, encoding="utf-8")
         self.git("add", name, cwd=tree)
@@ -122,7 +122,7 @@ class SimulatedScene:
         return self.git("rev-parse", "HEAD", cwd=tree)
 
     def report(self, ident: str, slug: str) -> None:
-        """Report, as the agent, that the task is done."""
+        """Report the task as done, as its agent."""
         with self.speaking(ident) as fleet:
             fleet.tasks.done(project=PROJECT, slug=slug)
 
@@ -132,12 +132,12 @@ class SimulatedScene:
         return self.machine.process(Identity.parse(self.fleet.context.dispatch(ident).process or ""))
 
     def exit(self, ident: str, status: int = 0) -> None:
-        """Let the agent exit by itself."""
+        """Let the agent exit with a status."""
         self.machine.table.exit(self.agent(ident), status)
 
     @property
     def server(self) -> SimulatedServer:
-        """The newest living tmux server."""
+        """Return the newest living tmux server."""
         return list(self.machine.servers.values())[-1]
 
     def pane(self, ident: str) -> SimulatedPane:
@@ -146,7 +146,7 @@ class SimulatedScene:
         return next(pane for pane in panes if pane.dispatch == ident)
 
     def reboot(self) -> None:
-        """Boot the machine again and open `fleet` anew."""
+        """Boot the machine again and open the home again."""
         for fleet in self._opened:
             fleet.close()
         self._opened.clear()
@@ -154,7 +154,7 @@ class SimulatedScene:
         self.fleet = self.open()
 
     def git(self, *words: str, cwd: str | None = None) -> str:
-        """Run git in the repository; return its output."""
+        """Run git in the repository and return its output."""
         result = subprocess.run(["git", *words], cwd=cwd or self.repository, check=True, capture_output=True, text=True)
         return result.stdout.strip()
 
@@ -186,7 +186,7 @@ def _make_repository(path: str) -> None:
 
 
 def _write_object(path: str, kind: str, content: bytes) -> str:
-    """Write an object into the repository; return its id."""
+    """Write a git object into the repository and return its id."""
     whole = f"{kind} {len(content)}".encode() + b"\0" + content
     name = hashlib.sha1(whole, usedforsecurity=False).hexdigest()
     os.makedirs(f"{path}/.git/objects/{name[:2]}", exist_ok=True)

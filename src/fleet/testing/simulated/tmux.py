@@ -1,4 +1,4 @@
-"""Simulated tmux servers. A socket is a file with its server's pid, so it can be lost or taken over like a real one."""
+"""Simulated tmux servers. A socket is a file with its server's pid, so that it can be lost or taken over like a real one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, kw_only=True)
 class SimulatedPane:
-    """One simulated pane. A test writes its screen, and reads what was typed."""
+    """One simulated pane. A test writes its screen and reads what was typed."""
 
     session: str
     session_id: str
@@ -61,7 +61,7 @@ class SimulatedPane:
 
 
 class SimulatedServer:
-    """One simulated tmux server: a process, its sessions, and the socket that it listens on."""
+    """One simulated tmux server: a process, its sessions, and its socket."""
 
     def __init__(self, machine: SimulatedMachine, socket: str, process: Process) -> None:
         self._machine = machine
@@ -76,12 +76,12 @@ class SimulatedServer:
         process.on_death.append(self._end_server)
 
     def listen(self) -> None:
-        """Create the socket, and replace a file in its place."""
+        """Create the socket, replacing any file in its place."""
         with open(self.socket, "w", encoding="ascii") as file:
             file.write(str(self.process.pid))
 
     def open(self, session: str, words: Sequence[str], environment: Mapping[str, str], cwd: str) -> SimulatedPane:
-        """Create a session with one pane."""
+        """Create a session with one pane and return the pane."""
         given = dict(self.process.environment) | dict(environment)
         given |= {"TMUX": f"{self.socket},{self.process.pid},0", "TMUX_PANE": f"%{self._numbers}"}
         left, given = _apply_env(words, given)
@@ -102,7 +102,7 @@ class SimulatedServer:
         return pane
 
     def notice(self) -> None:
-        """Notice which panes have died. A pane of fleet's stays, with its exit status; another one is closed."""
+        """Mark the panes whose process has died as dead. A stamped pane stays, with its exit status; another one is closed."""
         for pane in [each for each in self.panes if each.ended is not None and not each.dead]:
             pane.dead = True
             self._machine.table.reap(pane.process)
@@ -119,7 +119,7 @@ class SimulatedServer:
         self.exit_if_empty()
 
     def exit_if_empty(self, *, now: bool = False) -> None:
-        """Exit when no session is left. A server that never had a session waits for one, unless `now`."""
+        """Exit if no session is left. A server that never had a session waits for one, unless `now`."""
         if not self.panes and (now or not self._waits_for_first):
             if self._is_on_socket():
                 os.unlink(self.socket)
@@ -129,13 +129,13 @@ class SimulatedServer:
         return _pid_on(self.socket) == self.process.pid
 
     def _note_pane_death(self, pane: SimulatedPane, status: int | None, number: int | None) -> None:
-        """Record how a pane's process ended; notice the death at once unless the server is deaf."""
+        """Record how a pane's process ended; mark the pane as dead at once unless the server is deaf."""
         pane.ended = (status, number)
         if not self.is_deaf and not self.process.is_zombie:
             self.notice()
 
     def _end_server(self, _status: int | None, _number: int | None) -> None:
-        """Hang up all terminals of the dead server. The socket of a killed server stays."""
+        """Send SIGHUP to all panes of the dead server. The socket of a killed server stays."""
         self._machine.servers.pop(self.process.pid, None)
         self._machine.table.reap(self.process)
         for pane in self.panes:
@@ -145,7 +145,7 @@ class SimulatedServer:
 
 
 class SimulatedTmux(Tmux):
-    """The tmux server of one home, as one process sees it."""
+    """The simulated tmux server of one home, as one process sees it."""
 
     def __init__(self, world: World, machine: SimulatedMachine) -> None:
         super().__init__(
@@ -176,7 +176,7 @@ class SimulatedTmux(Tmux):
         words: Sequence[str],
         lock: int,  # noqa: ARG002 - no process inherits the lock
     ) -> Identity | None:
-        """Create a session whose pane has fleet's stamp and runs the words. This never starts a server."""
+        """Create a session whose pane is stamped and runs the words; return the server's identity. Never starts a server."""
 
         def act() -> Identity | None:
             server = self._server()
@@ -191,7 +191,7 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux new-session", act)
 
     def kill(self, pane: Pane) -> bool:
-        """Close an agent's pane if it is still the one that was listed. Whether it was."""
+        """Close an agent's pane if it is still the listed one; return whether it was closed."""
 
         def act() -> bool:
             server = self._server()
@@ -204,17 +204,17 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux kill-pane", act)
 
     def capture(self, pane: Pane, *, history: bool, colours: bool = False) -> str | None:  # noqa: ARG002 - a simulated screen has neither
-        """Return what is on the screen of a pane; None when the server does not answer or the pane is gone."""
+        """Return the text on the screen of a pane; None when the server does not answer or the pane is gone."""
         there = self._pane(pane)
         return self._funnel.through("tmux capture-pane", lambda: there.screen if there else None)
 
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
-        """Return what is on the screens of panes, by their numbers. A pane that is gone has none."""
+        """Return the text on the screens of panes, by their numbers. A pane that is gone is left out."""
         there = [each for pane in panes if (each := self._pane(pane))]
         return self._funnel.through("tmux capture-pane", lambda: {each.number: each.screen for each in there})
 
     def paste(self, pane: Pane, text: str) -> bool:
-        """Type a text into a pane, which shows it. False when the pane is gone."""
+        """Type a text into a pane, which shows it; return False when the pane is gone."""
 
         def act() -> bool:
             there = self._pane(pane)
@@ -227,11 +227,11 @@ class SimulatedTmux(Tmux):
         return self._funnel.through("tmux paste-buffer", act)
 
     def clients(self) -> list[tuple[str, str]]:
-        """Return the terminals that the test says are attached."""
+        """Return the terminals that the test has attached."""
         return list(self._machine.terminals)
 
     def stop_empty_server(self) -> bool:
-        """Let a server without sessions exit. Whether there was one."""
+        """Let a server without sessions exit; return False when there is none."""
         server = self._server()
         if server is None or server.panes:
             return False
@@ -239,6 +239,8 @@ class SimulatedTmux(Tmux):
         return True
 
     def _start(self) -> None:
+        """Start a server on the socket, unless one answers there."""
+
         def act() -> None:
             if self._server() is None:
                 environment = {**self._machine.shell.environment, "FLEET_HOME": self.home}
@@ -252,7 +254,7 @@ class SimulatedTmux(Tmux):
         self._funnel.through("tmux start-server", act)
 
     def _listing(self) -> Listing:
-        """Return the listing without counting it as an effect."""
+        """Return all panes, without counting the question as an effect."""
         server = self._server()
         if server is None:
             return Listing(server=None, why=self._why_silent())
@@ -270,17 +272,17 @@ class SimulatedTmux(Tmux):
         return server
 
     def _why_silent(self) -> str:
-        """Return why no server answers, in the words of tmux."""
+        """Return why no server answers, in tmux's words."""
         lives = _pid_on(self.socket) in self._machine.servers
         return f"no answer within {LIMIT:g} s" if lives else f"no server running on {self.socket}"
 
     def _pane(self, pane: Pane) -> SimulatedPane | None:
-        """Return the simulated pane that a listed pane stands for; None when it is gone."""
+        """Return the simulated pane for a listed pane; None when it is gone."""
         server = self._server()
         return next((each for each in server.panes if each.number == pane.number), None) if server else None
 
     def _is_same(self, server: SimulatedServer, there: SimulatedPane, listed: Pane) -> bool:
-        """Whether a pane is still the one that was listed: the same dispatch, home and stamp."""
+        """Return whether a pane is still the listed one: same dispatch, home and stamp."""
         if (there.dispatch, there.home) != (listed.dispatch, listed.home):
             return False
         if listed.stamped:
@@ -298,7 +300,7 @@ def _pid_on(socket: str) -> int:
 
 
 def _apply_env(words: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Return the words and the environment of a program that is started through `env NAME=VALUE … program`."""
+    """Return the words after `env NAME=VALUE …`, and the environment with these variables."""
     left, given = list(words), dict(environment)
     if left and os.path.basename(left[0]) == "env":
         left.pop(0)

@@ -1,4 +1,4 @@
-"""The simulated world of one home, as one process sees it."""
+"""The simulated world of one home, as one simulated process sees it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SimulatedWorld(World):
         self.tmux = SimulatedTmux(self, machine)
 
     def start_fleet(self, *words: str, for_person: bool = False, more: dict[str, str] | None = None) -> None:  # noqa: ARG002
-        """Record the command that fleet would have started in the background, and whether a person has asked for it."""
+        """Record the command that fleet would have started in the background, and whether a person asked for it."""
         self.funnel.through(f"start fleet {words[0]}", lambda: self.simulation.started.append(words))
         if for_person:
             self.simulation.started_for_person.append(words)

@@ -1,1 +1,1 @@
-"""Files of the home and of people, temporary files, and locks."""
+"""Files of the home and of people, temporary files, logs, sockets and locks."""

@@ -1,4 +1,4 @@
-"""The daemon's log: one JSON object a line, private, rotated by size. Writing it never raises."""
+"""The daemon's log: one JSON object a line, readable only by its owner, rotated by size. Writing it never raises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHUNK = 65_536
 
 
 class Log:
-    """Writes the log of one home's daemon. Several threads may share it."""
+    """Write the log of a home's daemon. Threads may share the object."""
 
     def __init__(
         self, home: str, funnel: Funnel, *, clock: Clock | None = None, most: int = MOST_BYTES, kept: int = KEPT
@@ -45,7 +45,7 @@ class Log:
         self._one_at_a_time = threading.Lock()
 
     def write(self, event: str, /, **facts: object) -> None:
-        """Write one line. A line that cannot be written (disk full, no permission) is counted, and the next one says so."""
+        """Write one entry. An entry that cannot be written (disk full, no permission) is counted; the next one has the count."""
         with self._one_at_a_time:
             try:
                 line = self._line(event, facts)
@@ -61,6 +61,7 @@ class Log:
         return json.dumps(entry, default=str).encode() + b"\n"
 
     def _append(self, line: bytes) -> None:
+        """Append a line to the log file, after rotating a file that would grow too large; raise OSError when it was cut off."""
         folders.make_private_folder(os.path.dirname(self.path), below=self._home)
         if os.path.lexists(self.path) and os.lstat(self.path).st_size + len(line) > self._most:
             self._rotate()
@@ -90,7 +91,7 @@ def _rename_log(old: str, new: str) -> None:
 
 # reading --------------------------------------------------------------------------------------------------------------
 def newest(home: str, most: int) -> list[dict[str, object]]:
-    """Return the newest entries, oldest first, from the log and the rotated files."""
+    """Return the newest `most` entries, oldest first, from the log and the rotated files."""
     found: list[dict[str, object]] = []
     for path in _log_files(home):
         if len(found) >= most:
@@ -100,9 +101,10 @@ def newest(home: str, most: int) -> list[dict[str, object]]:
 
 
 def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterator[dict[str, object] | None]:
-    """Yield the newest entries of the log's last file, then each that is written; None whenever there is no other yet.
+    """Yield the newest entries of the log file, then each new one as it is written, and None whenever there is no new
+    one.
 
-    After a rotation it reads the old file to its end, and goes on in the new one.
+    After a rotation the old file is read to its end, then the new one.
     """
     path = f"{home}/{paths.DAEMON_LOG}"
     handle, rest = _open_log(path), b""
@@ -123,7 +125,10 @@ def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterato
 
 
 def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], bytes]:
-    """Read a file from where it was read last to its end. Returns the entries, and a line that has not ended yet."""
+    """Read an open log file to its end. Return the entries, and the last line if it is incomplete.
+
+    `rest` is the incomplete line of the reading before.
+    """
     content = rest
     while handle >= 0 and (chunk := os.read(handle, _CHUNK)):
         content += chunk
@@ -132,7 +137,7 @@ def _read_lines(handle: int, rest: bytes) -> tuple[list[dict[str, object]], byte
 
 
 def _log_files(home: str) -> Iterator[str]:
-    """Yield the log's files that are there, newest first."""
+    """Yield the log's files that exist, newest first."""
     path = f"{home}/{paths.DAEMON_LOG}"
     return (each for each in (path, *(f"{path}.{number}" for number in range(1, KEPT + 1))) if os.path.exists(each))
 
@@ -146,6 +151,7 @@ def _content_of_log(path: str) -> bytes:
 
 
 def _open_log(path: str) -> int:
+    """Return the descriptor of a log file; -1 when it cannot be opened."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -153,7 +159,7 @@ def _open_log(path: str) -> int:
 
 
 def _is_replaced(handle: int, path: str) -> bool:
-    """Whether another file is at the path now than the one that is open."""
+    """Return whether the path now leads to another file than the open one."""
     try:
         there = os.stat(path)
     except OSError:
@@ -165,7 +171,7 @@ def _is_replaced(handle: int, path: str) -> bool:
 
 
 def _log_entries(content: bytes) -> list[dict[str, object]]:
-    """Return the entries of some lines. A line that was cut off has none."""
+    """Return the entries in some lines, without lines that were cut off."""
     found = []
     for line in content.splitlines():
         try:

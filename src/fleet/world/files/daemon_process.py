@@ -1,4 +1,4 @@
-"""The daemon of a home, as a process: who it is, and which dispatches its threads are starting."""
+"""Know inside the daemon which dispatches its threads are starting."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class DaemonProcess:
-    """Says that this process is the daemon. All homes that its threads have open share one object of this class.
+    """The dispatches that the daemon's threads are starting. All homes that the threads have open share one object.
 
-    The process of a command dies when its work fails in the middle, and its death proves that nobody goes on with that
-    work. The daemon lives on, so its threads say here what they are working on.
+    When the process of a command fails, its death proves that nobody continues its work. The daemon lives on, so its
+    threads record here what they are working on.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class DaemonProcess:
 
     @contextmanager
     def starting(self, dispatch: str) -> Iterator[None]:
-        """Note that this thread starts a dispatch for as long as the block runs."""
+        """Record, while the block runs, that this thread is starting a dispatch."""
         with self._lock:
             self._starting.add(dispatch)
         try:
@@ -33,6 +33,6 @@ class DaemonProcess:
                 self._starting.discard(dispatch)
 
     def is_starting(self, dispatch: str) -> bool:
-        """Whether a thread of the daemon is starting a dispatch."""
+        """Return whether a thread of the daemon is starting a dispatch now."""
         with self._lock:
             return dispatch in self._starting

@@ -1,4 +1,4 @@
-"""Files of the fleet home: written whole or not at all, synced to disk, private, never through a symlink."""
+"""Files of the fleet home: written atomically, synced to disk, readable only by their owner, never through a symlink."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _NOT_OURS = frozenset({paths.WORKTREES, paths.MERGES, paths.TRASH})
 
 
 class Files:
-    """The files below one folder, usually the home."""
+    """The files below a folder, usually the home."""
 
     def __init__(self, root: str, funnel: Funnel) -> None:
         self.root = root
         self._funnel = funnel
 
     def publish(self, name: str, content: bytes) -> str:
-        """Write a file atomically: a reader sees the old content or the new one; durable when this returns."""
+        """Write a file atomically and durably, and return its path. A reader sees the old or the new content."""
         path = f"{self.root}/{name}"
         self._funnel.through(f"publish {name}", lambda: _publish_file(path, content, self.root))
         return path
 
     def append(self, name: str, content: bytes) -> None:
-        """Add to a log file; create it if it is missing. Not synced: a log may lose its last lines with the machine."""
+        """Append to a log file, and create it if missing. Not synced: after a crash of the machine the last lines may be lost."""
         path = f"{self.root}/{name}"
         self._funnel.through(f"append {name}", lambda: _append_to_file(path, content, self.root))
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file. OSError when the file is missing or a symlink."""
+        """Return the content of a file. Raise OSError when the file is missing or a symlink."""
         handle = os.open(f"{self.root}/{name}", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         with os.fdopen(handle, "rb") as file:
             return file.read()
@@ -46,7 +46,7 @@ class Files:
         self._funnel.through(f"unlink {name}", lambda: _unlink_file(f"{self.root}/{name}"))
 
     def move(self, name: str, to: str) -> None:
-        """Rename a file durably; do nothing when the file is missing, because it was moved before."""
+        """Rename a file durably; do nothing when it is missing, because it was moved before."""
         self._funnel.through(f"move {name}", lambda: _move_file(self.root, name, to))
 
     def make_folder(self, path: str) -> None:
@@ -57,17 +57,17 @@ class Files:
             )
 
     def link(self, name: str, *, to: str) -> None:
-        """Create or replace a symbolic link. The caller holds the gate of that link."""
+        """Create or replace a symbolic link. The caller holds the gate of the link."""
         new = f"{self.root}/{paths.unfinished_link(os.path.basename(name))}"
         self._funnel.through(f"link {name}", lambda: _replace_symlink(f"{self.root}/{name}", to, new, self.root))
 
     def refuse_blocked(self, folder: str) -> None:
-        """Raise NotAFolder when a file is where a folder of the home belongs: whoever is to write there fails early."""
+        """Raise NotAFolder when a file is in the place of a folder of the home, before anyone tries to write there."""
         if blocked := folders.blocking_file(f"{self.root}/{folder}"):
             raise errors.NotAFolder(path=blocked)
 
     def abandoned(self) -> list[str]:
-        """Return the paths of temporary files whose writer is dead. Worktrees are not searched."""
+        """Return the paths of temporary files whose writer is dead. Worktrees and the trash are not searched."""
         candidates = []
         for folder, inner, names in os.walk(self.root):
             inner[:] = [name for name in inner if name not in _NOT_OURS]
@@ -75,11 +75,11 @@ class Files:
         return unfinished.abandoned(candidates)
 
     def discard_abandoned(self, path: str) -> None:
-        """Remove a temporary file whose writer is dead; do nothing while somebody writes it."""
+        """Remove a temporary file if its writer is dead."""
         self._funnel.through(f"discard {os.path.basename(path)}", lambda: unfinished.discard_abandoned(path))
 
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names in a folder; empty when the folder is missing. NotAFolder when a file is in its place."""
+        """Return the sorted names in a folder; empty when the folder is missing. Raise NotAFolder when a file is in its place."""
         try:
             return sorted(os.listdir(f"{self.root}/{folder}"))
         except FileNotFoundError:
@@ -89,7 +89,7 @@ class Files:
 
 
 def move_into_place(made: str, path: str) -> None:
-    """Rename a finished file to its final path; durable when this returns."""
+    """Rename a finished file to its final path, synced."""
     handle = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -115,7 +115,7 @@ def _move_file(root: str, name: str, to: str) -> None:
 
 
 def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
-    """Create or replace a symlink by a rename. It is made in another folder first, so that nobody sees it half made."""
+    """Create or replace a symlink atomically: it is created in another folder and renamed."""
     folders.make_private_folder(os.path.dirname(path), below=root)
     _discard_file(new)
     os.symlink(to, new)
@@ -123,6 +123,7 @@ def _replace_symlink(path: str, to: str, new: str, root: str) -> None:
 
 
 def _publish_file(path: str, content: bytes, root: str) -> None:
+    """Write a file atomically, with its folders; raise NotAFolder or WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         _replace_file(path, content)
@@ -133,6 +134,7 @@ def _publish_file(path: str, content: bytes, root: str) -> None:
 
 
 def _append_to_file(path: str, content: bytes, root: str) -> None:
+    """Append to a file, with its folders created; raise WriteFailed when that fails."""
     try:
         folders.make_private_folder(os.path.dirname(path), below=root)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)

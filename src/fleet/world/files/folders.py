@@ -1,4 +1,4 @@
-"""Create folders of the fleet home, which only their owner can open."""
+"""Create folders of the fleet home that only their owner can open."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _PRIVATE = 0o700
 
 
 def make_private_folder(path: str, *, below: str) -> None:
-    """Create a folder and the missing folders above it, all private. Existing folders stay as they are.
+    """Create a folder and the missing folders above it, all private. Existing folders stay unchanged.
 
-    The folder `below`, which is the home or lies in it, is never created: a home that was moved away is not made anew by
-    whoever still works in it. FileNotFoundError when it is missing.
+    The folder `below`, which is the home or lies in it, is never created: a process that works in a home that was moved
+    away must not create it again. Raise FileNotFoundError when `below` is missing.
     """
     if not path or path == below or os.path.isdir(path):
         return
@@ -24,7 +24,7 @@ def make_private_folder(path: str, *, below: str) -> None:
 
 
 def blocking_file(path: str) -> str:
-    """Return the file, or whatever else, that is where this folder or one above it belongs; empty when nothing is."""
+    """Return the path of a file that is where this folder, or one above it, should be; empty when there is none."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return "" if os.path.isdir(path) else path

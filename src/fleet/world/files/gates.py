@@ -1,8 +1,8 @@
 """Gates: named exclusive locks whose files say who holds them.
 
-They are kernel locks on files that are never unlinked. The kernel frees a gate when its holder dies; children do not hold it; and
-it excludes other threads of one process too, because each has its own file description. The text in the file is for people: it is
-emptied before release and decides nothing.
+A gate is a kernel lock on a file that is never unlinked. The kernel frees it when its holder dies; child processes do
+not hold it; it also excludes other threads of the same process. The text in the file is for people: it is emptied
+before release and decides nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _HOLDER_BYTES = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who holds a gate, as its file says.
+    """Who holds a gate, according to its file.
 
-    The gate of a piece of work also names the work, and the exact process (host id, boot, start).
+    The gate of a piece of work also names the work (`id`) and the exact process (host id, boot, start).
     """
 
     pid: int
@@ -51,12 +51,12 @@ class Holder:
 
     @property
     def who(self) -> Identity:
-        """The identity of the process."""
+        """Return the identity of the holder's process."""
         return Identity(host=self.host_id, boot=self.boot, pid=self.pid, start=self.start)
 
 
 class Gate:
-    """One gate. It is not re-entrant: a second object on the same path cannot lock it meanwhile."""
+    """One gate. It is not re-entrant: while it is locked, a second object on the same path cannot lock it."""
 
     def __init__(
         self, path: str, *, clock: Clock, host: Host, home: str = "", subject: str = "", who: Identity | None = None
@@ -69,7 +69,7 @@ class Gate:
         self._lock = FileLock(path, home=home)
 
     def take(self, *, wait: float = 0, every: float = _LOOK_AGAIN) -> None:
-        """Lock the gate; try again every `every` seconds. GateHeld when somebody else still holds it after `wait` seconds."""
+        """Lock the gate, trying again every `every` seconds; raise GateHeld when somebody still holds it after `wait` seconds."""
         if self._lock.fd >= 0:
             raise self._held_by("this process")
         deadline = self._clock.ticks() + wait
@@ -82,16 +82,16 @@ class Gate:
         """Unlock the gate, if it is locked."""
         if self._lock.fd >= 0:
             _held_gates.discard(self)
-            with contextlib.suppress(OSError):  # the disk fails: the file names a holder that is none any more
+            with contextlib.suppress(OSError):  # if the disk fails, the file goes on naming the former holder
                 os.ftruncate(self._lock.fd, 0)
             self._lock.give()
 
     def is_free(self) -> bool:
-        """Whether nobody holds the gate now."""
+        """Return whether nobody holds the gate now."""
         return self._lock.is_free()
 
     def holder(self) -> Holder | None:
-        """Return who holds the gate, as its file says; None when the file does not say."""
+        """Return who holds the gate, according to its file; None when the file does not say."""
         try:
             with open(self.path, "rb") as file:
                 return Holder(**json.loads(file.read(_HOLDER_BYTES)))
@@ -99,7 +99,7 @@ class Gate:
             return None
 
     def is_open_in(self, pid: int) -> bool | None:
-        """Whether a process has the gate's file open; None where the system does not say."""
+        """Return whether a process has the gate's file open; None where the system cannot tell."""
         pids = ps.holders(self.path)
         return None if pids is None else pid in pids
 
@@ -134,18 +134,19 @@ class Gate:
         return True
 
     def _held_by(self, otherwise: str) -> errors.GateHeld:
-        """Return the error that names the holder; `otherwise` when the file does not say who holds the gate."""
+        """Return the GateHeld error; `otherwise` is the holder when the gate's file does not name one."""
         return errors.GateHeld(gate=os.path.basename(self.path), holder=self.holder() or otherwise)
 
     def _failed(self, error: OSError) -> errors.WriteFailed:
         return errors.WriteFailed(path=self.path, why=str(error.strerror or error).lower())
 
     def forget(self) -> None:
-        """Close the gate's file in a forked child, without unlocking it for the parent."""
+        """Close the gate's file in a forked child; the gate stays locked for the parent."""
         with contextlib.suppress(OSError):
             self._lock.give()
 
     def _write_holder(self, descriptor: int) -> None:
+        """Write this process, or the process `who`, into the gate's file as its holder."""
         who = self._who
         holder = {"pid": os.getpid(), "host": self._host.name, "since": iso(self._clock.now()), "id": self._subject}
         if who is not None:

@@ -1,10 +1,10 @@
 """Kernel locks on files. Only this module calls flock. The kernel frees a lock when its last holder dies.
 
-Lock files are not unlinked while somebody may use them. After locking, path and descriptor must be the same inode; otherwise the
-file was replaced, and the lock is taken again. A program that inherits the descriptor keeps holding the lock.
+Lock files are not unlinked while somebody may use them. After locking, path and descriptor must be the same inode;
+otherwise the file was replaced, and the new file is locked. A program that inherits the descriptor holds the lock too.
 
-The lock of the store's writers is on the hot path. The kernel wakes blocked writers in turn, so none starves; SQLite's own
-busy handler cannot promise that. A time limit needs SIGALRM, because polling would lose the turn.
+The lock of the store's writers is on the hot path. The kernel wakes waiting writers in turn, so that none starves;
+SQLite's own busy handler cannot promise that. A time limit needs SIGALRM, because polling would lose the turn.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _REPLACED_OFTEN = 20
 
 
 class Alarm(BaseException):
-    """The time limit of a lock is over: SIGALRM came."""
+    """SIGALRM came: the time limit of a lock is over."""
 
 
 class FileLock:
-    """The lock of one file. Another object on the same path competes for the lock, also in the same process."""
+    """The lock on one file. Another object on the same path competes for it, also in the same process."""
 
     __slots__ = ("_flags", "_home", "_kind", "fd", "path")
 
     def __init__(self, path: str, *, home: str = "", shared: bool = False, create: bool = True) -> None:
-        """With `home`, the missing folders between the home and the file are created too; the home itself never is."""
+        """Prepare a lock. Missing folders between `home` and the file are created, but never the home itself."""
         self.path = path
         self._home = home or os.path.dirname(path)
         self.fd = -1  # a program that is started with this descriptor inherits the lock
@@ -47,9 +47,9 @@ class FileLock:
         self._flags = flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock the file at this path and return its descriptor; `seconds` None waits without limit.
+        """Lock the file and return its descriptor.
 
-        BlockingIOError when another holder keeps the lock for longer.
+        Raise BlockingIOError when another holder keeps the lock for longer than `seconds`; None waits without limit.
         """
         try:
             for _ in range(_REPLACED_OFTEN):
@@ -66,13 +66,13 @@ class FileLock:
         raise BlockingIOError(errno.EAGAIN, "somebody else holds it", self.path)
 
     def give(self) -> None:
-        """Close the file, if it is open. The lock is free once no process that inherited the descriptor is left."""
+        """Close the file, if open. The lock is free when every process that inherited the descriptor has ended."""
         if self.fd >= 0:
             fd, self.fd = self.fd, -1
             os.close(fd)
 
     def is_free(self) -> bool:
-        """Whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
+        """Return whether nobody holds the lock. A missing file counts as free, a file that cannot be opened as held."""
         probe = FileLock(self.path, shared=self._kind == fcntl.LOCK_SH, create=False)
         try:
             probe.take(0)
@@ -85,6 +85,7 @@ class FileLock:
         return True
 
     def _open(self) -> int:
+        """Open the lock file, create it and its folders if allowed, and return its descriptor."""
         try:
             return os.open(self.path, self._flags, _MODE)
         except FileNotFoundError:
@@ -104,7 +105,7 @@ class FileLock:
         return True
 
     def _wait(self, seconds: float | None) -> bool:
-        """Wait for the lock; False when the time is over."""
+        """Wait for the lock for `seconds`, without limit for None; return False when the time is over."""
         if seconds is None:
             fcntl.flock(self.fd, self._kind)
             return True
@@ -123,7 +124,7 @@ class FileLock:
             alarm.signal(alarm.SIGALRM, before)
 
     def _block(self, seconds: float) -> bool:
-        """Wait for the lock in the kernel's queue; SIGALRM ends the wait after this many seconds."""
+        """Wait for the lock in the kernel's queue; SIGALRM raises Alarm after this many seconds."""
         started = monotonic()
         rest, _again = alarm.setitimer(alarm.ITIMER_REAL, seconds)
         try:
@@ -134,7 +135,7 @@ class FileLock:
         return True
 
     def _poll(self, seconds: float) -> bool:
-        """Try again until the lock is free or the time is over. For threads, which get no signals."""
+        """Try again and again until the lock is free; return False when the time is over. For threads, which get no signals."""
         until = monotonic() + seconds
         while not self._try():
             if monotonic() > until:
@@ -144,32 +145,32 @@ class FileLock:
 
 
 class WriterLock(FileLock):
-    """The lock of the store's writers: locked many times, and its file names the last writer.
+    """The lock of the store's writers. The file stays open, is locked many times, and names the last writer.
 
-    Never creates the home.
+    It never creates the home.
     """
 
     __slots__ = ()
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
-        """Lock the file and write this process's pid into it; return its descriptor."""
+        """Lock the file, write this process's pid into it, and return its descriptor."""
         super().take(seconds)
         self._write(_HOLDER % os.getpid(), 0)
         return self.fd
 
     def unlock(self) -> None:
-        """Unlock the file for the next writer, and keep it open."""
+        """Unlock the file for the next writer and keep it open."""
         fcntl.flock(self.fd, fcntl.LOCK_UN)
 
     def note(self, *numbers: int) -> None:
-        """Write four numbers into the lock file, for the next opener of the store.
+        """Write four numbers into the lock file as a note for the next process that opens the store.
 
-        A copy of the file has no valid note.
+        The note is not valid in a copy of the file.
         """
         self._write(_NOTE % (os.fstat(self.fd).st_ino, time_ns(), *numbers), _NOTE_AT)
 
     def holder(self) -> str:
-        """Return the process that locked the file last, for people; nothing is decided by it."""
+        """Return the process that locked the file last, as text for people only."""
         try:
             with open(self.path, "rb") as file:
                 text = file.read(20).strip()
@@ -188,12 +189,12 @@ class WriterLock(FileLock):
 
 
 def lock_open_file(fd: int) -> None:
-    """Lock an open file, and wait for it without limit. OSError where the file system has no locks."""
+    """Lock an open file; wait without limit. Raise OSError where the file system has no locks."""
     fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def read_note(path: str) -> list[int]:
-    """Return the numbers of the note in a lock file; empty when there is none, or the file is a copy."""
+    """Return the numbers of the note in a lock file; empty when it has none, or when the file is a copy."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -211,7 +212,7 @@ def read_note(path: str) -> list[int]:
 
 
 def is_same_file(path: str, fd: int) -> bool:
-    """Whether an open file is the one at this path."""
+    """Return whether an open file is the one at this path."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:

@@ -1,6 +1,8 @@
-"""Unix sockets: the daemon's side. A socket's file is private, and a foreign file in its place is never removed.
+"""Unix sockets that the daemon listens on. The socket's file is private, and a foreign file in its place is never
+removed.
 
-A path may be longer than the kernel allows for an address. On Linux the address then goes through the descriptor of its folder.
+The kernel limits the length of a socket's address. For a longer path, the address on Linux goes through the descriptor
+of its folder.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _PRIVATE = 0o600
 
 
 class Listener:
-    """A socket that waits for connections at a path."""
+    """A Unix socket that listens at a path."""
 
     def __init__(self, path: str, funnel: Funnel) -> None:
         self.path = path
@@ -35,7 +37,7 @@ class Listener:
         self._file = (-1, -1)
 
     def open(self) -> socket.socket:
-        """Begin to listen. A socket file that a dead daemon left is replaced; PathTaken for any other file."""
+        """Start to listen and return the socket. A socket file that a dead daemon left is replaced; raise PathTaken for any other file."""
         _refuse_foreign(self.path)
         self.socket = self._funnel.through(f"listen {os.path.basename(self.path)}", lambda: _listening(self.path))
         self._file = _device_and_inode(self.path)
@@ -43,11 +45,11 @@ class Listener:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether the path still leads to this socket."""
+        """Return whether the path still leads to this socket."""
         return self.socket is not None and _device_and_inode(self.path) == self._file
 
     def close(self) -> None:
-        """Stop listening, and remove the socket's file if it is still this one's."""
+        """Stop listening, and remove the socket's file unless another one has replaced it."""
         if self.socket is None:
             return
         self.socket.close()
@@ -57,7 +59,7 @@ class Listener:
 
 
 def peer_of(connection: socket.socket) -> tuple[int, int]:
-    """Return user and process at the other end, by the kernel's word. The process is 0 where the kernel does not say."""
+    """Return the user id and pid at the other end of a connection, from the kernel; pid 0 where the kernel does not know it."""
     if hasattr(socket, "SO_PEERCRED"):
         size = struct.calcsize("3i")
         pid, uid, _gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
@@ -68,7 +70,7 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
 
 
 def _refuse_foreign(path: str) -> None:
-    """Raise PathTaken when something else than a socket of this user is at the path."""
+    """Raise PathTaken when anything but a socket of this user is at the path."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:
@@ -78,7 +80,7 @@ def _refuse_foreign(path: str) -> None:
 
 
 def _listening(path: str) -> socket.socket:
-    """Return a listening socket at the path. It is made under another name, and takes its place when it is private."""
+    """Return a listening socket at the path. It is created under another name, made private, then renamed."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     unfinished = f"{path}.new"
     if os.path.lexists(unfinished):
@@ -100,7 +102,7 @@ def _listening(path: str) -> socket.socket:
 
 @contextmanager
 def address_of(path: str) -> Iterator[str]:
-    """Yield an address that leads to the path, and that the kernel takes."""
+    """Yield an address for a path that is short enough for the kernel."""
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
         yield path
         return

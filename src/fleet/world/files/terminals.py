@@ -1,4 +1,4 @@
-"""Terminals that somebody looks at: write a few bytes into one, and never wait for it."""
+"""Write a few bytes to a terminal that a person looks at, without ever waiting long."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _DEVICES = "/dev/"
 
 
 def write(funnel: Funnel, device: str, content: bytes) -> str:
-    """Write into a terminal of this user. Returns the reason when it did not work, else an empty text.
+    """Write to a terminal of this user. Return why it failed; empty when it worked.
 
-    A terminal that takes nothing (stopped, or its window hangs) is given up after a second.
+    A terminal that accepts nothing (stopped, or its window hangs) is given up after a second.
     """
     return funnel.through("ring terminal", lambda: _write_terminal(device, content))
 
 
 def _write_terminal(device: str, content: bytes) -> str:
+    """Open a terminal and write to it; return why that failed, empty when it worked."""
     try:
         handle = os.open(device, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError as error:
@@ -38,7 +39,7 @@ def _write_terminal(device: str, content: bytes) -> str:
 
 
 def _why_no_terminal(handle: int, device: str) -> str:
-    """Return why this is no terminal to write to; empty when it is one of this user's."""
+    """Return why an open device is not a terminal of this user; empty when it is."""
     found = os.fstat(handle)
     if not (device.startswith(_DEVICES) and stat.S_ISCHR(found.st_mode) and os.isatty(handle)):
         return "it is not a terminal"
@@ -46,7 +47,7 @@ def _why_no_terminal(handle: int, device: str) -> str:
 
 
 def _write_all(handle: int, content: bytes) -> str:
-    """Write all bytes into a terminal within the time limit. Returns why that did not work; empty when it did."""
+    """Write all bytes to an open terminal within the time limit. Return why it failed; empty when it worked."""
     until, room = monotonic() + _LIMIT, select.poll()
     room.register(handle, select.POLLOUT)
     while content:

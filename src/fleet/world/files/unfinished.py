@@ -1,7 +1,7 @@
 """Temporary files: a new file is written beside the file that it will replace.
 
-Its writer holds a lock on the temporary file until the file is renamed or the writer dies. So nobody will finish a
-temporary file that is not locked.
+Its writer holds a lock on the temporary file until it is renamed or the writer dies. So a temporary file that is not
+locked will never be finished.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _END = ".new"
 
 
 def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
-    """Create a temporary file beside a path; return its path, and its descriptor, which holds the lock."""
+    """Create and lock a temporary file beside a path; return its path and its descriptor, which holds the lock."""
     while True:
         temporary = f"{path}.{os.urandom(_BYTES).hex()}{_END}"
         handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, mode)
@@ -30,13 +30,13 @@ def begin(path: str, *, mode: int = 0o600) -> tuple[str, int]:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file name is one that `begin` gives."""
+    """Return whether a file name is one that `begin` gives."""
     stem, _, mark = name.removesuffix(_END).rpartition(".")
     return name.endswith(_END) and bool(stem) and len(mark) == 2 * _BYTES and not mark.strip("0123456789abcdef")
 
 
 def discard_abandoned(path: str) -> bool:
-    """Remove a temporary file whose writer is dead. False when somebody still writes it, or nobody can tell."""
+    """Remove a temporary file if its writer is dead. Return False when it may still be written."""
     lock = FileLock(path, create=False)
     try:
         lock.take(0)
@@ -49,7 +49,7 @@ def discard_abandoned(path: str) -> bool:
 
 
 def abandoned(paths: Iterable[str]) -> list[str]:
-    """Return the paths of temporary files whose writer is dead. Changes nothing."""
+    """Return those paths that are temporary files whose writer is dead."""
     return [path for path in paths if is_temporary(os.path.basename(path)) and _is_unlocked(path)]
 
 

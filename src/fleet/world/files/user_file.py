@@ -1,4 +1,4 @@
-"""Files outside the home: write one that a person names, whole or not at all; read one below a folder to show it."""
+"""Files outside the home: write one that a person names, atomically, and read one below a folder to show it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_BYTES = 1_000_000
 
 
 def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None = None) -> None:
-    """Replace a file by these lines. The old file stays when the new one cannot be written whole."""
+    """Replace a file by these lines, atomically: the old file stays if the new one cannot be written completely."""
 
     def act() -> None:
         with replacing(path, mode=mode) as file:
@@ -36,7 +36,10 @@ def write(funnel: Funnel, path: str, lines: Iterable[str], *, mode: int | None =
 
 @contextmanager
 def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
-    """Open a temporary file that replaces the old file when the block ends; after an error the old file stays."""
+    """Yield a temporary file that replaces the file at the path when the block ends; after an error the old file stays.
+
+    A pipe or a device is written directly. Raise WriteFailed when writing fails.
+    """
     target = os.path.realpath(path)
     try:
         if os.path.lexists(target) and not os.path.isfile(target):
@@ -59,7 +62,7 @@ def replacing(path: str, *, mode: int | None = None) -> Iterator[TextIO]:
 
 
 def _rename_into_place(name: str, target: str, handle: int, mode: int | None) -> None:
-    """Give the temporary file the mode and the name of the file that it replaces."""
+    """Give the temporary file the mode and the name of the file that it replaces, synced."""
     if mode is not None or os.path.exists(target):
         os.fchmod(handle, stat.S_IMODE(os.stat(target).st_mode) if mode is None else mode)
     os.fsync(handle)
@@ -67,7 +70,7 @@ def _rename_into_place(name: str, target: str, handle: int, mode: int | None) ->
 
 
 def _discard_abandoned(target: str) -> None:
-    """Remove the temporary files that killed processes left beside a file."""
+    """Remove temporary files of killed processes beside a file."""
     folder, name = os.path.split(target)
     with suppress(OSError):
         for each in os.listdir(folder):
@@ -77,7 +80,10 @@ def _discard_abandoned(target: str) -> None:
 
 @contextmanager
 def _unwind_on_signals() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into SystemExit, so that files are cleaned up. Signals that have a handler keep it."""
+    """Turn SIGTERM and SIGHUP into SystemExit while the block runs, so that temporary files are removed.
+
+    Signals that already have a handler keep it.
+    """
     numbers = [number for number in _ENDINGS if threading.current_thread() is threading.main_thread()]
     before = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
     for number in before:
@@ -94,9 +100,10 @@ def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
 
 
 def text_below(folder: str, path: str) -> str | None:
-    """Return the text of a file below a folder, to show it to a person; empty when there is no such file.
+    """Return the text of a file below a folder; empty when there is no such file.
 
-    None when the path leads out of the folder, also by a link, or the file is large, not regular or cannot be read.
+    None when the path leads out of the folder, also through a symlink, or when the file is large, not regular or cannot
+    be read.
     """
     top, real = os.path.realpath(folder), os.path.realpath(os.path.join(folder, path))
     if not real.startswith(f"{top}/"):

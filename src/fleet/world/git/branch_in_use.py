@@ -1,4 +1,4 @@
-"""Which worktrees use a branch: it is checked out there, or an operation in progress will return to it."""
+"""Find the worktrees that use a branch: it is checked out there, or an operation in progress will return to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fleet.world.git.refs import git_dir
 if TYPE_CHECKING:
     from fleet.world.git.git import Git
 
-# What git leaves in a worktree's own directory while an operation waits there for its person.
+# Files that git keeps in a worktree's git directory while an operation is in progress there.
 _OPERATIONS = {
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
@@ -28,7 +28,7 @@ _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/u
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A worktree that uses a branch. Its operation is empty when the branch is just checked out there."""
+    """A worktree that uses a branch. `operation` is empty when the branch is simply checked out there."""
 
     path: str
     operation: str = ""
@@ -51,7 +51,7 @@ def local_branches(git: Git, repository: str) -> list[str]:
 
 
 def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
-    """Return every worktree that uses the branch; None when git or the file system does not say."""
+    """Return every worktree that uses a branch; None when git or the file system cannot tell."""
     trees = git.worktrees(repository)
     if trees is None:
         return None
@@ -72,7 +72,7 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
 
 
 def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
-    """Return why a branch must not be moved or deleted; empty when no worktree uses it."""
+    """Return why a branch must not be moved or deleted: a worktree uses it, or git cannot tell; empty when it may be."""
     found = holders(git, repository, branch)
     if found is None:
         return f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
@@ -82,23 +82,26 @@ def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
 
 
 def operation_in(place: str) -> str:
-    """Return the git operation in progress in a worktree, for example a rebase; empty when there is none."""
+    """Return the git operation in progress in a worktree, such as "a rebase"; empty when there is none.
+
+    `place` is git's directory of the worktree.
+    """
     return next((said for name, said in _OPERATIONS.items() if os.path.lexists(f"{place}/{name}")), "")
 
 
 def _is_branch_named_in(place: str, branch: str) -> bool:
-    """Whether a rebase or bisect in progress will return to this branch."""
+    """Return whether a rebase or bisect in progress will return to this branch."""
     named = {line.strip() for name in _NAMED_IN for line in _text(f"{place}/{name}").splitlines()}
     return bool(named & {branch, head_ref(branch)})
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
+    """Return whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
 def _linked_worktrees(common: str) -> list[tuple[str, str]]:
-    """Return git's directory and the path of every linked worktree."""
+    """Return git's directory and the path of every linked worktree of a repository."""
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which checkout a place belongs to, asked of git without touching it."""
+"""Ask git about the checkout that a path lies in: its top, its main checkout, its committer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIMIT = 60.0
 
 
 def main_checkout(programs: Programs, path: str) -> str:
-    """Return the top of the main checkout of the repository that a path lies in."""
+    """Return the top of the main checkout of the repository that a path lies in; raise NotARepository when it lies in none."""
     found = _ask_git(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
         raise errors.NotARepository(path=path)
@@ -31,9 +31,10 @@ def top_of(programs: Programs, path: str) -> str | None:
 
 
 def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
-    """Return the directories outside a linked worktree that a commit in it writes to.
+    """Return the directories outside a linked worktree to which a commit in it writes; empty for a main checkout.
 
-    Configuration and hooks are not among them. The directory of all branches is: git rewrites it when it packs refs.
+    Configuration and hooks are not among them. The directory of all branches is, because git rewrites it when it packs
+    refs.
     """
     words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
     done = git.run_in("rev-parse", path, *words)
@@ -58,13 +59,15 @@ def committer(git: Git, path: str) -> dict[str, str]:
 
 
 def _top_of_main_checkout(programs: Programs, path: str, own: str, common: str) -> str:
-    # From a worktree the repository itself is asked: a submodule's knows its checkout, another's lies inside it.
+    """Return the top of the main checkout, given git's own and common directories of the checkout at the path."""
+    # In a linked worktree, ask the repository: that of a submodule knows its checkout; any other one lies inside its checkout.
     place = path if os.path.realpath(own) == os.path.realpath(common) else common
     found = _ask_git(programs, place, "--show-toplevel")
     return found[0] if found else os.path.dirname(common)
 
 
 def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None:
+    """Return the lines that `git rev-parse` answers in a path; None when the path is in no repository."""
     asked = ["git", "-C", path, "rev-parse", "--path-format=absolute", *questions]
     done = programs.run("git rev-parse", asked, limit=_LIMIT)
     if done.status is None:
@@ -73,7 +76,7 @@ def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None
 
 
 def _text(path: str) -> str:
-    """Return the path; refuse one with bytes that are not UTF-8, which were lost when git's output was decoded."""
+    """Return the path; raise BadText for one with bytes that are not UTF-8, which were lost when git's output was decoded."""
     if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
         raise errors.BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)

@@ -1,4 +1,4 @@
-"""git, asked without ever working in the user's own checkout: no index, stash, hook or branch of theirs is touched."""
+"""Run git without ever working in the user's own checkout: no index, stash, hook or branch of theirs is touched."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     Meanwhile = Callable[[], None] | None
 
-# By its whole path: PATH may be anything.
 _LIMIT = 60.0
-# For what takes the longer the larger a tree is; killed half-way it would leave half of it.
+# The limit for commands whose time grows with the tree: killed half-way, they would leave half of it.
 _LONG = 3_600.0
 # No hook of the user's runs, nothing asks for a passphrase or opens an editor, and a question never locks the index.
 _QUIET = (
@@ -40,7 +39,7 @@ _QUIET = (
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")
-# A tree and its entry point to each other by whole paths, wherever whoever reads them is.
+# A worktree and git's entry of it point to each other by absolute paths, so that any process can follow them.
 _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
@@ -57,32 +56,32 @@ class Worktree:
 
 
 class Git:
-    """The program git."""
+    """The program git, for repositories and for fleet's worktrees."""
 
     def __init__(self, programs: Programs, sees_everyone: Callable[[], bool] = lambda: False, home: str = "") -> None:
         self._programs = programs
         self.funnel = programs.funnel
         self._home = home
-        # The repositories of all projects: a worktree that points to another one is not believed. None: any will do.
+        # The repositories of all projects: a worktree that points to another repository is not trusted. None: any is.
         self.repositories: frozenset[str] | None = None
         self._known: frozenset[str] = frozenset()
-        # Whether whoever may hold one of git's locks can be seen from here.
+        # Returns whether every process that may hold a lock of git is visible here.
         self._sees_everyone = sees_everyone
 
     def worktrees(self, repository: str) -> list[Worktree] | None:
-        """Return every worktree of a repository; None when git does not say."""
+        """Return every worktree of a repository; None when git fails."""
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
         return [_parse_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """Return the commit that a name stands for; None when there is none."""
+        """Return the commit that a name stands for in a repository; None when there is none."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _git_answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
-        """Return the commits of those named branches that exist, by name."""
+        """Return the commit of each named branch that exists, by name."""
         known = refs.branches(git_dir(repository), names)
         if known is not None:
             return known
@@ -105,23 +104,23 @@ class Git:
         return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
-        """Return the files that `until` changed since it left `since`, each with the kind of change."""
+        """Return the files that `until` changed since the merge base with `since`, each with the kind of change."""
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
-        """Return the branch that the main checkout is on.
+        """Return the branch of the main checkout; None when HEAD is detached.
 
-        The full ref is asked for: beside a tag of its name git would answer heads/main.
+        The full ref is asked for, because with a tag of the same name git would answer heads/main.
         """
         done = self.run("symbolic-ref", repository, "symbolic-ref", "--quiet", "HEAD")
         said = _git_answer(done, f"say which branch of {repository} is checked out")
         return None if said is None else branch_in(said)
 
     def why_not_made(self, repository: str, branch: str) -> str:
-        """Return, in git's words, why a branch cannot be created: its name conflicts with a folder of branches.
+        """Return, in git's words, why a branch cannot be created: another branch's name contains it or is its folder.
 
-        Empty when it can.
+        Empty when it can be created.
         """
         parts = branch.split("/")
         taken = self.branches(repository, *("/".join(parts[:end]) for end in range(1, len(parts))))
@@ -131,39 +130,42 @@ class Git:
         return f"'{head_ref(other)}' exists; cannot create '{head_ref(branch)}'" if other else ""
 
     def set_branch(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Move a branch by compare and set. An empty or all-zero old value means that the branch must not exist."""
-        # Zeros are as many as a hash is long, which differs; git takes an empty text for them.
+        """Move a branch by compare and set; return whether it moved.
+
+        An empty or all-zero `old` means that the branch must not exist.
+        """
+        # The number of zeros depends on the hash; git takes an empty text for them.
         words = ["update-ref", head_ref(branch), new, old.strip("0") and old]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words), repository).ok
 
     def note_followed(self, repository: str, branch: str) -> None:
-        """Store, in a ref of fleet's own, which branch the integration branch is based on."""
+        """Record, in a ref of fleet's own, the branch that the integration branch is based on."""
         self.run("symbolic-ref", repository, "symbolic-ref", FOLLOWED_REF, head_ref(branch))
 
     def followed(self, repository: str) -> str:
-        """Return the branch that the integration branch is based on; empty when none is stored."""
+        """Return the branch that the integration branch is based on; empty when none is recorded."""
         return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
-        """Create a ref. False when it exists."""
+        """Create a ref; return False when it exists."""
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
-        """Delete a branch by compare and set. False when it has moved."""
+        """Delete a branch by compare and set; return False when it has moved."""
         words = ["update-ref", "-d", head_ref(branch), old]
         return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
-        """Whether a commit is merged into a branch; None when git does not say."""
+        """Return whether a commit is merged into a branch; None when git cannot tell."""
         return self.is_in(repository, commit, head_ref(branch))
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
-        """Return the commits in `until` and not in `since`, newest first; None when git does not say."""
+        """Return the commits in `until` and not in `since`, newest first; None when git fails."""
         done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
-        """Return what `until` changed since it left `since`; empty when there is no such branch."""
+        """Return the diff of what `until` changed since the merge base with `since`; empty when `until` does not exist."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
@@ -177,7 +179,7 @@ class Git:
         return done.out if done.ok else None
 
     def is_in(self, repository: str, commit: str, later: str) -> bool | None:
-        """Whether a commit is an ancestor of a later one; None when git does not say."""
+        """Return whether a commit is an ancestor of a later one; None when git cannot tell."""
         done = self.run("merge-base", repository, "merge-base", "--is-ancestor", commit, later)
         return {0: True, 1: False}.get(done.status if done.status is not None else -1)
 
@@ -186,7 +188,7 @@ class Git:
     ) -> None:
         """Add a worktree on an existing branch.
 
-        It is locked with fleet's reason from the start, so that it is known as ours if git is killed.
+        It is locked with fleet's reason from the start, so that it is recognised as fleet's even if git is killed.
         """
         words = [*_ADD, "--reason", reason, path, branch]
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
@@ -199,34 +201,34 @@ class Git:
         self._must("worktree add", repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
 
     def add_scratch(self, repository: str, path: str, commit: str, *, reason: str, limit: float, lock: int) -> None:
-        """Add a worktree on no branch, with its files."""
+        """Add a worktree on no branch and check out its files."""
         words = [*_ADD, "--reason", reason, "--detach", path, commit]
         self._must("worktree add", repository, *words, limit=limit, lock=lock)
 
     def begin_branch(self, path: str, branch: str, *, maker: str, limit: float, lock: int) -> None:
-        """Create a branch at a worktree's commit and check out its files.
+        """Create a branch at a worktree's commit and check out its files; raise GitRefused when the branch exists.
 
-        Raises when the branch exists. Its reflog begins with the maker's name, which later proves who made it.
+        The branch's reflog begins with the name `maker`, which later proves who created the branch.
         """
         words = [*_MANY, "-c", "core.logAllRefUpdates=true", "checkout", "--quiet", "-b", branch]
         self.write(path, *words, limit=limit, lock=lock, committer=maker)
 
     def switch(self, path: str, branch: str, *, limit: float, lock: int) -> None:
-        """Switch a worktree in which nobody has worked yet to a branch."""
+        """Check out a branch in a worktree in which nobody has worked yet."""
         self.write(path, *_MANY, "checkout", "--quiet", branch, "--", limit=limit, lock=lock)
 
     def fill_worktree(self, path: str, *, limit: float, lock: int) -> None:
-        """Check out the files of a worktree that nobody has worked in yet."""
+        """Check out the files of a worktree in which nobody has worked yet."""
         self.write(path, *_MANY, "reset", "--hard", "--quiet", limit=limit, lock=lock)
 
     def start_over(self, path: str, commit: str) -> None:
-        """Reset a worktree of fleet's to a commit. The caller has saved what was there."""
+        """Reset a worktree of fleet's to a commit. The caller has saved the work in it."""
         self.write(path, "reset", "--hard", "--quiet", commit, limit=_LONG, lock=None)
 
     def write(
         self, path: str, *words: str, effect: str = "checkout", limit: float, lock: int | None, committer: str = ""
     ) -> None:
-        """Run a writing git command in a worktree of fleet's; remove locks that a killed git has left."""
+        """Run a writing git command in a worktree of fleet's, past stale locks of a killed git; raise GitRefused when it fails."""
         done = self._run_past_locks(
             lambda: self.run_in(effect, path, *words, limit=limit, lock=lock, committer=committer), path
         )
@@ -234,32 +236,33 @@ class Git:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
 
     def _run_past_locks(self, run: Callable[[], Done], near: str) -> Done:
+        """Run a git command; repeat it after removing stale locks that block it."""
         return locks.run_past_stale_locks(run, near, self._sees_everyone, self.funnel)
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
-        """Remove the locks that a killed git left for a worktree of fleet's and its branch; return those that are gone."""
+        """Remove the locks that a killed git left for a worktree of fleet's and its branch; return their paths."""
         place = pointers.read(pointers.tree_of(self._home, path), self._knows)
         return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
-        """Return the uncommitted work of a worktree; None when git does not say."""
+        """Return the uncommitted work in a worktree; None when git fails."""
         return worktree_status.read(self.exactly, path, self.funnel)
 
     def is_dirty(self, path: str, *, but_missing: bool = False) -> bool | None:
-        """Whether a worktree has uncommitted work; missing files are ignored on request. None when git does not say."""
+        """Return whether a worktree has uncommitted work; None when git fails. With `but_missing`, deleted files do not count."""
         found = self.status(path)
         if found is None:
             return None
         return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
 
     def uncommitted(self, path: str) -> list[str]:
-        """The files of a worktree that have uncommitted work, as git's short status lists them."""
+        """Return the files with uncommitted work in a worktree, in the form of git's short status."""
         found = self.status(path)
         lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
         return [printable_name(f"{code} {name}") for code, name in lines]
 
     def place_of(self, path: str) -> tuple[str, str] | None:
-        """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
+        """Return the top of the worktree at a path, and its repository's git directory; None when git fails."""
         done = self.exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
@@ -274,9 +277,9 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Ask git about a repository that is not ours.
+        """Run git in a repository that is not fleet's, without running anything that its configuration names.
 
-        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would:
+        No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would run:
         before comparing files, check that it configures none.
         """
         first = [ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
@@ -294,7 +297,7 @@ class Git:
         return error_line(done) or "git does not know it"
 
     def remove_worktree(self, repository: str, path: str, *, reason: str, lock: int) -> None:
-        """Remove a clean worktree, never by force: git refuses while there is uncommitted work."""
+        """Remove a clean worktree; raise GitRefused while it has uncommitted work. Never uses force."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         done = self.run("worktree remove", repository, "worktree", "remove", path, limit=_LONG, lock=lock)
         if not done.ok:
@@ -302,7 +305,7 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def discard_scratch(self, repository: str, path: str, *, lock: int) -> None:
-        """Remove a worktree in which only git and the verify command have written."""
+        """Remove a worktree by force in which only git and the verify command have written."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         words = ["worktree", "remove", "--force", path]
         done = self.run("worktree remove", repository, *words, limit=_LONG, lock=lock)
@@ -310,12 +313,12 @@ class Git:
             raise errors.GitRefused(what=f"remove {path}", why=error_line(done))
 
     def forget(self, repository: str, path: str) -> None:
-        """Remove git's entry of one worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
+        """Remove git's entry of a worktree whose directory is gone. Entries of worktrees on an unmounted disk stay."""
         self.run("worktree unlock", repository, "worktree", "unlock", path)
         self.run("worktree forget", repository, "worktree", "remove", path)
 
     def restore_missing(self, path: str) -> None:
-        """Check out the files that an interrupted removal has deleted. Existing files are not touched."""
+        """Check out the files that an interrupted removal has deleted. Existing files stay unchanged."""
         done = self.exactly("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
@@ -332,7 +335,7 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run git in a worktree of fleet's, keeping the bytes of file names; with another index if one is named."""
+        """Run git in a worktree of fleet's and keep the exact bytes of file names; with another index file if `index` is given."""
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
@@ -352,7 +355,7 @@ class Git:
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge a commit into a worktree of fleet's.
 
-        Return the files in conflict, after aborting the merge; None when it merged.
+        Return None when it merged; otherwise the files in conflict, after aborting the merge.
         """
         words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
         done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
@@ -375,6 +378,7 @@ class Git:
         lock: int | None,
         meanwhile: Meanwhile = None,
     ) -> None:
+        """Run git on a repository; raise GitRefused when it fails."""
         done = self.run(effect, repository, *words, limit=limit, lock=lock, meanwhile=meanwhile)
         if not done.ok:
             raise errors.GitRefused(what=f"git {effect}", why=error_line(done))
@@ -389,14 +393,14 @@ class Git:
         meanwhile: Meanwhile = None,
         given: str | None = None,
     ) -> Done:
-        """Run git on the repository, not in its checkout. `given` is its standard input."""
+        """Run git on a repository, outside its checkout. `given` is the standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
             f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_git_env(), meanwhile=meanwhile, given=given
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
-        """Change several refs in one transaction; remove locks that a killed git has left."""
+        """Change several refs in one transaction, past stale locks of a killed git."""
         words = ["update-ref", "--stdin"]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
@@ -418,14 +422,15 @@ class Git:
         return self._programs.run(f"git {effect}", asked, limit=limit, lock=lock, env=_git_env(path) | named)
 
     def is_remade(self, path: str) -> bool:
-        """Whether somebody replaced the `.git` file that git made in a worktree of fleet's."""
+        """Return whether somebody replaced the `.git` file that git wrote in a worktree of fleet's."""
         tree = pointers.tree_of(self._home, path)
         return bool(tree) and pointers.read(tree, self._knows) is None
 
     def _begin(self, path: str, *variables: str) -> list[str] | None:
-        """Return the first words of a git command in a checkout; None when a worktree's `.git` file was tampered with.
+        """Return the first words of a git command in a worktree; None when the worktree's `.git` file was tampered
+        with.
 
-        git is told where the repository is, so that it does not read `.git` again, which may change meanwhile.
+        git is told where the repository is, so that it does not read the `.git` file again, which may change meanwhile.
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:
@@ -437,20 +442,21 @@ class Git:
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _knows(self, common: str) -> bool:
+        """Return whether a git directory belongs to the repository of a project."""
         if self.repositories is not None and common not in self._known:
             self._known = frozenset(os.path.realpath(git_dir(each)) for each in self.repositories)
         return self.repositories is None or common in self._known
 
 
 def _setting_words(settings: Sequence[str]) -> list[str]:
-    """Return the words that give git settings for one call."""
+    """Return the options that give git these settings for one call."""
     return [word for setting in settings for word in ("-c", setting)]
 
 
 def _git_env(tree: str = "") -> dict[str, str]:
-    """Return our environment with English messages, which some decisions depend on.
+    """Return the environment for git: with English messages, which some decisions depend on.
 
-    Outside a repository, git must not search the parent folders.
+    With `tree`, git does not search the folders above it for a repository.
     """
     above = {"GIT_CEILING_DIRECTORIES": os.path.dirname(os.path.realpath(tree))} if tree else {}
     return {**os.environ, "LANGUAGE": "en", **above}
@@ -462,18 +468,19 @@ def printable_name(name: str) -> str:
 
 
 def _git_answer(done: Done, what: str) -> str | None:
-    """Return git's output; None when git answered no. Raise when git could not answer at all."""
+    """Return git's output; None when git answered no (status 1); raise GitRefused when git failed."""
     if done.status not in {0, 1}:
         raise errors.GitRefused(what=what, why=error_line(done))
     return done.out.strip() if done.ok else None
 
 
 def error_line(done: Done) -> str:
-    """Return what git said on standard error, in one line."""
+    """Return git's standard error in one line."""
     return hidden(" ".join(done.err.split())) or "no answer"
 
 
 def _parse_worktree(lines: list[str]) -> Worktree:
+    """Return a worktree from its lines in `git worktree list --porcelain`."""
     fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
     branch = fields.get("branch")
     return Worktree(

@@ -1,4 +1,4 @@
-"""Ignored files of a worktree that cannot be reproduced."""
+"""Find the ignored files of a worktree that cannot be reproduced, and compare files by their content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _CHUNK = 1 << 20
 
 
 class Remains:
-    """Ignored files that cannot be reproduced: the largest folders and files with nothing reproducible in them; their size."""
+    """The ignored files of a worktree that cannot be reproduced: their paths, number and size.
+
+    A folder is listed as a whole when nothing in it can be reproduced.
+    """
 
     def __init__(self, top: str, is_reproducible: Test) -> None:
         self.paths: list[str] = []
@@ -26,7 +29,7 @@ class Remains:
         self._is_reproducible = is_reproducible
 
     def add(self, names: Iterable[str]) -> Remains:
-        """Add ignored files and folders. OSError when one cannot be read."""
+        """Add ignored files and folders that cannot be reproduced; raise OSError when one cannot be read."""
         for name in names:
             paths, _spared = self._look(name.rstrip("/"))
             self.paths += paths
@@ -35,7 +38,7 @@ class Remains:
     def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
         """Return the paths at or below an ignored path that cannot be reproduced, and whether anything there can be.
 
-        Everything in a repository of its own counts as not reproducible.
+        Everything inside a nested repository counts as not reproducible.
         """
         found = os.lstat(f"{self._top}/{name}")
         if not whole and self._is_reproducible(name):
@@ -49,7 +52,7 @@ class Remains:
         return (left, True) if spared else ([name] if left else [], False)
 
     def _count(self, name: str, found: os.stat_result) -> tuple[list[str], bool]:
-        """Count a file. A socket, pipe or device has no content that could be lost."""
+        """Count a file. A socket, pipe or device has no content to lose and is not counted."""
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
             return [], True
         self.files += 1
@@ -58,7 +61,7 @@ class Remains:
 
 
 def digest(path: str) -> str:
-    """Return size and hash of a file's content or a link's target; empty when it is neither or cannot be read."""
+    """Return the size and hash of a file, or the hash of a symlink's target; empty for anything else."""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

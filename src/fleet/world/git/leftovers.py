@@ -1,4 +1,4 @@
-"""What an interrupted `git worktree add` leaves: an entry in the repository, and a folder without files."""
+"""Recognise and remove what an interrupted `git worktree add` leaves: an entry in the repository, and an empty folder."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from fleet.world.process import ps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # Whether the text of a lock is that of whoever asks.
+    # Whether the reason of a worktree's lock is the caller's own.
     Ours = Callable[[str], bool]
-    # Whether every git that may be at work can be seen from here.
+    # Whether every git process that may be at work is visible here.
     Sees = Callable[[], bool]
 
 
 def is_blank(path: str) -> bool:
-    """Whether a path is a folder in which nobody can have worked: it is empty, or contains only the `.git` file."""
+    """Return whether a path is a folder in which nobody can have worked: it is empty, or has only a `.git` file."""
     try:
         names = os.listdir(path)
     except OSError:
@@ -28,22 +28,22 @@ def is_blank(path: str) -> bool:
 
 
 def is_filled(path: str) -> bool:
-    """Whether git has checked out all files of a worktree: git writes the index last."""
+    """Return whether git has checked out all files of a worktree: git writes the index last, and it exists."""
     entry = entry_of(path)
     return bool(entry) and os.path.exists(f"{entry}/index")
 
 
 def has_no_pointer(path: str) -> bool:
-    """Whether a worktree has no `.git` file: an interrupted removal may have deleted it first.
+    """Return whether a worktree lacks its `.git` file, which an interrupted removal may have deleted first.
 
-    False for a `.git` folder or link that somebody made, so that it is not overwritten.
+    False for a `.git` folder or symlink that somebody made, so that it is not overwritten.
     """
     own = f"{path}/.git"
     return not os.path.lexists(own) or (os.path.isfile(own) and not os.path.islink(own) and os.path.getsize(own) == 0)
 
 
 def repoint(git_dir: str, path: str) -> None:
-    """Write the `.git` file of a worktree again, from git's entry of that worktree."""
+    """Write the missing `.git` file of a worktree again, from git's entry of that worktree."""
     entries = [each for each in all_entries(git_dir) if _text(f"{each}/gitdir") and _is_entry_of(each, path)]
     if len(entries) == 1 and has_no_pointer(path):
         with open(f"{path}/.git", "w", encoding="utf-8") as file:
@@ -51,12 +51,12 @@ def repoint(git_dir: str, path: str) -> None:
 
 
 def worktree_paths(git_dir: str) -> list[str]:
-    """Return the paths of all worktrees that a repository has entries of."""
+    """Return the paths of all linked worktrees of a repository, from git's entries."""
     return [os.path.dirname(told) for told in (_text(f"{entry}/gitdir") for entry in all_entries(git_dir)) if told]
 
 
 def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
-    """Remove the entries with our lock for a worktree at this path in which nobody has worked."""
+    """Remove git's entries with our lock for a worktree in which nobody has worked, and its folder."""
     entries = entries_left(git_dir, path, ours, sees_everyone)
     pointed = entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(is_same_path(pointed, entry) for entry in entries)
@@ -67,7 +67,7 @@ def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) ->
 
 
 def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
-    """Return the entries with our lock that point to this path, or are named after it and point nowhere yet."""
+    """Return git's entries with our lock that point to this path, or are named after it and point nowhere yet."""
     return [entry for entry in all_entries(git_dir) if _is_entry_ours(entry, path, ours, sees_everyone)]
 
 
@@ -80,10 +80,12 @@ def all_entries(git_dir: str) -> list[str]:
 
 
 def _is_entry_of(entry: str, path: str) -> bool:
+    """Return whether git's entry points to the worktree at this path."""
     return is_same_path(_text(f"{entry}/gitdir"), f"{path}/.git")
 
 
 def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bool:
+    """Return whether git's entry belongs to a worktree at this path and has our lock, or has no lock because git died early."""
     lock, told = _text(f"{entry}/locked"), _text(f"{entry}/gitdir")
     if told:
         return ours(lock) and _is_entry_of(entry, path)
@@ -94,12 +96,12 @@ def _is_entry_ours(entry: str, path: str, ours: Ours, sees_everyone: Sees) -> bo
 
 
 def entry_of(path: str) -> str:
-    """Return git's entry of the worktree at this path, as its `.git` file says; empty when it does not say."""
+    """Return git's entry of the worktree at this path, according to its `.git` file; empty when that is missing."""
     return _text(f"{path}/.git").removeprefix("gitdir:").strip()
 
 
 def is_same_path(one: str, other: str) -> bool:
-    """Whether two paths lead to the same place, through whatever links."""
+    """Return whether two paths lead to the same place, through whatever links."""
     return os.path.realpath(one) == os.path.realpath(other)
 
 

@@ -1,4 +1,4 @@
-"""Lock files of git that block other commands: a killed git leaves them behind."""
+"""Remove git's lock files that a killed git left and that block other commands."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _MOST = 4  # index, head, branch, packed branches
 
 
 def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
-    """Run a git command; repeat it after each stale lock that blocked it has been removed."""
+    """Run a git command; repeat it after removing each stale lock that blocked it. Return the last result."""
     done = run()
     for _ in range(_MOST):
-        if done.ok or not _is_freed(done.err, near, sees_everyone, funnel):
+        if done.ok or not _free_named_lock(done.err, near, sees_everyone, funnel):
             break
         done = run()
     return done
@@ -40,18 +40,18 @@ def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Call
 def remove_stale_locks(
     place: Place, branch: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel
 ) -> list[str]:
-    """Remove the locks that a killed git left where a worktree and its branch are written; return those that are gone.
+    """Remove the locks that a killed git left for a worktree and its branch; return the paths of those that are gone.
 
-    A lock that somebody may hold stays.
+    A lock that a process may hold stays.
     """
     names = [f"{place.entry}/{name}" for name in _OF_WORKTREE] + [f"{place.common}/{head_ref(branch)}.lock"]
     inside = glob(f"{glob_escape(place.entry)}/modules/**/index.lock", recursive=True)
     there = [lock for lock in (*names, *inside) if os.path.isfile(lock)]
-    return [lock for lock in there if _is_gone(lock, near, sees_everyone, funnel)]
+    return [lock for lock in there if _remove_if_stale(lock, near, sees_everyone, funnel)]
 
 
-def _around(lock: str, near: str) -> list[str]:
-    """Return where the git that holds this lock would run: one worktree for an index, else every worktree of the repository."""
+def _folders_near(lock: str, near: str) -> list[str]:
+    """Return the folders in which a git that holds this lock would run: one worktree for an index, else all worktrees."""
     if lock.endswith("/index.lock"):
         return [near]
     place = os.path.dirname(lock)
@@ -60,22 +60,22 @@ def _around(lock: str, near: str) -> list[str]:
     return [near, place, os.path.dirname(place), *leftovers.worktree_paths(place)]
 
 
-def _is_freed(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Whether the lock that git complains of is gone after a moment, or was stale and is removed now."""
+def _free_named_lock(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
+    """Remove the lock that git's message names if it is stale; return whether it is gone."""
     found = _BLOCKED.search(said)
-    return found is not None and _is_gone(found[1], near, sees_everyone, funnel)
+    return found is not None and _remove_if_stale(found[1], near, sees_everyone, funnel)
 
 
-def _is_gone(lock: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Whether a lock is gone after a moment, or was stale and is removed now.
+def _remove_if_stale(lock: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
+    """Wait a moment, then remove a lock of git if it is stale; return whether it is gone.
 
-    It is stale when no process has it open and no other git works near it. Where not all processes can be seen, it
+    It is stale when no process has it open and no other git works nearby. Where not all processes can be seen, it
     stays.
     """
     sleep(_SETTLING)  # a living git closes it a moment before it renames it
     if not os.path.exists(lock):
         return True
-    if not sees_everyone() or ps.holders(lock) != [] or ps.running("git", *_around(lock, near)) != []:
+    if not sees_everyone() or ps.holders(lock) != [] or ps.running("git", *_folders_near(lock, near)) != []:
         return False
     with contextlib.suppress(FileNotFoundError):
         funnel.through("remove lock of git", lambda: os.unlink(lock))

@@ -1,4 +1,4 @@
-"""Whether the `.git` file of a fleet worktree still points to its own entry in its repository. Agents can rewrite it."""
+"""Check that the `.git` file of a fleet worktree still points to git's entry of that worktree; agents can rewrite it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Place:
 
 
 def tree_of(home: str, path: str) -> str:
-    """Return the worktree of this home that a path lies in; empty when it lies in none, as a person's checkout does."""
+    """Return the worktree of this home that a path lies in; empty when it lies in none, for example in a person's checkout."""
     for top, place in ((home, os.path.abspath(path)), (os.path.realpath(home), os.path.realpath(path))):
         parts = place.removeprefix(f"{top}/{paths.PROJECTS}/").split("/") if home else []
         if place.startswith(f"{top}/{paths.PROJECTS}/") and len(parts) >= _DEPTH and parts[1] in _FOLDERS:
@@ -42,7 +42,7 @@ def tree_of(home: str, path: str) -> str:
 
 
 def read(tree: str, knows: Knows) -> Place | None:
-    """Return where a worktree's `.git` file points to; None when it is not as git and fleet made it."""
+    """Return the entry and repository to which a worktree's `.git` file points; None when it is not as git and fleet wrote it."""
     told = _line_of_file(f"{tree}/.git")
     if not told.startswith("gitdir:"):
         return None
@@ -56,6 +56,7 @@ def read(tree: str, knows: Knows) -> Place | None:
 
 
 def _points_back(place: Place) -> bool:
+    """Return whether git's entry of a worktree names that worktree and its repository."""
     back, shared = _line_of_file(f"{place.entry}/gitdir"), _line_of_file(f"{place.entry}/commondir")
     if not back or not shared:
         return False
@@ -64,7 +65,7 @@ def _points_back(place: Place) -> bool:
 
 
 def _line_of_file(path: str) -> str:
-    """Return what a small regular file says; empty when it is anything else."""
+    """Return the text of a small regular file; empty for anything else."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What git can prove: whose a branch is, what a commit contains, and whether a tree is still the one that was merged."""
+"""What git can prove: who created a branch, what a commit contains, and whether a tree is still the one that was merged."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SKIPPED = "S"
 
 
 class Joined(NamedTuple):
-    """Two commits merged without a worktree: the new commit, or the files in conflict."""
+    """The result of merging two commits without a worktree: the new commit, or the files in conflict."""
 
     commit: str
     conflicts: tuple[str, ...] = ()
 
 
 class Birth(NamedTuple):
-    """How a branch was created: by whom, when (seconds), at which commit."""
+    """How a branch was created: by whom, when (in seconds), and at which commit."""
 
     maker: str
     at: str
@@ -37,14 +37,14 @@ class Birth(NamedTuple):
 
 
 class GitProofs:
-    """Proofs that git gives."""
+    """Ask git for proofs about branches, commits and worktrees."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
 
     # whose a branch is ------------------------------------------------------------------------------------------------
     def mark_branch(self, repository: str, branch: str, mark: str) -> None:
-        """Write fleet's mark into the configuration of a branch. `git branch -d` deletes the mark with the branch."""
+        """Write fleet's mark into the git configuration of a branch. `git branch -d` deletes it with the branch."""
         done = self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_MARK}", mark)
         _refuse_failed(done, f"mark the branch {branch}")
 
@@ -58,12 +58,12 @@ class GitProofs:
         self._git.run("config", repository, "config", "--replace-all", f"branch.{branch}.{_LEFT}", commit)
 
     def branch_left(self, repository: str, branch: str) -> str:
-        """Return the commit at which fleet left a branch; empty when none is recorded."""
+        """Return the commit recorded by `note_left` for a branch; empty when none is."""
         done = self._git.run("config --get", repository, "config", "--get", f"branch.{branch}.{_LEFT}")
         return done.out.strip() if done.ok else ""
 
     def branch_birth(self, repository: str, branch: str) -> Birth:
-        """Return how a branch was created, from its reflog; empty when the reflog does not reach back.
+        """Return how a branch was created, from its reflog; empty fields when the reflog does not reach back.
 
         git deletes the reflog with the branch.
         """
@@ -75,17 +75,17 @@ class GitProofs:
         return Birth(maker, at.rpartition("{")[2].rstrip("}"), commit)
 
     def unmark_branch(self, repository: str, branch: str) -> None:
-        """Remove the configuration of a branch that was deleted by `update-ref`."""
+        """Remove the git configuration of a branch that was deleted by `update-ref`."""
         self._git.run("config --remove-section", repository, "config", "--remove-section", f"branch.{branch}")
 
     # what a commit contains -------------------------------------------------------------------------------------------
     def parents(self, repository: str, commit: str) -> list[str]:
-        """Return the parents of a commit, first parent first; none when git does not know the commit."""
+        """Return the parents of a commit in order; empty when git does not know the commit."""
         done = self._git.run("rev-list", repository, "rev-list", "--no-walk", "--parents", commit)
         return done.out.split()[1:] if done.ok else []
 
     def missing_from(self, repository: str, commits: Iterable[str], refs: Iterable[str]) -> set[str]:
-        """Return the commits that none of the refs contains, including those whose objects are gone."""
+        """Return which of the commits none of the refs contains; commits whose objects are gone count as missing."""
         wanted = list(dict.fromkeys(commits))
         asked = "".join(f"{each}\n" for each in [*wanted, *(f"^{ref}" for ref in refs)])
         known = self._git.run("cat-file", repository, "cat-file", "--batch-check", given="\n".join(wanted) + "\n")
@@ -103,41 +103,41 @@ class GitProofs:
 
     # what a worktree of fleet's shows ---------------------------------------------------------------------------------
     def hidden_files(self, path: str) -> set[str]:
-        """Return the tracked files whose changes git is configured to ignore."""
+        """Return the tracked files whose changes git ignores because of flags in the index."""
         done = self._git.run_in("ls-files", path, "ls-files", "-v", "-z")
         _refuse_failed(done, f"list the files of {path}")
         entries = (entry for entry in done.out.split("\0") if entry)
         return {entry[2:] for entry in entries if entry[0].islower() or entry[0] == _SKIPPED}
 
     def changed_files(self, path: str) -> list[str]:
-        """Return the tracked files that differ from HEAD."""
+        """Return the tracked files of a worktree that differ from HEAD."""
         words = ["status", "--porcelain", "--untracked-files=no", "--no-renames", "-z", NOT_INTO]
         done = self._git.run_in("status", path, *words)
         _refuse_failed(done, f"say what changed in {path}")
         return [entry[_ENTRY_START:] for entry in done.out.split("\0") if entry]
 
     def is_detached_at(self, path: str, commit: str) -> bool:
-        """Whether a worktree is on no branch and at this commit."""
+        """Return whether a worktree is on no branch and at this commit."""
         on_a_branch = self._git.run_in("symbolic-ref", path, "symbolic-ref", "--quiet", "HEAD").ok
         return not on_a_branch and self._git.resolve_in(path, "HEAD") == commit
 
     # moving and joining -----------------------------------------------------------------------------------------------
     def move_and_keep(self, repository: str, branch: str, *, new: str, old: str) -> bool:
-        """Move the integration branch by compare and set; a ref of fleet's own protects its new tip from git's gc."""
+        """Move the integration branch by compare and set, and protect its new tip from git's gc by a ref; return whether it moved."""
         words = f"update {head_ref(branch)} {new} {old}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def create_and_keep(self, repository: str, branch: str, new: str) -> bool:
-        """Create the integration branch if it does not exist, and protect its tip from git's gc."""
+        """Create the integration branch and protect its tip from git's gc by a ref; return False when it exists."""
         words = f"create {head_ref(branch)} {new}\nupdate {merged_ref(branch)} {new}\n"
         return self._git.write_refs(repository, words).ok
 
     def keep(self, repository: str, branch: str, tip: str) -> None:
-        """Protect a commit of the integration branch from git's gc."""
+        """Protect a commit of the integration branch from git's gc by a ref."""
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
-        """Merge two commits into a new one, without a worktree. Needs git 2.38."""
+        """Merge two commits into a new one without a worktree. Needs git 2.38."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", "-z", onto, other)
         if done.status not in {0, 1}:
             raise errors.GitRefused(
@@ -152,14 +152,14 @@ class GitProofs:
         return Joined(made.out.strip())
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
-        """Return what a commit changed since it left `onto`."""
+        """Return the diff of what a commit changed since the merge base with `onto`."""
         flags = ["--no-color", *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _refuse_failed(done, f"compare {commit[:12]} with {onto}")
         return done.out
 
     def difference(self, repository: str, onto: str, old: str, new: str, *, stat: bool = False) -> str:
-        """Return the difference between two versions of a task's work, each as it would be merged into `onto`.
+        """Return the diff between two versions of a task's work, each as it would be merged into `onto`.
 
         So changes that a rebase brought in are not shown. Before git 2.38 the two commits are compared directly.
         """
@@ -170,11 +170,12 @@ class GitProofs:
         return done.out
 
     def _tree_merged(self, repository: str, onto: str, commit: str) -> str:
-        """Return the tree of a merge, including conflict markers; empty when this git cannot make one."""
+        """Return the tree of merging a commit into `onto`, with conflict markers; empty when this git cannot make one."""
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", onto, commit)
         return done.out.partition("\n")[0] if done.status in {0, 1} else ""
 
 
 def _refuse_failed(done: Done, what: str) -> None:
+    """Raise GitRefused when a git command failed."""
     if not done.ok:
         raise errors.GitRefused(what=what, why=" ".join(done.err.split()) or "no answer")

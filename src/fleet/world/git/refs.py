@@ -1,4 +1,4 @@
-"""Branches and HEAD, read from the repository's files without starting git, and with few imports: hot commands ask for them."""
+"""Read branches and HEAD from the repository's files, without starting git and with few imports, for hot commands."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ def git_dir(repository: str) -> str:
 
 
 def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the commits of those named branches that exist, by name; None where only git can tell."""
+    """Return the commit of each named branch that exists, by name; None where only git can tell."""
     if not os.path.isdir(f"{git_dir}/{HEADS}") or os.path.exists(f"{git_dir}/commondir"):
-        return None  # its refs are kept in another way, or elsewhere
+        return None  # its refs have another format, or are elsewhere
     try:
         loose = {name: _text_of_file(f"{git_dir}/{head_ref(name)}") for name in names}
-        packed = _packed(git_dir) if None in loose.values() else {}  # after the loose ones: packing removes those last
+        packed = (
+            _packed(git_dir) if None in loose.values() else {}
+        )  # read after the loose refs, because packing removes these last
     except (OSError, ValueError):
         return None
     known = {name: packed.get(head_ref(name)) if text is None else text for name, text in loose.items()}
@@ -39,7 +41,7 @@ def branches(git_dir: str, names: tuple[str, ...]) -> dict[str, str] | None:
 
 
 def followed(git_dir: str) -> str:
-    """Return the branch that the integration branch is based on; empty when none is stored."""
+    """Return the branch that the integration branch is based on; empty when none is recorded."""
     try:
         return branch_in((_text_of_file(f"{git_dir}/{FOLLOWED_REF}") or "").removeprefix("ref: ").strip())
     except (OSError, ValueError):
@@ -47,9 +49,9 @@ def followed(git_dir: str) -> str:
 
 
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
-    """Whether work may wait to land: the integration branch exists, and is not where its target is.
+    """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    Without a name, the target is the branch that was kept. True where only git can tell.
+    An empty `target` stands for the recorded one. True where only git can tell.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))
@@ -57,7 +59,7 @@ def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
 
 
 def head_of(worktree: str) -> str | None:
-    """Return what a linked worktree's HEAD says: `ref: ` and a ref, or a commit; None when it cannot be read."""
+    """Return the content of a linked worktree's HEAD: `ref: ` and a ref, or a commit; None when it cannot be read."""
     try:
         own = _worktree_entry(worktree)
         return None if own is None else (_text_of_file(f"{own}/HEAD") or "").strip() or None
@@ -66,7 +68,7 @@ def head_of(worktree: str) -> str | None:
 
 
 def rebased_branch(worktree: str) -> str:
-    """Return the branch that a linked worktree returns to after the rebase in progress there; empty when there is none."""
+    """Return the branch that is being rebased in a linked worktree; empty when no rebase is in progress."""
     try:
         own = _worktree_entry(worktree)
         told = [_text_of_file(f"{own}/{name}/head-name") for name in _REBASES] if own else []
@@ -93,7 +95,7 @@ def head_commit(worktree: str) -> str | None:
 
 
 def head_moved_at(worktree: str) -> int | None:
-    """Return when HEAD of a linked worktree last moved, as by a commit, in milliseconds; None when that is unknown."""
+    """Return when HEAD of a linked worktree last moved, for example by a commit, in milliseconds; None when unknown."""
     try:
         entry = _text_of_file(f"{worktree}/.git") or ""
         own = os.path.join(worktree, entry.removeprefix("gitdir:").strip())
@@ -105,7 +107,7 @@ def head_moved_at(worktree: str) -> int | None:
 
 
 def _worktree_entry(worktree: str) -> str | None:
-    """Return git's entry of a linked worktree, as its `.git` file says; None when there is no such file."""
+    """Return git's entry of a linked worktree, according to its `.git` file; None when there is no such file."""
     told = _text_of_file(f"{worktree}/.git") or ""
     return os.path.join(worktree, told.removeprefix("gitdir:").strip()) if told.startswith("gitdir:") else None
 
@@ -115,6 +117,7 @@ def _is_commit(text: str) -> bool:
 
 
 def _packed(git_dir: str) -> dict[str, str]:
+    """Return the commits of all packed refs, by ref."""
     lines = (_text_of_file(f"{git_dir}/packed-refs") or "").splitlines()
     pairs = (line.split(" ", 1) for line in lines if line[:1] not in {"#", "^"})
     return {name: commit for commit, name in pairs}

@@ -1,4 +1,4 @@
-"""Remotes of a repository. What is fetched goes into refs of fleet's own."""
+"""Push to and fetch from the remotes of a repository. What is fetched goes into refs of fleet's own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GitRemotes:
-    """The remotes, asked through git."""
+    """The remotes of repositories, through git."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
@@ -24,12 +24,15 @@ class GitRemotes:
         return done.out.strip() if done.ok else None
 
     def remote_branch(self, repository: str, remote: str, branch: str, *, limit: float) -> str | None:
-        """Return a branch's commit on the remote; empty when it is not there, None when the remote does not answer."""
+        """Return a branch's commit on the remote; empty when it does not exist there, None when the remote does not answer."""
         done = self._git.run("ls-remote", repository, "ls-remote", remote, head_ref(branch), limit=limit)
         return (done.out.split() or [""])[0] if done.ok else None
 
     def push(self, repository: str, remote: str, branch: str, *, commit: str, old: str, limit: float) -> None:
-        """Push a commit to a branch on the remote, if that branch has not moved (`was` empty: if it does not exist)."""
+        """Push a commit to a branch on the remote, if that branch is still at `old` (empty: if it does not exist).
+
+        Raise GitRefused when the push fails.
+        """
         ref = head_ref(branch)
         words = ["push", "--quiet", f"--force-with-lease={ref}:{old}", remote, f"{commit}:{ref}"]
         done = self._git.run("push", repository, *words, limit=limit)
@@ -46,9 +49,9 @@ class GitRemotes:
         )
 
     def note_pushed(self, repository: str, remote: str, branch: str, commit: str) -> None:
-        """Record which commit was pushed to a branch."""
+        """Record the commit that was pushed to a remote's branch."""
         self._git.run("update-ref", repository, "update-ref", remote_ref(remote, branch), commit)
 
     def forget_pushed(self, repository: str, remote: str, branch: str) -> None:
-        """Remove the record of a pushed branch: it is merged, and will not be pushed again."""
+        """Remove the record of a pushed branch, which is merged and will not be pushed again."""
         self._git.run("update-ref -d", repository, "update-ref", "-d", remote_ref(remote, branch))

@@ -1,4 +1,4 @@
-"""The uncommitted work of a worktree: changes, edits hidden from git by index flags, ignored files."""
+"""Read the uncommitted work of a worktree: changed files, edits hidden from git by index flags, and ignored files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
     from fleet.world.process.programs import Done
 
-# Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
+# Report at which commit a nested repository is, but do not read its files with its configuration, which may run commands.
 NOT_INTO = "--ignore-submodules=dirty"
 _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
 
 
 class Ask(Protocol):
-    """Runs a git command in a worktree, with another index than its own if one is named."""
+    """A function that runs a git command in a worktree, with another index file if `index` is given."""
 
     def __call__(
         self,
@@ -32,12 +32,12 @@ class Ask(Protocol):
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Return how the command ended. `settings` are of git, for this call."""
+        """Run the command and return its result. `settings` are git settings for this call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Files of a worktree, by their paths in it. Folders that are ignored as a whole end with a slash."""
+    """The uncommitted and ignored files of a worktree, by their paths in it. A folder ignored as a whole ends with a slash."""
 
     # Each with the two letters of git's short status.
     changed: tuple[tuple[str, str], ...]
@@ -46,7 +46,7 @@ class Status:
 
 
 def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
-    """Return the uncommitted work of a worktree; None when git does not say."""
+    """Return the uncommitted work of a worktree; None when git fails."""
     done, hidden = ask("status", path, *_EVERYTHING), hidden_edits(ask, path, funnel)
     if not done.ok or hidden is None:
         return None
@@ -56,7 +56,7 @@ def read(ask: Ask, path: str, funnel: Funnel) -> Status | None:
 
 
 def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
-    """Return the edited files that index flags hide (assume-unchanged, skip-worktree); None when git does not say.
+    """Return the edited files that index flags hide (assume-unchanged, skip-worktree); None when git fails.
 
     A flagged file that is absent, as in a sparse checkout, is not an edit.
     """
@@ -69,7 +69,7 @@ def hidden_edits(ask: Ask, path: str, funnel: Funnel) -> list[str] | None:
 
 
 def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[str] | None:
-    """Return the named files that were edited; None when git does not say.
+    """Return which of the named files were edited; None when git fails.
 
     They are compared with a copy of the index in which assume-unchanged and skip-worktree are cleared.
     """
@@ -93,14 +93,14 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
 
 
 def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:
-    """Remove the index flags that hide edits of these files. Says whether that worked."""
+    """Remove the index flags that hide edits of these files; return whether that worked."""
     given = "".join(f"{name}\0" for name in names)
-    flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys one a call
+    flags = ("--no-assume-unchanged", "--no-skip-worktree")  # git obeys only one of them in a call
     return all(ask("update-index", path, flag, "-z", "--stdin", given=given, index=index).ok for flag in flags)
 
 
 def _entries(text: str) -> list[tuple[str, str]]:
-    """Return the status letters and the path of each entry of a short status; of a rename the new path."""
+    """Return the status letters and the path of each entry of git's short status; for a rename the new path."""
     parts, found = iter(text.split("\0")), []
     for part in parts:
         if part:

@@ -1,1 +1,1 @@
-"""The fleet home on disk."""
+"""The fleet home on disk: its paths, record, settings, trust, trash and environments."""

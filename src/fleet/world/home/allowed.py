@@ -1,4 +1,4 @@
-"""The commands that a person has allowed the agents of a project, one file a project in the home."""
+"""Read the commands that a person has allowed to the agents of a project; the home has one file a project."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from fleet.world.home import paths
 
 
 def read(home: str, project: str, added_at: int) -> Allowed:
-    """Return the allowed commands of a project; none when nothing was allowed since the project was added.
-
-    None either when the file cannot be read: then agents ask.
-    """
+    """Return the allowed commands of a project; nothing when the file is missing, unreadable, or of an earlier project of that name."""
     try:
         return read_strictly(home, project, added_at)
     except errors.BadSetting:
@@ -20,9 +17,10 @@ def read(home: str, project: str, added_at: int) -> Allowed:
 
 
 def read_strictly(home: str, project: str, added_at: int) -> Allowed:
-    """Return the allowed commands of a project. BadSetting when the file cannot be read, so that nobody writes over it.
+    """Return the allowed commands of a project; raise BadSetting when the file cannot be read, so that nobody
+    overwrites it.
 
-    A rule that is no simple command does not count: somebody has written it by hand.
+    A rule that is not a simple command, written by hand, is ignored.
     """
     path = f"{home}/{paths.allowed(project)}"
     try:
@@ -39,7 +37,7 @@ def read_strictly(home: str, project: str, added_at: int) -> Allowed:
 
 
 def rules_in_variable(text: str) -> Allowed:
-    """Return the rules that an agent was started with, from its variable; none when it has none, or no such text."""
+    """Return the rules that an agent was started with, from the text of its variable; nothing when it cannot be parsed."""
     try:
         kept: object = jsontext.loads(text.strip())
     except (ValueError, StopIteration):  # StopIteration: a text that ends too early
@@ -50,4 +48,5 @@ def rules_in_variable(text: str) -> Allowed:
 
 
 def _rule_texts(given: object) -> list[str]:
+    """Return the valid rules in a list; empty for any other value."""
     return [each for each in given if is_rule(each)] if isinstance(given, list) else []

@@ -1,6 +1,7 @@
-"""Environments in files: what `fleet up` kept of a person's shell, what waits for a launch, and the person's own file.
+"""Environment variables in files: what `fleet up` kept of a person's shell, what waits for a launch, and the person's
+file.
 
-All of them are for their owner alone.
+Only their owner can read these files.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _MOST = 1_000_000
 
 
 def write_variables(files: Files, name: str, variables: Mapping[str, str]) -> None:
-    """Write variables into a file of the home. Bytes that are no text survive."""
+    """Write variables into a file of the home. Values that are not valid text are kept exactly."""
     files.publish(name, json.dumps(dict(variables)).encode("ascii"))
 
 
 def read_variables(files: Files, name: str) -> dict[str, str] | None:
-    """Return the variables in a file of the home; None when there is no such file. BadSetting when it cannot be read."""
+    """Return the variables in a file of the home; None when it is missing; raise BadSetting when it cannot be read."""
     try:
         held = json.loads(files.read(name))
     except FileNotFoundError:
@@ -40,15 +41,15 @@ def read_variables(files: Files, name: str) -> dict[str, str] | None:
 
 
 def kept_environment(files: Files) -> dict[str, str] | None:
-    """Return what the last `fleet up` kept of its person's environment; None when there was none yet."""
+    """Return the variables that the last `fleet up` kept of its person's environment; None when there was none."""
     return read_variables(files, paths.KEPT_ENVIRONMENT)
 
 
 def variables_in_person_file(path: str) -> dict[str, str]:
-    """Return the variables in the file that the setting `environment.file` names: one NAME=VALUE a line.
+    """Return the variables in the file of the setting `environment.file`: one NAME=VALUE a line.
 
-    BadSetting when others may read the file, when it is not the person's, or when a line is no variable. No message
-    contains a value.
+    Raise BadSetting when others may read the file, when it belongs to somebody else, or when a line is not a variable.
+    No message contains a value.
     """
     where = os.path.expanduser(path)
     variables: dict[str, str] = {}
@@ -64,7 +65,7 @@ def variables_in_person_file(path: str) -> dict[str, str]:
 
 
 def _private_text(path: str) -> str:
-    """Return the text of a regular file that belongs to this user and that nobody else may read."""
+    """Return the text of a regular file of this user that nobody else may read; raise BadSetting for any other file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:

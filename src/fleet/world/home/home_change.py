@@ -1,4 +1,4 @@
-"""Write home.json and its copy: created once, changed under a gate, atomically."""
+"""Write the record of a home, home.json, and its copy: created once, changed under a gate, atomically."""
 
 from __future__ import annotations
 
@@ -23,28 +23,31 @@ if TYPE_CHECKING:
 
 _ID_BYTES = 6
 _WAIT = 10.0
-# What only a home that was used has, whatever its store is.
+# Files and folders that only a used home has, whatever its store is.
 _TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.LOCKS)
 
 
 def id_of_path(home: str) -> str:
-    """Return the id that older versions derived from a home's path; short socket names still use it."""
+    """Return the home id that older versions derived from the home's path; short socket names still use it."""
     return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[: 2 * _ID_BYTES]
 
 
 def is_in_use(home: str) -> bool:
-    """Whether an older fleet has used a home that has no record: its stamps and lock reasons carry the old id."""
+    """Return whether an older fleet has used a home that has no record: then sessions and worktrees carry the id of its path."""
     return any(os.path.lexists(f"{home}/{name}") for name in _TRACES)
 
 
 def unsaved(home: str) -> HomeRecord:
-    """Return a new record for a home that has none."""
+    """Return a new record for a home that has none, without writing it."""
     machine = Host().machine
     return HomeRecord(id=id_of_path(home), host=machine, machine=machine, path=os.path.realpath(home), database="")
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and which database it uses. Of two racing writers one wins; both use its record."""
+    """Write a home's record if it has none, and the kind of its database; return the record.
+
+    Of two processes that write at once one wins, and both use its record. `is_old` keeps the id of older versions.
+    """
     found = home_record.read(home)
     if found is None:
         new = unsaved(home)
@@ -58,13 +61,13 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
 
 
 def keep_copy(home: str, funnel: Funnel, record: HomeRecord) -> None:
-    """Write the copy of the record if there is none. When that fails, a later command tries again."""
+    """Write the copy of the record if there is none. If that fails, a later command tries again."""
     with contextlib.suppress(OSError, errors.WriteFailed):
         _create_record(home, paths.RECORD_COPY, record, funnel)
 
 
 def restore(home: str, funnel: Funnel) -> None:
-    """Write a lost home.json again from its copy. When that fails, the copy is used."""
+    """Write a lost home.json again from its copy. If that fails, the copy stays in use."""
     with contextlib.suppress(OSError, errors.FleetError):
         change(home, funnel)
 
@@ -74,7 +77,7 @@ def _create_record(home: str, name: str, record: HomeRecord, funnel: Funnel) -> 
 
 
 def _link_new(home: str, name: str, record: HomeRecord) -> None:
-    """Write a file unless it exists.
+    """Write a record into a file unless the file exists.
 
     It is linked into place, because a rename would replace what another process has just written.
     """
@@ -97,7 +100,7 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
 
 
 def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
-    """Change fields of the home's record."""
+    """Change fields of a home's record under its gate, and return the new record."""
     with contextlib.ExitStack() as stack:
         gate = Gate(f"{home}/{paths.lock('home')}", home=home, clock=Clock(), host=Host())
         gate.take(wait=_WAIT)
@@ -111,7 +114,7 @@ def change(home: str, funnel: Funnel, **values: str) -> HomeRecord:
 
 
 def why_elsewhere(record: HomeRecord, home: str) -> errors.Refused | None:
-    """Return the refusal for a home that was moved, copied, or is called by another path; None when its record fits."""
+    """Return the error for a home that was moved or copied, or that is reached by another path; None when its record fits."""
     here = os.path.realpath(home)
     if record.path == here:
         return None

@@ -1,4 +1,4 @@
-"""The record of a home, home.json. Every command reads it, so this file imports next to nothing; home_change writes it."""
+"""Read the record of a home, home.json. Every command does, so this file imports next to nothing; home_change writes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMES = ("id", "host", "machine", "path", "database")
 
 
 class HomeRecord:
-    """A home's id, host id, last machine, real path, and kind of database."""
+    """The record of a home: its id, host id, last machine, real path, and kind of database."""
 
     __slots__ = ("database", "host", "id", "is_copy", "machine", "path")
 
@@ -26,14 +26,14 @@ class HomeRecord:
         self.is_copy = False
 
     def as_document(self) -> dict[str, str]:
-        """Return the fields as the file and `fleet home show` have them."""
+        """Return the fields as a dict, for the file and for `fleet home show`."""
         return {name: getattr(self, name) for name in _NAMES}
 
 
 def read(home: str) -> HomeRecord | None:
-    """Return a home's record, from the copy when the file is missing or damaged; None when there is neither.
+    """Return a home's record, from the copy if the file is missing or damaged; None when there is neither.
 
-    An unreadable file without a copy is an error: it is not taken for a new home.
+    Raise HomeUnusable for a damaged file without a copy: the home is not taken for a new one.
     """
     try:
         found = _read_record(home, paths.RECORD)
@@ -46,6 +46,7 @@ def read(home: str) -> HomeRecord | None:
 
 
 def _read_copy(home: str) -> HomeRecord | None:
+    """Return the copy of a home's record; None when it is missing or damaged."""
     try:
         found = _read_record(home, paths.RECORD_COPY)
     except errors.HomeUnusable:
@@ -56,6 +57,7 @@ def _read_copy(home: str) -> HomeRecord | None:
 
 
 def _read_record(home: str, name: str) -> HomeRecord | None:
+    """Return the record in a file; None when the file is missing; raise HomeUnusable when it is damaged."""
     path = f"{home}/{name}"
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -76,4 +78,4 @@ def _parse_record(text: str) -> HomeRecord:
     if not isinstance(found, dict):
         raise TypeError
     named = {name: value for name, value in found.items() if name in _NAMES and isinstance(value, str)}
-    return HomeRecord(**named)  # one that is missing is a TypeError
+    return HomeRecord(**named)  # a missing field raises TypeError

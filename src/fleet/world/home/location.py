@@ -1,4 +1,4 @@
-"""The fleet home: the directory of one operator."""
+"""Find the fleet home, the directory of one operator, and the worktrees and checkouts that paths lie in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROJECTS = f"/{paths.PROJECTS}/"
 
 
 def home_path() -> str:
-    """Return $FLEET_HOME or ~/.fleet as an absolute path with links resolved, so that one home has one path."""
+    """Return $FLEET_HOME or ~/.fleet as an absolute path with symlinks resolved, so that one home has one path."""
     told = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if not os.path.isabs(told) and directory_of_asker() is None:
         raise errors.HomeUnusable(path=told, why="the current directory was removed")
@@ -25,14 +25,14 @@ def home_path() -> str:
 
 
 def directory_of_asker() -> str | None:
-    """Return the directory of whoever asks, with links resolved; None when it was removed."""
+    """Return the caller's current directory with symlinks resolved; None when it was removed."""
     return surroundings.directory()
 
 
 def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
-    """Return the path of the home, created if missing, private and writable; else raise HomeUnusable.
+    """Return the path of the home, created if missing; raise HomeUnusable when it cannot be used.
 
-    An agent never creates one: its home was moved or deleted.
+    `make` is False for an agent: if its home is missing, it was moved or deleted, and must not be created again.
     """
     if not make and not os.path.lexists(path):
         raise errors.HomeUnusable(path=path, why="it is not there")
@@ -52,7 +52,7 @@ def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
 
 
 def checkout_of(path: str) -> str | None:
-    """Return the main checkout that the linked worktree at this path belongs to; None when no worktree is there."""
+    """Return the main checkout of the linked worktree at this path; None when there is no worktree."""
     try:
         with open(f"{path}/.git", encoding="utf-8", errors="replace") as pointer:
             entry = pointer.read().removeprefix("gitdir:").strip()
@@ -63,7 +63,7 @@ def checkout_of(path: str) -> str | None:
 
 
 def worktree_at(path: str) -> tuple[str, str] | None:
-    """Return project and task of the fleet worktree that a path lies in, of any home; None when it lies in none."""
+    """Return the project and task of the fleet worktree, of any home, that a path lies in; None when it lies in none."""
     head, found, tail = path.partition(_PROJECTS)
     while found:
         parts = tail.split("/", 3)

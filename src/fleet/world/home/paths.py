@@ -1,4 +1,4 @@
-"""Where things are in a fleet home, relative to it. No other file spells these names."""
+"""The paths of files and folders in a fleet home, relative to it. No other file spells these names."""
 
 from __future__ import annotations
 
@@ -44,155 +44,155 @@ FOLDERS_OF_PROJECT = (WORKTREES, WORKERS, MERGES)
 
 
 def unfinished_link(name: str) -> str:
-    """Return where a link is made before it takes its place: not beside it, because agents have bin/ on their PATH."""
+    """Return where a symlink is created before it is renamed into place: not in bin/, which agents have on their PATH."""
     return f"locks/{name}.new"
 
 
 def project_folder(project: str, folder: str) -> str:
-    """Return one of the folders of a project."""
+    """Return the path of one of a project's folders."""
     return f"projects/{project}/{folder}"
 
 
 def worktree(project: str, slug: str) -> str:
-    """Return the worktree of a task."""
+    """Return the path of a task's worktree."""
     return f"projects/{project}/worktrees/{slug}"
 
 
 def merge_tree(project: str, dispatch: str) -> str:
-    """Return the worktree in which a finisher merges."""
+    """Return the path of the worktree in which a finisher merges."""
     return f"projects/{project}/merges/{dispatch}"
 
 
 def warm_tree(project: str) -> str:
-    """Return the prepared worktree in which a project's work is merged. No dispatch has such an id."""
+    """Return the path of the prepared worktree in which a project's work is merged. No dispatch has the id `warm`."""
     return f"projects/{project}/merges/warm"
 
 
 def worker_dir(project: str, slug: str) -> str:
-    """Return the folder of what fleet notes beside a task's worktree."""
+    """Return the path of the folder with fleet's notes on a task's worktree."""
     return f"projects/{project}/workers/{slug}"
 
 
 def setup_mark(project: str, slug: str) -> str:
-    """Return the file that says that a worktree was set up."""
+    """Return the path of the file that says that a worktree was set up."""
     return f"{worker_dir(project, slug)}/set-up"
 
 
 def copied_files(project: str, slug: str) -> str:
-    """Return the list of the ignored files that were copied into a worktree."""
+    """Return the path of the list of ignored files that were copied into a worktree."""
     return f"{worker_dir(project, slug)}/copied.json"
 
 
 def changed_before(project: str, slug: str) -> str:
-    """Return the list of the files of a worktree that git called changed before anybody worked there."""
+    """Return the path of the list of files that git reported as changed before anybody worked in a worktree."""
     return f"{worker_dir(project, slug)}/changed.json"
 
 
 def coord_state(project: str) -> str:
-    """Return the file that says what a project's coordinator sees."""
+    """Return the path of the file with the state of a project, written by its coordinator."""
     return f"projects/{project}/coord-state.json"
 
 
 def pulls(project: str) -> str:
-    """Return the file that says what became of a project's pull requests."""
+    """Return the path of the file with the states of a project's pull requests."""
     return f"projects/{project}/pulls.json"
 
 
 def project_lock(project: str, name: str) -> str:
-    """Return the file of a gate of one project."""
+    """Return the path of a gate's file of one project."""
     return f"projects/{project}/.locks/{name}.lock"
 
 
 def lock(name: str) -> str:
-    """Return the file of a gate of the home."""
+    """Return the path of a gate's file of the home."""
     return f"locks/{name}.lock"
 
 
 def effect_lock(claim: str) -> str:
-    """Return the file of a claim's effect lock."""
+    """Return the path of a claim's effect lock."""
     return f"locks/effects/{claim}.lock"
 
 
 def prompt(dispatch: str) -> str:
-    """Return the file of an agent's prompt."""
+    """Return the path of an agent's prompt."""
     return f"inbox/{dispatch}.md"
 
 
 def agent_environment(dispatch: str) -> str:
-    """Return the file of the variables that wait for an agent's launch."""
+    """Return the path of the file with the variables for an agent that is to be launched."""
     return f"environments/{dispatch}.json"
 
 
 def log(dispatch: str, about: str = "") -> str:
-    """Return the file of what an agent showed, or of what a command that ran for it printed."""
+    """Return the path of the file with an agent's screen output, or with the output of a command that ran for it (`about`)."""
     return f"logs/{dispatch}.{about}.log" if about else f"logs/{dispatch}.log"
 
 
 def handoff(dispatch: str, entry: str) -> str:
-    """Return the document of a handoff."""
+    """Return the path of the document of a handoff."""
     return f"handoffs/{dispatch}-{entry}.md"
 
 
 def job(ident: str, name: str = "") -> str:
-    """Return the folder of a job, or a file in it."""
+    """Return the path of a job's folder, or of a file in it."""
     return f"jobs/{ident}/{name}" if name else f"jobs/{ident}"
 
 
 def job_lock(ident: str) -> str:
-    """Return the lock that the runner of a job holds, and that its children inherit."""
+    """Return the path of the lock that a job's runner holds and its children inherit."""
     return job(ident, "children.lock")
 
 
 def job_step(ident: str, name: str = "") -> str:
-    """Return the folder of what the steps of a job printed, or a file in it."""
+    """Return the path of the folder with the output of a job's steps, or of a file in it."""
     return job(ident, f"steps/{name}" if name else "steps")
 
 
 def trust(project: str) -> str:
-    """Return the file of the settings of a repository that a person has trusted."""
+    """Return the path of the file with the settings of a repository that a person has trusted."""
     return f"trust/{project}.json"
 
 
 def lock_folders(project: str) -> tuple[str, ...]:
-    """Return the folders of a project's gates: its own, and those of its pieces of work."""
+    """Return the paths of the folders with a project's gates: its own, and those of its tasks."""
     return (project_folder(project, ".locks"), f"locks/{work_gate_name(project, '')}".rstrip("/"))
 
 
 def work_gate_name(project: str, slug: str) -> str:
-    """Return the name of the gate of a piece of work."""
+    """Return the name of the gate of a task's work."""
     return f"work-{project}/{slug}"
 
 
 def allowed(project: str) -> str:
-    """Return the file of the commands that a person has allowed the agents of a project for always."""
+    """Return the path of the file with the commands that a person has always allowed to the agents of a project."""
     return f"allow/{project}.json"
 
 
 def files_of_project(project: str) -> tuple[str, ...]:
-    """Return the files that the home keeps for a project as a whole. They go with it."""
+    """Return the paths of the files about a project as a whole; they are removed with it."""
     return (coord_state(project), pulls(project), trust(project), allowed(project))
 
 
 def removed(project: str, at: int) -> str:
-    """Return the file of the tasks of a project that was removed."""
+    """Return the path of the export of the tasks of a removed project."""
     return f"removed/{project}-{at}.jsonl"
 
 
 def rules_folder(project: str) -> str:
-    """Return the folder of the files that tell engines which commands agents of a project may run. It goes with the project."""
+    """Return the path of the folder with the rule files of a project's agents; it is removed with the project."""
     return f"rules/{project}"
 
 
 def rules(project: str, engine: str, role: str) -> str:
-    """Return the file that tells an engine which commands agents of a project in a role may run."""
+    """Return the path of the file that tells an engine which commands agents of a project in a role may run."""
     return f"{rules_folder(project)}/{engine}-{role}.toml"
 
 
 def hook_dialect(engine: str) -> str:
-    """Return the file by which a hook reads what an engine says."""
+    """Return the path of the file with the dialect of an engine's hooks."""
     return f"hooks/{engine}.dialect.json"
 
 
 def hook_settings(engine: str, autonomy: str | None) -> str:
-    """Return the settings that tell an engine which hooks to call."""
+    """Return the path of the settings that tell an engine which hooks to call."""
     return f"hooks/{engine}-{autonomy or 'any'}.json"

@@ -1,4 +1,4 @@
-"""The files that hold settings. Reading TOML is loaded only when there is a file to read."""
+"""Read the settings files of a home and a repository. The parser of TOML is loaded only when there is a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fleet.model.settings.table import HOME_FILE, PROJECT_FILE, SettingValue, me
 
 
 def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
-    """Return every setting as written in config.toml, in a repository's fleet.toml, or as the default."""
+    """Return every setting as written in config.toml or in a repository's fleet.toml, or its default."""
     files = [(f"{home}/{HOME_FILE}", HOME_FILE)]
     if repository is not None:
         files.append((f"{repository}/{PROJECT_FILE}", PROJECT_FILE))
@@ -21,7 +21,7 @@ def settings_of(home: str, repository: str | None) -> dict[str, SettingValue]:
 
 
 def trusted_settings(home: str, project: str, repository: str) -> dict[str, SettingValue]:
-    """Return every setting as it applies: commands and permissions of a repository only where a person has trusted them."""
+    """Return every setting as it takes effect: guarded values of a repository only if a person has trusted them."""
     from fleet.model.settings.trust import settings_in_force
     from fleet.world.home.trust import trusted_values
 

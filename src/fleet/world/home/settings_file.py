@@ -1,4 +1,4 @@
-"""One file of settings, read and checked."""
+"""Read and check one settings file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 1_000_000
 
 
 def read_file(path: str, file: str) -> dict[str, SettingValue]:
-    """Return the settings in a file. The same text is parsed only once."""
+    """Return the settings in a file; raise BadSetting when it is not valid. The same text is parsed only once."""
     return _parse_settings(path, text_of(path), file)
 
 
@@ -27,9 +27,9 @@ def _parse_settings(path: str, text: str, file: str) -> dict[str, SettingValue]:
 
 
 def text_of(path: str) -> str:
-    """Return the text of a settings file.
+    """Return the text of a settings file; raise BadSetting unless it is a readable regular UTF-8 file of at most 1 MB.
 
-    Only a regular file of moderate size is read, because a repository can contain anything.
+    A repository can contain anything in its place.
     """
     try:
         return _read_settings(path).decode().replace("\r\n", "\n").replace("\r", "\n")
@@ -42,6 +42,7 @@ def text_of(path: str) -> str:
 
 
 def _read_settings(path: str) -> bytes:
+    """Return the bytes of a settings file; raise BadSetting when it is not a regular file or larger than 1 MB."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):

@@ -1,4 +1,4 @@
-"""Where the socket of a home's tmux server is."""
+"""The path of the socket of a home's tmux server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _LONGEST_SOCKET = 100
 
 
 def socket_of(home: str, funnel: Funnel) -> str:
-    """Return the socket's path: in the home or, where that is too long for a socket, in a private directory of the user."""
+    """Return the path of the tmux socket and create its folder: in the home, or in /tmp if the path would be too long.
+
+    Raise TmuxRefused when the folder in /tmp is not a private one of this user.
+    """
     path = socket_path(home)
     folder = os.path.dirname(path)
     if folder == home:
@@ -30,7 +33,7 @@ def socket_of(home: str, funnel: Funnel) -> str:
 
 
 def socket_path(home: str) -> str:
-    """Return the socket's path without creating its directory."""
+    """Return the path of the tmux socket without creating its folder."""
     path = f"{home}/{paths.TMUX_SOCKET}"
     if len(path.encode()) <= _LONGEST_SOCKET:
         return path

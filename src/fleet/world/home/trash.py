@@ -19,14 +19,17 @@ if TYPE_CHECKING:
 
 
 def put_aside(world: World, tree: str, folder: str, names: Sequence[str]) -> None:
-    """Move files and folders of a worktree into a folder of the trash. Can be repeated. OSError when some could not be moved."""
+    """Move files and folders of a worktree into a folder of the trash; safe to repeat. Raise OSError when some cannot be moved."""
     for name in names:
         world.funnel.through("put aside", lambda: _move(f"{tree}/{name}", f"{world.home}/{folder}/{name}", world.home))  # noqa: B023
     sync_folder(f"{world.home}/{folder}")
 
 
 def put_back(world: World, tree: str, folder: str) -> bool:
-    """Move everything back unless something newer has its path. Says whether all was moved. Can be repeated."""
+    """Move everything in a folder of the trash back into the worktree, unless a newer file has its path.
+
+    Return whether everything was moved. Safe to repeat.
+    """
     path = f"{world.home}/{folder}"
     if os.path.isdir(path) and os.path.isdir(tree):
         world.funnel.through("put back", lambda: _merge_back(path, tree))
@@ -34,13 +37,13 @@ def put_back(world: World, tree: str, folder: str) -> bool:
 
 
 def is_there(world: World, folder: str) -> bool:
-    """Whether a folder of the trash contains anything."""
+    """Return whether a folder of the trash contains anything."""
     path = f"{world.home}/{folder}"
     return os.path.isdir(path) and bool(os.listdir(path))
 
 
 def count(world: World, folder: str) -> tuple[int, int]:
-    """Return the number of files in a folder of the trash, and their bytes. Unreadable files are not counted."""
+    """Return the number and the total bytes of the files in a folder of the trash."""
     found = [
         os.lstat(f"{here}/{name}")
         for here, folders, files in os.walk(f"{world.home}/{folder}")
@@ -51,7 +54,7 @@ def count(world: World, folder: str) -> tuple[int, int]:
 
 
 def delete(world: World, folder: str) -> None:
-    """Delete a folder of the trash for good, if it is there. Refuses a folder that is not directly in the home's trash."""
+    """Delete a folder of the trash for good, if it exists; raise Refused when it is not directly in the home's trash."""
     path = f"{world.home}/{folder}"
     if os.path.realpath(path) != f"{os.path.realpath(world.home)}/{paths.TRASH}/{os.path.basename(folder)}":
         raise errors.Refused(what=f"{path} is not in the trash of this home; it is left alone")
@@ -67,7 +70,7 @@ def _move(path: str, to: str, home: str) -> None:
 
 
 def _free_path(path: str) -> str:
-    """Return the path, or a similar one that nothing occupies."""
+    """Return the path, or the path with a number appended if it is taken."""
     number, found = 2, path
     while os.path.lexists(found):
         found, number = f"{path}.{number}", number + 1
@@ -75,6 +78,7 @@ def _free_path(path: str) -> str:
 
 
 def _merge_back(path: str, tree: str) -> None:
+    """Move the content of a folder into another one, except what exists there; remove folders that are empty then."""
     for name in os.listdir(path):
         here, there = f"{path}/{name}", f"{tree}/{name}"
         if not os.path.lexists(there):
@@ -86,6 +90,7 @@ def _merge_back(path: str, tree: str) -> None:
 
 
 def _delete_folder(path: str) -> None:
+    """Delete a folder with everything in it, also folders without write permission."""
     for here, names, _files in os.walk(path):
         for each in (here, *(f"{here}/{name}" for name in names)):
             if not os.path.islink(each):

@@ -1,4 +1,4 @@
-"""Trust: the guarded settings of a repository that a person has accepted, one file a project in the home."""
+"""Read which guarded settings of a repository a person has trusted; the home has one file a project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def trusted_values(home: str, project: str, repository: str) -> dict[str, Any]:
-    """Return the accepted settings of this repository; empty when none are recorded for this project and path."""
+    """Return the trusted settings of a repository; empty when none are recorded for this project and path."""
     try:
         with open(f"{home}/{paths.trust(project)}", encoding="utf-8") as file:
             import json

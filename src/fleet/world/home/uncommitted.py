@@ -1,4 +1,4 @@
-"""The uncommitted work of a task's worktree, but for the files that git called changed before anybody worked in it."""
+"""The uncommitted work in a task's worktree, without files that git reported as changed before anybody worked in it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _SIGKILL = 9
 
 
 def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> list[str] | None:
-    """Return the files of a task's worktree that its agent changed and did not commit; None when git does not say.
+    """Return the files that an agent changed in its task's worktree and did not commit; None when git fails.
 
-    What git ignores does not count, nor what was changed before anybody worked there. Costs one `git status`.
+    Ignored files do not count, nor files that were changed before anybody worked there. Runs `git status` once.
     """
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     if files is None:
@@ -50,26 +50,26 @@ def uncommitted_work(home: str, project: Project, slug: str, funnel: Funnel) -> 
 
 
 def changed_files(home: str, project: Project, slug: str, funnel: Funnel) -> bytes | None:
-    """Return what to note of a new worktree: the files that git calls changed, as JSON; None when git does not say."""
+    """Return the files that git reports as changed in a new worktree, as JSON to be recorded; None when git fails."""
     files = _files_of_git(f"{home}/{paths.worktree(project.name, slug)}", project.path, funnel)
     return None if files is None else f"{jsontext.dumps([f'{code} {name}' for code, name in files])}\n".encode()
 
 
 def first_files(files: list[str]) -> str:
-    """Return the names of the first files on one line, and how many more there are."""
+    """Return the names of the first files in one line, then how many more there are."""
     names = [name.encode("utf-8", "replace").decode() for name in files[:_SHOWN]]
     more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     return ", ".join(" ".join(name.split()) for name in names) + more
 
 
 def describe_forgotten(slug: str, files: list[str]) -> str:
-    """Say that the work of a task was not committed, for people and for the agent that mends it."""
+    """Return a text that says that the work of a task was not committed, for people and for the agent that mends it."""
     work = f"its worktree has uncommitted work: {first_files(files)}"
     return f"nothing new is committed on {task_branch(slug)}, but {work}"
 
 
 def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
-    """Return git's letters and the name of each file that was noted; none when the note is missing or damaged."""
+    """Return status letters and name of each file that was recorded as changed; empty when the record is missing."""
     try:
         with open(f"{home}/{paths.changed_before(project, slug)}", encoding="utf-8") as file:
             names = jsontext.loads(file.read().strip())
@@ -80,10 +80,10 @@ def _changed_before(home: str, project: str, slug: str) -> frozenset[str]:
 
 # what git says --------------------------------------------------------------------------------------------------------
 def _files_of_git(worktree: str, repository: str, funnel: Funnel) -> list[tuple[str, str]] | None:
-    """Return the uncommitted files of a repository's worktree, each with git's two letters; None when git does not say.
+    """Return the uncommitted files of a worktree, each with git's two status letters; None when git fails.
 
-    What git ignores is not among them. A worktree whose `.git` was made anew is not asked: its configuration may run
-    commands.
+    Ignored files are not among them. git is not run in a worktree whose `.git` was replaced, because its configuration
+    may run commands.
     """
     try:
         own = os.path.realpath(git_dir(repository))
@@ -98,7 +98,10 @@ def _files_of_git(worktree: str, repository: str, funnel: Funnel) -> list[tuple[
 
 
 def _git_output(words: list[str], common: str) -> str | None:
-    """Run git on the repository of this git directory; return what it prints. None when git is not installed, fails, or takes too long."""
+    """Run git and return its output; None when git is not installed, fails, or takes too long.
+
+    `common` is the git directory of the repository.
+    """
     reader, writer = os.pipe()
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, writer, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
@@ -123,7 +126,7 @@ def _git_output(words: list[str], common: str) -> str | None:
 
 
 def _read_all(reader: int, until: float) -> bytes | None:
-    """Read a pipe to its end; None when that takes too long."""
+    """Read a pipe to its end; None when the time `until` passes before that."""
     import select  # noqa: PLC0415 - where git has to be asked after all
 
     waiting = select.poll()
@@ -138,7 +141,7 @@ def _read_all(reader: int, until: float) -> bytes | None:
 
 
 def _own_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what a git hook leaves in it (it names another repository or index) and secrets."""
+    """Return the environment without secrets and without variables of a git hook, which name another repository or index."""
     return {
         name: text
         for name, text in given.items()

@@ -1,1 +1,1 @@
-"""Processes: who they are, whether they live, and programs that fleet starts."""
+"""Processes: identify them, prove whether they live, end them, and start programs."""

@@ -1,4 +1,4 @@
-"""Recording: the beginning and the end of a program's output, however much it prints. Memory and disk stay bounded."""
+"""Record the beginning and the end of a program's output; memory and disk stay bounded however much it prints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FILE = 0o600
 
 
 class Recording:
-    """The output of one program. With a path, the beginning is written there as it comes, and the end on closing."""
+    """The recorded output of one program. With a path, the beginning is written to that file as it comes, the end on closing."""
 
     def __init__(self, path: str = "", *, head: int = HEAD, tail: int = TAIL) -> None:
         self.path = path
@@ -32,7 +32,7 @@ class Recording:
         self._file = _create_private_file(path) if path else -1
 
     def take(self, chunk: bytes) -> None:
-        """Add a piece of output."""
+        """Add a piece of output to the recording."""
         room = max(self._head - self.size, 0)
         self._write(chunk[:room])
         self._behind += chunk[room:]
@@ -43,7 +43,7 @@ class Recording:
         self.size += len(chunk)
 
     def close(self) -> None:
-        """Write the end of the output, after a note of how much was left out."""
+        """Write the end of the output to the file, after a note of how much was left out, and close the file."""
         left = self.size - self._head - len(self._behind)
         if left > 0:
             self._write(f"\n[fleet: {left:,} bytes left out here]\n".encode())
@@ -53,7 +53,7 @@ class Recording:
             self._file = -1
 
     def text(self, most: int) -> str:
-        """Return the whole output if it is short enough; else its beginning and end, with the size of what is left out."""
+        """Return the whole output if it has at most `most` bytes; else its beginning and end, and how much is left out."""
         if self.size <= most <= _SHOWN:
             return self._first.decode("utf-8", "replace")
         half = most // 2
@@ -62,37 +62,36 @@ class Recording:
         return self._first[:half].decode("utf-8", "replace") + between + self._end[-half:].decode("utf-8", "replace")
 
     def _write(self, chunk: bytes) -> None:
-        """Write to the file as far as the disk allows: a full disk does not make the program fail."""
+        """Write to the file as far as possible; a full disk is ignored, so that it does not fail the program."""
         with contextlib.suppress(OSError):
             while chunk and self._file >= 0:
                 chunk = chunk[os.write(self._file, chunk) :]
 
 
 def record_output(child: subprocess.Popen[bytes], recording: Recording, *, limit: float) -> bool:
-    """Record a child's output until it exits.
+    """Record a child's output until it exits; return False when it has not exited within `limit` seconds.
 
-    False when it has not exited within that many seconds. Background processes that still hold its pipe are not waited
-    for.
+    Background processes that still hold its pipe are not waited for.
     """
     until = monotonic() + limit
     pipe = child.stdout.fileno() if child.stdout else -1
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
     while True:
-        ended = child.poll() is not None  # then all that it said is there to be read
+        ended = child.poll() is not None  # if so, all its output can be read now
         more = bool(waiting.poll(1000 * (0 if ended else max(min(_A_WHILE, until - monotonic()), 0))))
         chunk = os.read(pipe, _CHUNK) if more else b""
         recording.take(chunk)
         if more and not chunk:
-            return _exits_in_time(child, until - monotonic())
+            return _wait_for_exit(child, until - monotonic())
         if ended and (not more or monotonic() >= until):
             return True
         if not ended and monotonic() >= until:
             return False
 
 
-def _exits_in_time(child: subprocess.Popen[bytes], left: float) -> bool:
-    """Whether a child that has closed its output exits in time."""
+def _wait_for_exit(child: subprocess.Popen[bytes], left: float) -> bool:
+    """Wait for a child that has closed its output; return whether it exits within this many seconds."""
     try:
         child.wait(max(left, 0))
     except subprocess.TimeoutExpired:
@@ -101,7 +100,7 @@ def _exits_in_time(child: subprocess.Popen[bytes], left: float) -> bool:
 
 
 def _create_private_file(path: str) -> int:
-    """Create a private file and return its descriptor; -1 when the disk refuses."""
+    """Create a private file and return its descriptor; -1 when that fails."""
     folder = os.path.dirname(path)
     try:
         folders.make_private_folder(folder, below=os.path.dirname(folder))

@@ -1,4 +1,4 @@
-"""A census: every process of this machine, read from the kernel once."""
+"""Census: all processes of this machine at one moment, read from the kernel once."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _MARK = b"FLEET_DISPATCH_ID="
 _HINT = " settle --hint fleet-"
 _FIRST = 1
-# Programs that let a person in. What they start is a person's, also without a terminal.
+# Programs by which a person logs in. What they start belongs to a person, also without a terminal.
 _LOGINS = frozenset({"sshd", "sshd-session", "login", "mosh-server"})
 _USER_MANAGER = "systemd"
-# Programs in which people have their shells; the kernel cuts a name off after fifteen characters. `script` is none of them:
-# it gives a terminal to whatever an agent leaves behind.
+# Terminal programs in which people have their shells; the kernel cuts names after fifteen characters. `script` is not one of them:
+# an agent can use it to give a terminal to its own processes.
 _WINDOWS = (
     "gnome-terminal- kgx ptyxis ptyxis-agent konsole yakuake xfce4-terminal mate-terminal lxterminal terminator tilix "
     "xterm urxvt rxvt st alacritty kitty wezterm-gui foot ghostty code codium emacs"
@@ -30,7 +30,7 @@ _TERMINALS = frozenset({"tmux: server", "screen", "zellij", *_WINDOWS.split()})
 
 
 class Census:
-    """All processes at one moment. Take it after an agent's death is proven: an earlier one may miss a child."""
+    """All processes at one moment. Take it after an agent's death is proven, because an earlier one may miss a child."""
 
     def __init__(self, *, host: str, boot: str, home: bytes, kernel: Kernel = ps) -> None:
         self._kernel = kernel
@@ -44,11 +44,11 @@ class Census:
             self._below.setdefault(entry.parent, []).append(entry.pid)
 
     def identity(self, pid: int) -> Identity:
-        """Return the identity of a pid."""
+        """Return the identity of the process that had a pid when the census was taken."""
         return Identity(host=self._host, boot=self._boot, pid=pid, start=self.entries[pid].start)
 
     def has(self, who: Identity) -> bool:
-        """Whether this exact process was alive when the census was taken."""
+        """Return whether this exact process was alive when the census was taken."""
         return who.pid in self.entries and self.identity(who.pid) == who
 
     def age(self, pid: int) -> float:
@@ -62,9 +62,9 @@ class Census:
         return self._environments[pid]
 
     def mark(self, pid: int) -> str:
-        """Return the dispatch of this home that a process is marked with, or empty.
+        """Return the dispatch of this home in a process's environment; empty when there is none.
 
-        The hook that reports the agent's death has no mark.
+        The tmux hook that reports the agent's death has the same variables, and does not count.
         """
         told = self.environment(pid)
         if self._home not in told:
@@ -74,7 +74,7 @@ class Census:
         return "" if dispatch and f"{_HINT}{dispatch}" in self._kernel.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
-        """Whether a process is a fleet command of this home, or was started by one, and not by an agent.
+        """Return whether a process is a fleet command of this home, or was started by one, and not by an agent.
 
         Its variables alone prove nothing: an agent can start a program without its mark.
         """
@@ -87,11 +87,14 @@ class Census:
         return False
 
     def marked(self, dispatch: str) -> set[int]:
-        """Return the pids that are marked with a dispatch."""
+        """Return the pids of processes whose environment names this home and a dispatch, without this process."""
         return {pid for pid in self.entries if pid != self._kernel.own_pid() and self.mark(pid) == dispatch}
 
     def naming(self, dispatch: str) -> set[int]:
-        """Return the pids whose environment has a dispatch's id, whatever home it names; without the hook of its death."""
+        """Return the pids of processes whose environment names a dispatch, of any home, without this process.
+
+        The tmux hook that reports the agent's death does not count.
+        """
         entry = _MARK + dispatch.encode()
         return {
             pid
@@ -102,7 +105,7 @@ class Census:
         }
 
     def in_session(self, leader: Identity) -> set[int]:
-        """Return the pids in the session that a process led; empty when its pid was reused: then the session is gone."""
+        """Return the pids in the session that a process led; empty when its pid was reused, because then the session is gone."""
         if leader.pid in self.entries and not self.has(leader):
             return set()
         since = int(leader.start) if leader.start.isdigit() else 0
@@ -116,12 +119,12 @@ class Census:
         return sorted(found, key=lambda pid: -len(self._ancestors(pid)))
 
     def stopped_in(self, root: Identity) -> list[int]:
-        """Return the stopped processes among a process and its descendants, deepest last; none when it was not alive."""
+        """Return the stopped processes among a process and its descendants, deepest last; empty when it is not alive."""
         family = reversed(self.with_descendants([root.pid])) if self.has(root) else ()
         return [pid for pid in family if self.entries[pid].stopped]
 
     def newest_below(self, root: Identity) -> int | None:
-        """Return the descendant that the newest child of a process, its newest child, and so on lead to; None without any."""
+        """Return the pid at the end of the chain of newest children of a process; None when it has no child."""
         pid = root.pid if self.has(root) else None
         seen: set[int] = set()
         while pid is not None and pid not in seen and (below := self._below.get(pid)):
@@ -130,7 +133,7 @@ class Census:
         return pid if seen else None
 
     def _ancestors(self, pid: int) -> list[Entry]:
-        """Return the parent, the parent's parent, and so on."""
+        """Return the parent of a process, the parent's parent, and so on."""
         found: list[Entry] = []
         entry = self.entries.get(pid)
         while entry is not None and (above := self.entries.get(entry.parent)) is not None and above not in found:
@@ -139,10 +142,10 @@ class Census:
         return found
 
     def working_in(self, folder: str, *, since: Identity, server: Identity | None) -> tuple[list[int], list[int]]:
-        """Return the processes that work below a folder and may be the agent's, and those that cannot be inspected.
+        """Return the pids that work below a folder and may be the agent's, and the pids that cannot be inspected.
 
-        They started after the agent and are no person's. To work there is to have the current directory there, or a
-        file open for writing.
+        A process works there if its current directory or a file that it has open for writing is there. Processes that
+        are older than the agent (`since`), or that a person started, are left out.
         """
         if not since.start.isdigit():
             return [], []  # macOS tells neither
@@ -165,7 +168,7 @@ class Census:
         return found, closed
 
     def _reapers(self, server: Identity | None) -> set[int]:
-        """Return who inherits the children of a dead agent: the parents of its tmux server, and the managers of this user."""
+        """Return the pids that inherit the children of a dead agent: process 1, this user's systemd, and the parents of the tmux server."""
         managers = {pid for pid in self.entries if self._kernel.program(pid) == _USER_MANAGER}
         above = (
             {entry.pid for entry in self._ancestors(server.pid)} if server is not None and self.has(server) else set()
@@ -173,12 +176,12 @@ class Census:
         return {_FIRST} | managers | above
 
     def _is_a_persons(self, entry: Entry, since: int, reapers: set[int], *, are_known: bool) -> bool:
-        """Whether a person started a process: a login, a terminal window, or a program older than the agent is its ancestor.
+        """Return whether a person started a process: a login, a terminal window, or a program older than the agent is its
+        ancestor.
 
-        `reapers` are the processes that inherit orphans, such as process 1: that one of them is the parent proves nothing.
-
-        A terminal proves nothing: an agent can give one to its children. Once the tmux server is gone not all reapers
-        are known; then an older parent proves it only within the same session.
+        `reapers` are the processes that inherit orphans, such as process 1: one of them as a parent proves nothing. A
+        terminal proves nothing either: an agent can give one to its children. Once the tmux server is gone, not all
+        reapers are known; then an older parent counts only within the same session.
         """
         below = entry
         for each in (entry, *self._ancestors(entry.pid)):
@@ -193,11 +196,11 @@ class Census:
 
 
 def _is_from_outside(entry: Entry) -> bool:
-    """Whether somebody outside this container started the process (docker exec). A child of an agent never has such a parent."""
+    """Return whether somebody outside this container started a process (docker exec). No child of an agent has such a parent."""
     return entry.parent == 0 and entry.pid != _FIRST
 
 
 def _runs_fleet(command: str) -> bool:
-    """Whether these words run the command `fleet`: directly, through its interpreter, or through the shell of a tmux hook."""
+    """Return whether a command line runs `fleet`: directly, through its interpreter, or through the shell of a tmux hook."""
     words = command.split(" ")
     return any(os.path.basename(word) == "fleet" for word in words[:2]) or _HINT in command

@@ -1,8 +1,9 @@
-"""Control groups: a folder of the kernel's for each agent, which lists every process that descends from it.
+"""Control groups: the kernel lists in an agent's group every process that descends from the agent.
 
-No process can leave it by another environment, session or title. Fleet makes one where version 2 is mounted and this user may write
-to the group of the tmux server. Where systemd runs, a group is systemd's unless it says that it was delegated. There the user's
-manager is asked for a scope, if it outlives the logins of the user.
+No process can leave the group by another environment, session or title. Fleet creates groups where cgroup v2 is mounted
+and this user may write to the group of the tmux server. Where systemd runs, groups belong to systemd unless they are
+marked as delegated. There fleet asks the user's systemd manager for a scope, if that manager outlives the user's
+logins.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 _SCOPE = ".scope"
 _OURS = re.compile(r"(?P<parent>.*)/fleet-[0-9a-f]{12}-[0-9a-f]{8}(?P<scope>\.scope)?(/.*)?")
-# Goes out of an agent's group before it becomes the program: what it starts is not the agent's. $1: "must" when it is not to run inside.
+# A shell script that leaves the agent's group and then execs the program. $0: the file of the group to join; $1: "must" if
+# the program must not run inside the agent's group.
 _LEAVE = """
 must=$1; shift
 if ! { echo 0 >"$0"; } 2>/dev/null && [ "$must" = must ]; then echo "cannot join the control group of $0" >&2; exit 1; fi
@@ -45,9 +47,9 @@ class Cgroups:
         self._scopes = Scopes(programs, clock, self._places)
 
     def place_for(self, dispatch: str, server: int) -> str | None:
-        """Return the path for a dispatch's group: inside the tmux server's group, or a systemd scope.
+        """Return the path for the control group of a dispatch: inside the tmux server's group, or a systemd scope.
 
-        None when none can be made.
+        None when neither can be created.
         """
         name = f"fleet-{self._home_id}-{dispatch}"
         parent = self._parent_near(server)
@@ -57,16 +59,16 @@ class Cgroups:
         return f"{manager}/{SLICE}/{name}{_SCOPE}" if manager is not None else None
 
     def all_of_home(self, near: int) -> list[str]:
-        """Return the groups of this home's agents: the siblings of a process's group, and the scopes."""
+        """Return the paths of the control groups of this home's agents: those beside the group of the process `near`, and the scopes."""
         manager = self._manager()
         folders = {self._parent_near(near), f"{manager}/{SLICE}" if manager is not None else None} - {None}
         found = [path for folder in folders for path in glob.glob(f"{folder}/fleet-{self._home_id}-*")]
         return sorted(path for path in found if _OURS.fullmatch(path))
 
     def make(self, path: str) -> None:
-        """Create a group; systemd creates a scope when the agent joins it.
+        """Create a control group. For a scope do nothing: systemd creates it when the agent joins.
 
-        A failure is ignored: the group is one proof of several.
+        A failure is ignored, because the group is only one of several proofs.
         """
         if path.endswith(_SCOPE):
             return
@@ -78,7 +80,7 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Move this process into a group. Return the view in which the kernel confirms it; empty when it is not inside."""
+        """Move this process into a control group. Return the view in which the kernel confirms it; empty when that failed."""
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:
@@ -86,6 +88,8 @@ class Cgroups:
         return self.view() if self._group_of("self") == path else ""
 
     def _enter(self, path: str) -> None:
+        """Move this process into a control group by writing to the group's file; a failure is ignored."""
+
         def act() -> None:
             with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", "r+", encoding="ascii") as file:
                 file.write("0")
@@ -93,9 +97,9 @@ class Cgroups:
         self._funnel.through("join cgroup", act)
 
     def view(self) -> str:
-        """Return an id of what this process sees of the groups (namespace and mount); empty when unknown.
+        """Return an id of how this process sees the control groups (namespace and mount); empty when unknown.
 
-        In another view a group's path may be missing, or be another group.
+        In another view a group's path may be missing, or lead to another group.
         """
         top, mount = self._mount()
         try:
@@ -105,15 +109,15 @@ class Cgroups:
         return f"{namespace} {top} {mount}" if mount else ""
 
     def members(self, path: str) -> list[int]:
-        """Return the processes in a group and in its subgroups."""
+        """Return the pids in a control group and in its subgroups."""
         found: list[int] = []
         for folder, _folders, _files in os.walk(path):
             with contextlib.suppress(OSError), open(f"{folder}/cgroup.procs", encoding="ascii") as file:
                 found += [int(line) for line in file]
-        return [pid for pid in found if pid > 0]  # 0: somebody whom we cannot see from here
+        return [pid for pid in found if pid > 0]  # 0: a process that is not visible here
 
     def remove(self, path: str) -> None:
-        """Remove an empty group and its subgroups. OSError while a process is in one of them."""
+        """Remove an empty control group and its subgroups; raise OSError while a process is in one of them."""
 
         def act() -> None:
             for folder, _folders, _files in os.walk(path, topdown=False):
@@ -123,10 +127,10 @@ class Cgroups:
         self._funnel.through("remove cgroup", act)
 
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
-        """Return the words that start a program outside the agent's group that this process may be in.
+        """Return the command that starts a program outside the agent's control group in which this process may be.
 
-        It joins a sibling group where that is fleet's; out of a scope only systemd can move it. With `must`, the
-        program does not start when it cannot leave the group.
+        The program moves to the group around it, or to a new scope through systemd. With `must`, it does not start when
+        it cannot leave the group.
         """
         group = self._group_of("self")
         found = _OURS.fullmatch(group) if group else None
@@ -138,44 +142,45 @@ class Cgroups:
         return ["/bin/sh", "-c", _LEAVE, f"{found['parent']}/cgroup.procs", "must" if must else "", *words]
 
     def _parent_near(self, pid: int) -> str | None:
-        """Return the folder of a process's group, if fleet may create groups in it; else None."""
+        """Return the path of a process's control group, if fleet may create groups in it; else None."""
         parent = self._group_of(pid)
         if parent is None:
             return None
-        # An agent may have started the server: the groups of agents are beside each other, not within.
+        # If an agent started the server, use the group around the agent's: agents' groups are siblings, never nested.
         found = _OURS.fullmatch(parent)
         parent = found["parent"] if found else parent
         return parent if self._is_usable(parent) else None
 
     def _is_usable(self, group: str) -> bool:
+        """Return whether fleet may create control groups in a group: it can be written, and systemd has delegated it."""
         if not os.access(group, os.W_OK) or not os.access(f"{group}/cgroup.procs", os.W_OK):
             return False
         return not os.path.isdir(self._places.systemd) or _is_delegated(group)
 
     def _manager(self) -> str | None:
-        """Return the folder of the group of the user's systemd manager, if that runs."""
+        """Return the path of the control group of the user's systemd manager; None when it does not run."""
         folder = self._folder(self._places.manager)
         return folder if folder is not None and os.path.isdir(folder) else None
 
     def _group_of(self, pid: int | str) -> str | None:
-        """Return the folder of the group that a process is in; None when unknown."""
+        """Return the path of the control group that a process is in; None when unknown."""
         group = self._named(pid)
         return self._folder(group) if group else None
 
     def _named(self, pid: int | str) -> str:
-        """Return the kernel's name of the group that a process is in; empty when unknown."""
+        """Return the kernel's name of the control group that a process is in; empty when unknown."""
         lines = _lines_of_file(f"{self._places.proc}/{pid}/cgroup")
         return next((line.removeprefix("0::") for line in lines if line.startswith("0::/")), "")
 
     def _folder(self, group: str) -> str | None:
-        """Return the folder of a group; None where it is not mounted."""
+        """Return the path of a control group, from the kernel's name of it; None where it is not mounted."""
         top, mount = self._mount()
         if not mount or not f"{group}/".startswith(f"{top.rstrip('/')}/"):
             return None
         return os.path.normpath(f"{mount}/{group[len(top.rstrip('/')) :]}")
 
     def _mount(self) -> tuple[str, str]:
-        """Return which group is mounted where; empty texts when cgroup v2 is not mounted."""
+        """Return which control group is mounted, and where; empty texts when cgroup v2 is not mounted."""
         for line in _lines_of_file(f"{self._places.proc}/self/mountinfo"):
             given, _, kind = line.partition(" - ")
             if kind.startswith("cgroup2 "):

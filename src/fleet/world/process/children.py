@@ -1,4 +1,4 @@
-"""Children: programs that run beside this process, with their output going into files."""
+"""Start programs that run beside this process and write their output to files; used for the commands of jobs."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Ended:
 
     @property
     def ok(self) -> bool:
-        """Whether the child exited by itself with status 0."""
+        """Return whether the child exited by itself with status 0."""
         return self.status == 0
 
 
 class Child:
-    """A running child."""
+    """A running child process with a time limit."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: float, funnel: Funnel) -> None:
         self._funnel = funnel
@@ -49,11 +49,11 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """Return the pid. The kernel does not reuse it before `look` or `kill` has reaped the child."""
+        """Return the pid. The kernel does not reuse it until `look` or `kill` has reaped the child."""
         return self._process.pid
 
     def look(self) -> Ended | None:
-        """Return how the child ended; None while it runs. After its time limit it is asked to exit, then killed."""
+        """Return how the child ended; None while it runs. After its time limit the child is sent SIGTERM, later SIGKILL."""
         if self._is_over():
             return self._reaped()
         now = monotonic()
@@ -65,7 +65,7 @@ class Child:
         return None
 
     def wait(self, seconds: float) -> None:
-        """Wait until the child exits, but at most so long."""
+        """Wait until the child exits, for at most this many seconds."""
         handle = handle_of(self._process.pid)
         if handle is None:
             sleep(seconds)
@@ -87,14 +87,15 @@ class Child:
         self._funnel.through(f"{number.name} to job step", lambda: _signal_process_group(self._process.pid, number))
 
     def _is_over(self) -> bool:
-        """Whether the child has exited; it is not reaped, where the system allows to ask so."""
+        """Return whether the child has exited. It is not reaped, where the system has `waitid`."""
         if not hasattr(os, "waitid"):
             return self._process.poll() is not None
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _reaped(self) -> Ended:
+        """Kill what the child left in its session, reap the child, and return how it ended."""
         if self._process.returncode is None:
-            self._signal_all(signal.SIGKILL)  # what it left behind
+            self._signal_all(signal.SIGKILL)  # kill what it left in its session
         status = self._process.wait()
         if self._asked is not None:
             return Ended(status=None, why=f"it took longer than {self._limit:g} s and was ended")
@@ -102,7 +103,7 @@ class Child:
 
 
 class Children:
-    """Starts children."""
+    """Start child processes."""
 
     def __init__(self, funnel: Funnel, home: str) -> None:
         self._funnel = funnel
@@ -120,7 +121,10 @@ class Children:
         limit: float,
         inherited: Sequence[int] = (),
     ) -> Child | Ended:
-        """Start a child; its output is appended to the files. It inherits these descriptors, such as a lock."""
+        """Start a child whose output is appended to files; return Ended when it could not be started.
+
+        The child inherits the descriptors in `inherited`, such as a lock.
+        """
 
         def act() -> Child | Ended:
             with contextlib.ExitStack() as files:

@@ -1,4 +1,4 @@
-"""What fleet asks the kernel about processes: `ps` answers for this machine, a table in the simulated world."""
+"""The interface of what fleet asks the kernel about processes: `ps` implements it, and a table in the simulated world."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Kernel(Protocol):
-    """The functions of `ps`, which documents them."""
+    """The functions of the module `ps`, which documents them."""
 
     def own_pid(self) -> int: ...
     def status(self, pid: int) -> Status | None: ...

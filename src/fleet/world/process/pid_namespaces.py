@@ -1,8 +1,8 @@
-"""Pid namespaces: a sandbox or container has one of its own, and the same pid means another process in another namespace.
+"""Pid namespaces: a sandbox or container has its own, and in another namespace the same pid is another process.
 
-A process that uses a home records its namespace there, and holds a lock on that record while it lives: every fleet command, what it
-runs, its tmux server, its agents. The kernel keeps the lock across namespaces. So a restarted container can prove that no process of
-the namespace before it is left, and one that shares the home with another living namespace sees that it does.
+Every process that uses a home (fleet commands and what they run, the tmux server, agents) holds a lock on the record of
+its namespace there. The kernel keeps such locks across namespaces. So a restarted container can prove that no process
+of its earlier namespace is left, and a process can see that another living namespace shares the home.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class PidNamespaces:
 
     @property
     def lease(self) -> int:
-        """Return the descriptor of the lock, which started programs inherit; -1 when it is not held."""
+        """Return the descriptor of this namespace's lock, which started programs inherit; -1 when it is not held."""
         return self._lock.fd
 
     def enter(self) -> None:
-        """Record that this namespace uses the home, and hold its lock. In a home that cannot be written to, nothing is held."""
+        """Record that this namespace uses the home, and hold its lock. Do nothing in a home that cannot be written."""
         if self.lease < 0 and self._boot:
             try:
                 self._lock.take(None)
@@ -46,26 +46,26 @@ class PidNamespaces:
                 return
 
     def handed_on(self) -> int:
-        """Return a copy of the lock's descriptor for a program that this process becomes; -1 when the lock is not held."""
+        """Return a copy of the lock's descriptor, for the program that this process execs; -1 when the lock is not held."""
         return os.dup(self.lease) if self.lease >= 0 else -1
 
     def leave(self) -> None:
-        """Release the lock that says that this namespace uses the home."""
+        """Release the lock of this namespace."""
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
-        """Whether a process that entered from a namespace is alive, or may be."""
+        """Return whether a process of a namespace that uses the home is alive, or may be."""
         return not FileLock(f"{self._folder}/{boot}").is_free()
 
     def is_gone(self, boot: str) -> bool:
-        """Whether no process of another namespace can be alive."""
+        """Return whether it is proven that no process of another namespace is alive."""
         return not self.is_used(boot) and is_gone(boot.partition(".")[2], self._socket)
 
     def sees_everyone(self) -> bool:
-        """Whether every process that may use this home is visible here.
+        """Return whether every process that may use this home is visible here.
 
-        In the machine's first namespace: yes, if /proc hides none. In another one: only if every other namespace that
-        has used this home is proven gone, which the first one never is.
+        In the machine's first namespace: yes, unless /proc hides processes. In another one: only if every other
+        namespace that has used this home is proven gone, which the first one never is.
         """
         if not self._boot or not shows_everyone():
             return False
@@ -75,14 +75,14 @@ class PidNamespaces:
         return all("." in name and self.is_gone(name) for name in others)
 
     def forget_gone(self, funnel: Funnel) -> None:
-        """Remove the records of namespaces that are gone; only from the first namespace, which sees every process."""
+        """Remove the records of namespaces that are gone; only in the first namespace, which sees every process."""
         if self._boot and not self._boot.partition(".")[2] and shows_everyone():
             for name in self._names():
                 if name != self._boot and self._is_over(name):
                     _remove_namespace_record(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
-        """Whether a namespace is gone. One of this boot may exist while nobody in it uses the home; one of another boot cannot."""
+        """Return whether a namespace is gone. One of this boot may exist unused; one of another boot is gone when it is unused."""
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)
 
@@ -94,6 +94,8 @@ class PidNamespaces:
 
 
 def _remove_namespace_record(funnel: Funnel, path: str) -> None:
+    """Remove the record of a namespace, if it exists."""
+
     def act() -> None:
         try:
             os.unlink(path)
@@ -104,7 +106,7 @@ def _remove_namespace_record(funnel: Funnel, path: str) -> None:
 
 
 def own() -> str | None:
-    """Return the pid namespace of this process; empty for the machine's first one, and on systems without namespaces.
+    """Return the pid namespace of this process; empty for the machine's first one and on systems without namespaces.
 
     None when /proc belongs to another namespace: then none of its pids can be trusted.
     """
@@ -115,7 +117,7 @@ def own() -> str | None:
 
 
 def shows_everyone() -> bool:
-    """Whether /proc belongs to this namespace and hides none of its processes."""
+    """Return whether /proc belongs to this namespace and hides none of its processes."""
     if not _is_own_view():
         return False
     try:
@@ -127,7 +129,7 @@ def shows_everyone() -> bool:
 
 
 def _is_own_view() -> bool:
-    """Whether /proc gives this process the pid that it has here."""
+    """Return whether /proc shows this process under its own pid."""
     try:
         return os.readlink("/proc/self") == str(os.getpid())
     except OSError:
@@ -135,9 +137,10 @@ def _is_own_view() -> bool:
 
 
 def is_gone(namespace: str, socket: str) -> bool:
-    """Whether no process of another namespace is visible, and nobody but us listens on the home's socket.
+    """Return whether no process of another namespace is visible, and nobody outside this namespace listens on the home's
+    socket.
 
-    From inside a sandbox the other processes cannot be seen, but their tmux server can be reached.
+    From inside a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.
     """
     wanted = namespace or _FIRST
     if any(_namespace_of(name) == wanted for name in os.listdir("/proc") if name.isdigit()):
@@ -154,7 +157,7 @@ def _namespace_of(pid: str) -> str:
 
 
 def listener(path: str) -> int | None:
-    """Return the pid that listens on a socket: 0 when it is not visible from here, None when nobody listens."""
+    """Return the pid that listens on a socket; 0 when it is not visible here, None when nobody listens."""
     import socket  # noqa: PLC0415 - only where there are other namespaces
 
     with socket.socket(socket.AF_UNIX) as asked:

@@ -1,9 +1,9 @@
-"""Processes: who they are, whether they live, and how they are ended.
+"""Processes: identify them, prove whether they live, and end them.
 
-Dead is proven or it is not dead: the kernel says there is no such pid, or another process has it now, or it is a zombie, or the
-machine has booted since. Anything that cannot be read is unknown, and so is what contradicts itself: another boot, and yet the same
-pid with the same start time. A signal goes through a pidfd where there is one, and the
-identity is compared after the pidfd was opened, so no other process can be hit.
+A process is dead only if that is proven: the kernel has no such pid, or another process has it now, or it is a zombie,
+or the machine has booted since. What cannot be read is unknown. So is a contradiction: another boot, and yet the same
+pid with the same start time. Signals go through a pidfd where there is one, and the identity is compared after the
+pidfd was opened, so that no other process can be hit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LOOK_AGAIN = 0.01
 _MARK = "FLEET_DISPATCH_ID="
 _RUNNER = "FLEET_RUNNER_OF="
-# How many processes below bubblewrap's own the program in its sandbox is.
+# How many levels below bubblewrap's process the sandboxed program is.
 _DEPTH = 2
 
 
@@ -60,7 +60,7 @@ class Processes:
         self._dead: set[Identity] = set()
 
     def me(self) -> Identity:
-        """Return the identity of this process. It is looked up once for each fork."""
+        """Return the identity of this process, looked up once for each fork."""
         if self._me is None or self._me.pid != self._kernel.own_pid():
             self._me = self.identify(self._kernel.own_pid()) if self._boot else None
         if self._me is None or self._me.pid != self._kernel.own_pid():  # /proc does not show it, or shows somebody else
@@ -75,7 +75,7 @@ class Processes:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
 
     def life(self, who: Identity | None) -> Life:
-        """Say whether a process is alive, dead or unknown."""
+        """Return whether a process is alive, dead or unknown."""
         if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:
@@ -85,9 +85,9 @@ class Processes:
         return "dead" if who in self._dead else "unknown"
 
     def exit_descriptor(self, who: Identity) -> int | None:
-        """Return a descriptor that can be read from when this exact process exits; None where the kernel has none.
+        """Return a descriptor that becomes readable when this exact process exits.
 
-        None also when the process is not proven to live: its exit has been, or nobody can tell. The caller closes it.
+        None where the kernel has no pidfds, or when the process is not proven alive. The caller closes it.
         """
         try:
             descriptor = self._kernel.handle_of(who.pid)
@@ -99,9 +99,9 @@ class Processes:
         return descriptor
 
     def wait_for_exit(self, whom: Iterable[Identity], seconds: float) -> bool:
-        """Wait until one of these processes exits, but at most so long.
+        """Wait until one of these processes exits, for at most this many seconds, and return True.
 
-        False, and at once, when the kernel does not tell of each of them: it cannot, or one is not proven to live.
+        Return False at once when the kernel cannot report the exit of each of them, or one is not proven alive.
         """
         handles = [self.exit_descriptor(who) for who in whom]
         known = [handle for handle in handles if handle is not None]
@@ -118,17 +118,16 @@ class Processes:
         return True
 
     def may_live(self, who: Identity | None) -> bool:
-        """Whether a process is alive; also when that is unknown but its pid belongs to a process with the same start."""
+        """Return whether a process is alive; also True when that is unknown and a process with its pid and start time is visible."""
         found = self.life(who)
         return who is not None and (
             found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))
         )
 
     def _is_proven_dead_elsewhere(self, who: Identity) -> bool:
-        """Whether a process of another boot or pid namespace is proven dead.
+        """Return whether a process of another boot or pid namespace is proven dead; False means unknown.
 
-        False means unknown, not alive. Proven: nobody holds the lock of that namespace in this home, and no process
-        that is visible here can be it.
+        Proven: nobody holds the lock of that namespace in this home, and no process that is visible here can be it.
         """
         (then, _, namespace), (now, _, mine) = who.boot.partition("."), self._boot.partition(".")
         if self._namespaces.is_used(who.boot):
@@ -150,7 +149,8 @@ class Processes:
         return [each for each in reversed(found) if each is not None]
 
     def inside_sandbox(self, outer: Identity) -> Identity:
-        """Return the program in bubblewrap's sandbox, given bubblewrap's own process; that itself when nothing runs in it.
+        """Return the program in bubblewrap's sandbox, given bubblewrap's process; that process when nothing runs
+        inside.
 
         Bubblewrap has one child, the first process of the sandbox, which starts the program as its first child.
         """
@@ -163,14 +163,13 @@ class Processes:
         return found
 
     def census(self) -> Census:
-        """Return every process as it is now, for questions about many dispatches."""
+        """Return all processes at this moment, for questions about many dispatches."""
         return Census(host=self._host, boot=self._boot, home=self._home, kernel=self._kernel)
 
     def families(self, roots: Iterable[Identity]) -> list[Identity]:
         """Return these processes and all their descendants, deepest first, without this process.
 
-        Every process is identified before its parents are read, so that a reused pid is not mistaken for another
-        process.
+        Every process is identified before its parent is read, so that a reused pid is not mistaken for another process.
         """
         before, below = {who.pid: who for who in self._others()}, self._children()
         found = dict.fromkeys(root for root in roots if before.get(root.pid) == root)
@@ -182,21 +181,22 @@ class Processes:
         return list(reversed(found))
 
     def _children(self) -> dict[int, list[int]]:
+        """Return the pids of the children of each pid."""
         below: dict[int, list[int]] = {}
         for pid, parent in self._kernel.parents().items():
             below.setdefault(parent, []).append(pid)
         return below
 
     def marked(self, dispatch: str) -> list[Identity]:
-        """Return this user's processes whose environment has this home and the dispatch's id, without this process.
+        """Return this user's processes whose environment names this home and the dispatch, without this process.
 
-        The hook that tmux runs at an agent's death has them too for a moment; it does not count.
+        The tmux hook that reports the agent's death has the same variables, and does not count.
         """
         census = self.census()
         return self._living([census.identity(pid) for pid in census.marked(dispatch)])
 
     def of_job(self, job: str) -> list[Identity]:
-        """Return this user's processes whose environment has this home and the job's id: those that the job's runner started."""
+        """Return this user's processes whose environment names this home and the job: those that its runner started."""
         return self._carrying(f"{_RUNNER}{job}")
 
     def variable(self, who: Identity, name: str) -> str:
@@ -216,14 +216,14 @@ class Processes:
         ]
 
     def of_dispatch(self, dispatch: str) -> list[Identity]:
-        """Return this user's processes whose environment has the dispatch's id, of any home, without this process."""
+        """Return this user's processes whose environment names the dispatch, of any home, without this process."""
         entry = f"{_MARK}{dispatch}".encode()
         return [
             who for who in self._others() if entry in self._kernel.environment(who.pid) and self.life(who) == "alive"
         ]
 
     def of_home(self, home: str) -> list[Identity]:
-        """Return this user's agents and job commands whose environment has another home."""
+        """Return this user's agents and job commands whose environment names the given home."""
         entry, marks = f"FLEET_HOME={home}".encode(), (_MARK.encode(), _RUNNER.encode())
         found = []
         for who in self._others():
@@ -233,18 +233,19 @@ class Processes:
         return found
 
     def _carrying(self, entry: str) -> list[Identity]:
+        """Return this user's living processes whose environment has this entry and names this home."""
         both = {entry.encode(), self._home}
         return [
             who for who in self._others() if both <= self._kernel.environment(who.pid) and self.life(who) == "alive"
         ]
 
     def _others(self) -> list[Identity]:
-        """Return the identities of all other processes. They are read first, before anything else is asked about a pid."""
+        """Return the identities of all other processes. Call it first, before asking anything else about a pid."""
         whom = (self.identify(pid) for pid in self._kernel.parents() if pid != self._kernel.own_pid())
         return [who for who in whom if who is not None]
 
     def marks(self) -> dict[str, list[Identity]]:
-        """Return this user's processes whose environment has this home and a dispatch's id, by that id."""
+        """Return this user's processes whose environment names this home and a dispatch, by dispatch."""
         census, found = self.census(), dict[str, list[Identity]]()
         for pid in census.entries:
             dispatch = census.mark(pid) if pid != self._kernel.own_pid() else ""
@@ -253,14 +254,14 @@ class Processes:
         return found
 
     def marks_of_jobs(self) -> dict[str, list[Identity]]:
-        """Return this user's processes that runners of this home started, by job."""
+        """Return this user's processes that job runners of this home started, by job."""
         found: dict[str, list[Identity]] = {}
         for job, who in self._bearing(_RUNNER):
             found.setdefault(job, []).append(who)
         return found
 
     def _bearing(self, name: str) -> Iterator[tuple[str, Identity]]:
-        """Yield the value of a variable and the process, for each process of this home that has the variable."""
+        """Yield the value of an environment variable and the process, for each process of this home that has it."""
         for who in self._others():
             told = self._kernel.environment(who.pid)
             for entry in told if self._home in told else ():
@@ -268,11 +269,11 @@ class Processes:
                     yield entry[len(name) :].decode("ascii", "replace"), who
 
     def _living(self, whom: list[Identity]) -> list[Identity]:
-        """Return those whose pid still belongs to them: what was read about a reused pid is another process's."""
+        """Return those processes that are still alive. What was read about a reused pid belongs to another process."""
         return [who for who in whom if self.life(who) == "alive"]
 
     def signal(self, who: Identity, number: int) -> bool:
-        """Send a signal to this exact process. Says whether it was there."""
+        """Send a signal to this exact process; return whether it was sent."""
         name = signal.Signals(number).name
         return self._funnel.through(f"{name} to {who.pid}", lambda: self._signal(who, number))
 
@@ -282,7 +283,7 @@ class Processes:
             self.signal(who, signal.SIGKILL)
 
     def gone_within(self, whom: list[Identity], seconds: float) -> list[Identity]:
-        """Wait at most that many seconds until these processes are dead. Return those that are not."""
+        """Wait at most `seconds` until these processes are dead; return those that are not."""
         until = self._clock.ticks() + seconds
         while True:
             left = [who for who in whom if self.life(who) != "dead"]
@@ -291,22 +292,25 @@ class Processes:
             self._clock.wait(_LOOK_AGAIN)
 
     def _signal(self, who: Identity, number: int) -> bool:
+        """Send a signal to this exact process; return whether it was sent. Not counted as an effect."""
         return self._kernel.deliver(who.pid, number, lambda: self.life(who) == "alive")
 
     def _status(self, pid: int) -> ps.Status | None:
+        """Return the status of a pid; one without a start time when it cannot be read."""
         try:
             return self._kernel.status(pid)
         except ps.Unreadable:
             return ps.Status(start="", zombie=False)
 
     def _life(self, pid: int, start: str) -> Life:
+        """Return whether the process with this pid and start time is alive, dead or unknown, on this boot."""
         try:
             found = self._kernel.status(pid)
         except ps.Unreadable:
             return "unknown"
         if found is None or found.zombie:
             return "dead"
-        if not found.start or "_" in start:  # a date: so macOS had it before start times were the kernel's numbers
+        if not found.start or "_" in start:  # a date, as older versions recorded it on macOS
             return "unknown"
         return "alive" if found.start == start else "dead"
 

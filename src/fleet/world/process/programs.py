@@ -1,7 +1,7 @@
-"""Other programs: the one place that starts them. No shell sees any word of ours.
+"""Start other programs; only this file does. No shell sees any of the words.
 
-A program that performs an effect inherits the effect's lock. If fleet is killed while git goes on writing, the lock stays
-locked until git has ended too, and recovery waits for that.
+A program that performs an effect inherits the effect's lock. If fleet is killed while git goes on writing, the lock
+stays locked until git has ended too, and recovery waits for that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 
 _A_WHILE = 0.5
-# What a parent agent or a git hook leaves in the environment does not hold for our children.
+# Variables of a parent agent or a git hook, which are wrong for the programs that fleet starts.
 _FOREIGN = frozenset(
     [
         "GIT_DIR",
@@ -39,15 +39,15 @@ _FOREIGN = frozenset(
         "TMUX_PANE",
     ]
 )
-# Before the words of a program: variables that `clean_environment` would take away.
+# Put before a program's words to set variables that `clean_environment` would remove.
 ENV = "/usr/bin/env"
-# What lets a program speak for the agent that this process is: for an agent's own programs only.
+# Secrets with which a program can speak for this agent; only the agent's own programs get them.
 _SECRETS = frozenset([VARIABLE, TOKEN])
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Done:
-    """How a program ended. `status` is None when it is not installed, or was killed after its time limit."""
+    """The result of a program. `status` is None when it is not installed, or was killed after its time limit."""
 
     status: int | None
     out: str
@@ -55,15 +55,15 @@ class Done:
 
     @property
     def ok(self) -> bool:
-        """Whether the program exited with status 0."""
+        """Return whether the program exited with status 0."""
         return self.status == 0
 
 
 class Child(subprocess.Popen[bytes]):
-    """A program that was started. The kernel reports its end; nothing polls."""
+    """A started program. The kernel reports its end; nothing polls."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait at most that many seconds; return the exit status."""
+        """Wait at most `timeout` seconds for the program to end, and return its exit status."""
         end = None if timeout is None or self.returncode is not None else handle_of(self.pid)
         if end is None or timeout is None:
             return super().wait(timeout)
@@ -78,7 +78,7 @@ class Child(subprocess.Popen[bytes]):
 
 
 class Programs:
-    """Starts other programs."""
+    """Start other programs."""
 
     def __init__(self, funnel: Funnel, lease: Callable[[], int] = lambda: -1) -> None:
         self.funnel = funnel
@@ -98,9 +98,10 @@ class Programs:
         meanwhile: Callable[[], None] | None = None,
         exact: bool = False,
     ) -> Done:
-        """Run a program to its end, with a time limit; `meanwhile` is called while it runs.
+        """Run a program to its end, with a time limit in seconds, and return its result.
 
-        With `exact`, bytes that are not UTF-8 survive the round trip; else they become replacement characters.
+        `given` is its standard input; `meanwhile` is called while it runs. With `exact`, bytes that are not UTF-8 are
+        kept; else they become replacement characters.
         """
         stdin = subprocess.DEVNULL if given is None else subprocess.PIPE
 
@@ -135,10 +136,11 @@ class Programs:
         most: int = 4_000,
         given: str | None = None,
     ) -> Done:
-        """Run a program to its end, with a time limit; both its outputs go into one bounded file.
+        """Run a program to its end, with a time limit in seconds, and record its output in a bounded file.
 
-        The file keeps the beginning and the end; `out` has as many bytes of both as asked for. The program reads `given`
-        from a file: one that does not read it keeps nobody waiting.
+        The file keeps the beginning and the end of standard output and error; `out` of the result has at most `most`
+        bytes of them. `given` is the standard input, passed as a file so that a program that does not read it never
+        blocks.
         """
 
         def act() -> Done:
@@ -160,9 +162,9 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Child:
-        """Start a program with pipes to its three streams; whoever calls reads them, and waits for its end.
+        """Start a program with pipes to its three streams; the caller reads them and waits for its end.
 
-        It may speak for whoever the environment names.
+        It keeps the secrets with which it may speak for the agent in its environment.
         """
 
         def act() -> Child:
@@ -173,7 +175,7 @@ class Programs:
         return self.funnel.through(effect, act)
 
     def leave(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> None:
-        """Start a program that runs on its own: nobody waits for it, and it has no terminal."""
+        """Start a program in the background: nobody waits for it, and it has no terminal."""
         nowhere = subprocess.DEVNULL
 
         def act() -> None:
@@ -195,9 +197,9 @@ def become(funnel: Funnel, words: list[str]) -> NoReturn:
 
 
 def lend_terminal(funnel: Funnel, words: list[str]) -> int:
-    """Let another program have this process's terminal until it ends; return its exit status.
+    """Run a program on this process's terminal and return its exit status.
 
-    What the program prints beside the terminal is discarded: tmux says so that it has detached.
+    Its standard output and error are discarded: tmux prints there that it has detached.
     """
 
     def act() -> int:
@@ -207,7 +209,7 @@ def lend_terminal(funnel: Funnel, words: list[str]) -> int:
 
 
 def detach() -> bool:
-    """Fork a child without terminal and parent, and go on in it. True in the parent, which is to exit."""
+    """Fork a child without a terminal, and continue in it. Return True in the parent, which has to exit."""
     if os.fork():
         return True
     os.setsid()
@@ -224,6 +226,7 @@ def _start_program(
     stderr: int = subprocess.PIPE,
     speaks: bool = False,
 ) -> Child:
+    """Start a program with pipes, in a session of its own, with a clean environment and the descriptors in `kept`."""
     asked, variables = _split_off_variables(words)
     return Child(
         asked,
@@ -238,7 +241,7 @@ def _start_program(
 
 
 def _split_off_variables(words: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
-    """Return the program behind `/usr/bin/env NAME=VALUE …` and those variables, which need no process of their own."""
+    """Return the words after `/usr/bin/env NAME=VALUE …`, and these variables, so that no extra process is needed."""
     if words[0] != ENV:
         return words, {}
     first = next(number for number, word in enumerate(words) if number and "=" not in word)
@@ -246,7 +249,7 @@ def _split_off_variables(words: Sequence[str]) -> tuple[Sequence[str], dict[str,
 
 
 def _input_file(given: str | None) -> IO[bytes]:
-    """Return what a program reads: a file without a name that holds the given text, or nothing."""
+    """Return the standard input for a program: a file without a name that holds the given text, or an empty one."""
     if given is None:
         return open(os.devnull, "rb")
     import tempfile  # noqa: PLC0415 - few programs read anything
@@ -258,11 +261,14 @@ def _input_file(given: str | None) -> IO[bytes]:
 
 
 def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: str) -> Done:
-    """Return how a program ended. Background processes that still hold its pipes are not waited for."""
+    """Wait for a program and return its result; kill it after the time limit.
+
+    Background processes that still hold its pipes are not waited for.
+    """
     until = monotonic() + limit
     given = None if text is None else text.encode("utf-8", errors)
     while True:
-        ended = child.poll() is not None  # then all that it said is there to be read
+        ended = child.poll() is not None  # if so, all its output can be read now
         patience = _A_WHILE if ended else max(min(_A_WHILE, until - monotonic()), 0)
         try:
             out, err = child.communicate(given, timeout=patience if given is None else limit)
@@ -278,7 +284,7 @@ def _wait_for_program(child: Child, text: str | None, limit: float, *, errors: s
 
 
 def _has_more(child: Child) -> bool:
-    """Whether the pipes have something to read, or their end: it may just not have been read yet."""
+    """Return whether a program's pipes have something to read, or have reached their end."""
     waiting = select.poll()
     for pipe in (child.stdout, child.stderr):
         if pipe is not None and not pipe.closed:
@@ -287,28 +293,29 @@ def _has_more(child: Child) -> bool:
 
 
 def _kill_after_limit(child: Child, limit: float) -> Done:
-    os.killpg(child.pid, signal.SIGKILL)  # with all that it started: it leads a group of its own
+    """Kill a program and its process group, and return the result of a program that took too long."""
+    os.killpg(child.pid, signal.SIGKILL)  # it leads a process group, so this kills what it started, too
     child.wait()
     _close_pipes(child)
     return Done(status=None, out="", err=f"no answer within {limit:g} s")
 
 
 def _close_pipes(child: Child) -> None:
-    """Close the pipes without reading to their end: a background process may hold the other end."""
+    """Close a program's pipes without reading to their end: a background process may hold the other end."""
     for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
 
 
 def _text(said: bytes | None, errors: str) -> str:
-    """Return the output of a program as text; carriage returns stay. `errors` says what becomes of bytes that are not UTF-8."""
+    """Return the output of a program as text, with its carriage returns. `errors` says how bytes that are not UTF-8 are decoded."""
     return (said or b"").decode("utf-8", errors)
 
 
 def clean_environment(env: Mapping[str, str] | None, *, speaks: bool = False) -> dict[str, str]:
-    """Return an environment (ours if none is given) without the variables that identify another agent.
+    """Return an environment (by default this process's) without variables that belong to another agent or a git hook.
 
-    With `speaks`, the program may speak for the agent that this process is, and keeps its secrets.
+    With `speaks`, it keeps the secrets with which the program may speak for the agent that this process is.
     """
     given = os.environ if env is None else env
     left_out = _FOREIGN if speaks else _FOREIGN | _SECRETS

@@ -1,4 +1,4 @@
-"""What the kernel says of processes: /proc on Linux, psutil on macOS (see ps_library)."""
+"""Ask the kernel about processes: /proc on Linux, psutil on macOS (see ps_library)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-# What is asked instead of /proc; psutil is installed on macOS alone.
+# The module to ask instead of /proc; psutil is installed only on macOS.
 _library: ModuleType | None = None
 if sys.platform == "darwin":
     from fleet.world.process import ps_library
@@ -28,19 +28,19 @@ _BETWEEN_LOOKS = 0.001
 _ENDED = frozenset({"Z", "X", "x"})
 _STOPPED = "T"
 _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
-# The kernel gives the whole of it at once to whoever has room.
+# Large enough to read /proc/PID/stat in one call.
 _LONGEST_STAT = 1 << 14
 
 
 class Status(NamedTuple):
-    """The state of a process now."""
+    """The start time of a process, and whether it is a zombie."""
 
     start: str
     zombie: bool
 
 
 class Entry(NamedTuple):
-    """A living process in the list of all."""
+    """A living process in the list of all processes."""
 
     pid: int
     parent: int
@@ -52,18 +52,18 @@ class Entry(NamedTuple):
     stopped: bool = False
 
     def is_since(self, start: int) -> bool:
-        """Whether the process began at that time or later; True where the kernel's clock is unknown."""
+        """Return whether the process started at that time or later; True where start times are not comparable."""
         return not self.start.isdigit() or int(self.start) >= start
 
 
 class Unreadable(Exception):
-    """The kernel did not answer."""
+    """The kernel did not tell the state of a process."""
 
 
 def handle_of(pid: int) -> int | None:
     """Return a descriptor that stays with this exact process (pidfd); None where the kernel has none.
 
-    ProcessLookupError when no process has the pid.
+    Raise ProcessLookupError when no process has the pid.
     """
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
@@ -79,7 +79,10 @@ def own_pid() -> int:
 
 
 def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
-    """Send a signal to a pid, if `is_meant` confirms the process once its pid can no longer be reused. Says whether it was sent."""
+    """Send a signal to a pid if `is_meant`, called when the pid can no longer be reused, confirms the process.
+
+    Return whether the signal was sent.
+    """
     try:
         handle = handle_of(pid)
     except OSError:
@@ -128,7 +131,7 @@ def everyone() -> list[Entry]:
 
 
 def is_seen(pid: int, start: str) -> bool:
-    """Whether a process with this pid and start exists, or may exist, in this pid namespace or one inside it."""
+    """Return whether a process with this pid and start time exists, or may exist, in this pid namespace or one inside it."""
     try:
         found = status(pid)
     except Unreadable:
@@ -164,7 +167,7 @@ def environment(pid: int) -> frozenset[bytes]:
 
 
 def _is_becoming(pid: int) -> bool:
-    """Whether a process is in the middle of an exec: then nothing about it can be read for a moment."""
+    """Return whether a process is in the middle of an exec: for a moment nothing about it can be read."""
     try:
         fields = _stat_fields(pid)
     except Unreadable:
@@ -197,7 +200,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process belongs to this user, also where this user may not inspect it."""
+    """Return whether a process belongs to this user, also where this user may not inspect it."""
     if _library is not None:
         return bool(_library.is_own(pid))
     try:
@@ -208,7 +211,7 @@ def is_own(pid: int) -> bool:
 
 
 def works_in(pid: int, folder: str) -> bool | None:
-    """Whether a process has its current directory below a folder, or a file open there for writing. None: not permitted to look."""
+    """Return whether a process has its current directory below a folder, or a file open there for writing; None when not permitted to look."""
     top = f"{os.path.realpath(folder)}/"
     place = _directory_of_process(pid)
     if place is None:
@@ -217,6 +220,7 @@ def works_in(pid: int, folder: str) -> bool | None:
 
 
 def _written_files(pid: int) -> list[str]:
+    """Return the paths of the files that a process has open for writing."""
     if _library is not None:
         return list(_library.open_files(pid))
     found = []
@@ -230,14 +234,15 @@ def _written_files(pid: int) -> list[str]:
 
 
 def _open_flags(pid: int, name: str) -> int:
+    """Return the flags with which a descriptor of a process was opened."""
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="ascii") as file:
         return int(next(line for line in file if line.startswith("flags:")).split()[1], 8)
 
 
 def holders(path: str) -> list[int] | None:
-    """Return the processes that have a file open, as far as this user may look; None when unknown.
+    """Return the pids that have a file open, as far as this user may look; None when unknown.
 
-    The file is compared, not its path, which differs between mount namespaces.
+    Files are compared by inode, because their paths differ between mount namespaces.
     """
     if _library is not None:
         return None
@@ -249,7 +254,7 @@ def holders(path: str) -> list[int] | None:
 
 
 def inheritors(path: str) -> list[int]:
-    """Return the processes that hold the lock of a file, through a descriptor that they locked or inherited.
+    """Return the pids that hold the lock of a file, through a descriptor that they locked or inherited.
 
     A process that only has the file open does not count. Empty where the kernel does not tell.
     """
@@ -260,6 +265,7 @@ def inheritors(path: str) -> list[int]:
 
 
 def _holds_lock(pid: int, path: str) -> bool:
+    """Return whether a process holds the lock of the file at this path."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(FileNotFoundError):
@@ -269,13 +275,16 @@ def _holds_lock(pid: int, path: str) -> bool:
 
 
 def _is_locked(pid: int, name: str) -> bool:
-    """Whether this descriptor has the lock: the kernel lists a lock only with the descriptors that share it."""
+    """Return whether a descriptor of a process holds a lock: the kernel lists a lock only with the descriptors that share it."""
     with open(f"/proc/{pid}/fdinfo/{name}", encoding="utf-8", errors="replace") as file:
         return any(line.startswith("lock:") and " FLOCK " in line for line in file)
 
 
 def running(program: str, *near: str) -> list[int] | None:
-    """Return a program's processes that work below a directory, name it in their arguments, or may do so; None when unknown."""
+    """Return the pids of a program that work below one of these folders, name one in their arguments, or may do so.
+
+    None when unknown.
+    """
     if _library is not None:
         return None
     tops = [os.path.realpath(each) for each in near]
@@ -287,6 +296,7 @@ def _is_called(pid: int, name: str) -> bool:
 
 
 def _is_near(pid: int, tops: list[str]) -> bool:
+    """Return whether a process works below one of these folders or names one in its arguments; True when that cannot be seen."""
     place, words = _directory_of_process(pid), command(pid)
     if place is None:
         return True
@@ -296,9 +306,9 @@ def _is_near(pid: int, tops: list[str]) -> bool:
 
 
 def _is_below(pid: int, tops: list[str]) -> bool:
-    """Whether a process is in one of the folders, or may be.
+    """Return whether the current directory of a process is below one of the folders, or may be.
 
-    Folders are compared by identity: their paths differ between mount namespaces.
+    Folders are compared by inode, because their paths differ between mount namespaces.
     """
     wanted = [os.stat(top) for top in tops if os.path.isdir(top)]
     path, last = f"/proc/{pid}/cwd", None
@@ -316,7 +326,7 @@ def _is_below(pid: int, tops: list[str]) -> bool:
 
 
 def _has_same_paths(pid: int) -> bool:
-    """Whether a process is in this mount namespace, so that paths mean the same to it."""
+    """Return whether a process is in this mount namespace, so that paths mean the same to it."""
     try:
         return os.readlink(f"/proc/{pid}/ns/mnt") == os.readlink("/proc/self/ns/mnt")
     except FileNotFoundError:
@@ -339,7 +349,7 @@ def _directory_of_process(pid: int) -> str | None:
 
 
 def _has_open(pid: int, wanted: os.stat_result) -> bool:
-    """Whether a process has a file open. A file that it closes meanwhile is skipped."""
+    """Return whether a process has a file open."""
     with contextlib.suppress(OSError):  # it is gone, or another user's
         for name in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
@@ -349,7 +359,7 @@ def _has_open(pid: int, wanted: os.stat_result) -> bool:
 
 
 def _stat_fields(pid: int) -> list[str] | None:
-    """Return the fields of /proc/PID/stat after the name, which may contain blanks and brackets."""
+    """Return the fields of /proc/PID/stat after the program's name; None when no process has the pid; raise Unreadable when hidden."""
     try:
         # Not a file object, which makes three times as many calls of the system: there are hundreds of processes.
         handle = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
@@ -366,7 +376,7 @@ def _stat_fields(pid: int) -> list[str] | None:
 
 
 def _is_missing(pid: int) -> bool:
-    """Whether no process has the pid. False when unknown: /proc may hide other users' processes, or be missing."""
+    """Return whether it is proven that no process has the pid; False when /proc may only hide it."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -384,6 +394,7 @@ def _status_of_linux(pid: int) -> Status | None:
 
 
 def _parents_of_linux() -> dict[int, int]:
+    """Return the parent's pid of every pid, from /proc."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
@@ -397,6 +408,7 @@ def _parents_of_linux() -> dict[int, int]:
 
 
 def _everyone_of_linux() -> list[Entry]:
+    """Return every living process except the kernel's own threads, from /proc."""
     found = []
     for name in os.listdir("/proc"):
         with contextlib.suppress(Unreadable):

@@ -1,7 +1,7 @@
-"""What psutil says of processes: for systems without /proc. The only file that imports psutil; ps.py asks it on macOS.
+"""Ask psutil about processes, on systems without /proc. Only this file imports psutil; ps.py calls it on macOS.
 
-A start time is the kernel's own record of it, in microseconds. psutil's public `create_time` is not used: it is moved along when
-the system's clock is set, so the same process would have another start in the next program that asks, and be taken for dead.
+A start time is the kernel's own record of it, in microseconds. psutil's public `create_time` is not used: it follows
+changes of the system's clock, so the same process would seem to have another start time and be taken for dead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Found = tuple[int, int, int, bool, str, bool]
 
 
 class Unknown(Exception):
-    """The kernel did not answer."""
+    """The kernel did not tell the state of a process."""
 
 
 def start_of(process: psutil.Process) -> str:
@@ -31,7 +31,7 @@ def start_of(process: psutil.Process) -> str:
 
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn every failure but psutil.NoSuchProcess into Unknown: it proves nothing."""
+    """Turn every error except psutil.NoSuchProcess into Unknown, because it does not prove that the process is gone."""
     try:
         yield
     except psutil.NoSuchProcess:  # a zombie, too: psutil derives it from this one
@@ -41,7 +41,7 @@ def _refusing() -> Iterator[None]:
 
 
 def status(pid: int) -> tuple[str, bool] | None:
-    """Return the start of a pid and whether it is a zombie; None when no process has it."""
+    """Return the start time of a pid, and whether it is a zombie; None when no process has it."""
     try:
         with _refusing():
             process = psutil.Process(pid)
@@ -96,7 +96,7 @@ def program(pid: int) -> str:
 
 
 def is_own(pid: int) -> bool:
-    """Whether a process belongs to this user."""
+    """Return whether a process belongs to this user."""
     with contextlib.suppress(psutil.Error, OSError):
         return bool(psutil.Process(pid).uids().real == os.getuid())
     return False
@@ -113,7 +113,7 @@ def place(pid: int) -> str | None:
 
 
 def open_files(pid: int) -> list[str]:
-    """Return the regular files that a process has open, also for reading: macOS does not say which."""
+    """Return the regular files that a process has open, also those for reading only: macOS does not distinguish them."""
     with contextlib.suppress(psutil.Error, OSError):
         return [each.path for each in psutil.Process(pid).open_files()]
     return []

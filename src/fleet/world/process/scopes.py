@@ -1,4 +1,4 @@
-"""Scopes: transient units of the user's systemd manager. A process in a scope is in a control group that systemd makes."""
+"""Scopes: transient units of the user's systemd manager, which creates a control group for the processes in a scope."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANAGER = "org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.s
 _CALL = ("busctl", "--user", "call", *_MANAGER.split(), "StartTransientUnit", "ssa(sv)a(sa(sv))")
 _LIMIT = 3.0
 _LOOK_AGAIN = 0.02
-# Waits for at most so many times 0.05 s; shorter than whoever starts a tmux server waits for it.
+# The script waits at most this many times 0.05 s, less than the start of a tmux server may take.
 _LOOKS = 30
 _CALL_LIMIT = 2
 # Moves this shell into a scope of its own, and then runs "$@". $0: the group to leave; then the unit's name without its end,
@@ -39,7 +39,7 @@ exec "$@"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Places:
-    """The paths where the system describes processes, systemd and its users."""
+    """The paths at which the system describes processes, systemd and its users."""
 
     proc: str = "/proc"
     systemd: str = "/run/systemd/system"
@@ -50,7 +50,7 @@ class Places:
 
 
 class Scopes:
-    """The scopes that one user's manager makes for a home."""
+    """The scopes that the user's systemd manager creates for a home."""
 
     def __init__(self, programs: Programs, clock: Clock, places: Places) -> None:
         self._programs = programs
@@ -58,9 +58,9 @@ class Scopes:
         self._places = places
 
     def are_kept(self) -> bool:
-        """Whether systemd runs and keeps the user's manager after a logout.
+        """Return whether systemd runs and keeps the user's manager after a logout.
 
-        Otherwise a logout would end the scopes, and the agents with them.
+        Otherwise a logout would end the scopes and the agents in them.
         """
         try:
             user = pwd.getpwuid(os.getuid()).pw_name
@@ -69,7 +69,7 @@ class Scopes:
         return os.path.isdir(self._places.systemd) and os.path.exists(f"{self._places.linger}/{user}")
 
     def enter(self, unit: str, is_inside: Callable[[], bool]) -> None:
-        """Ask systemd to create a scope and move this process into it. Waits a bounded time until it is inside; never fails."""
+        """Ask systemd to create a scope and to move this process into it; wait a bounded time for that. Never raises."""
         pid = str(os.getpid())
         scope = ["PIDs", "au", "1", pid, "Slice", "s", SLICE, "Delegate", "b", "true"]
         collected = ["CollectMode", "s", "inactive-or-failed"]
@@ -81,7 +81,10 @@ class Scopes:
             self._clock.wait(_LOOK_AGAIN)
 
     def outside(self, words: Sequence[str], *, group: str, unit: str, must: bool) -> list[str]:
-        """Return the words that start a program in a scope of its own, outside the agent's group."""
+        """Return the command that starts a program in a new scope, outside the agent's group.
+
+        With `must`, the program does not start when it cannot leave the group.
+        """
         own = f"{self._places.proc}/self/cgroup"
         runtime = self._places.runtime
         return ["/bin/sh", "-c", _LEAVE, group, unit, runtime, own, "must" if must else "", *words]

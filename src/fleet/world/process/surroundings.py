@@ -1,8 +1,8 @@
-"""The surroundings of whoever asks: environment, working directory, process and terminal.
+"""The surroundings of the caller: its environment, working directory, process and terminal.
 
-A command asks for itself, so these are the process's own. The daemon answers for other processes, each request in a thread: there
-they are what the asker sent, and what the kernel says of it. Whether an agent's process started the asker is read from the
-environments of its parent processes (Linux).
+For a command these are the process's own. The daemon answers for other processes, each request in a thread: there they
+are what the caller sent, and what the kernel says about it. Whether an agent's process started the caller is read from
+the environments of its parent processes (Linux).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHUNK = 1 << 16
 
 
 class Surroundings:
-    """Where a request comes from."""
+    """The environment, working directory, pid and terminal width of the process that makes a request."""
 
     __slots__ = ("columns", "directory", "environ", "pid")
 
@@ -42,18 +42,18 @@ _ASKERS: dict[int, Surroundings] = {}
 
 
 def asker() -> Surroundings | None:
-    """Return where the request of this thread comes from; None when this process asks for itself."""
+    """Return the surroundings of the process for which this thread answers; None when this process asks for itself."""
     return _ASKERS.get(get_ident()) if _ASKERS else None
 
 
 def environ() -> Mapping[str, str]:
-    """Return the environment of whoever asks."""
+    """Return the environment of the caller."""
     other = asker()
     return os.environ if other is None else other.environ
 
 
 def directory() -> str | None:
-    """Return the working directory of whoever asks, with links resolved; None when it was removed or is not known."""
+    """Return the working directory of the caller with symlinks resolved; None when it was removed or is unknown."""
     other = asker()
     if other is not None:
         return other.directory
@@ -64,19 +64,20 @@ def directory() -> str | None:
 
 
 def enter(other: Surroundings) -> None:
-    """Answer for another process from now on, in this thread."""
+    """Answer for another process in this thread from now on."""
     _ASKERS[get_ident()] = other
 
 
 def leave() -> None:
-    """Ask for this process itself again, in this thread."""
+    """Stop answering for another process in this thread."""
     _ASKERS.pop(get_ident(), None)
 
 
 def marks_above(home: str) -> list[str]:
-    """Return the dispatches (and jobs as `job ID`) of this home that the asker's parent processes work for, nearest first.
+    """Return the dispatches (and jobs as `job ID`) of this home in the environments of the caller's parents, nearest
+    first.
 
-    For a process that asks through the daemon, its own environment counts as well.
+    For a caller through the daemon, its own environment counts too.
     """
     found: list[str] = []
     other = asker()
@@ -92,6 +93,7 @@ def marks_above(home: str) -> list[str]:
 
 
 def _name_of_mark(mark: bytes, entry: bytes) -> str:
+    """Return the dispatch id, or `job ID`, that an environment entry names."""
     ident = entry[len(mark) :].decode("ascii", "replace")
     return ident if mark == _MARKS[0] else f"job {ident}"
 
@@ -111,7 +113,7 @@ def _parent_of_process(pid: int) -> int:
 
 
 def _read(path: str) -> bytes:
-    """Return what a file of /proc says. A file object would make twice as many calls of the system, for each process above."""
+    """Return the content of a file in /proc. A file object would need twice as many system calls."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         found = b""

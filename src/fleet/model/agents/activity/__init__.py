@@ -1,1 +1,1 @@
-"""What is heard and seen of agents, and what follows from it."""
+"""The activity of agents: reports of hooks, signs of life, usage limits, handoffs, and when to wake a coordinator."""

@@ -1,7 +1,7 @@
-"""Decide how a hook's report changes what is known of an agent, without side effects.
+"""Compute the new record of an agent from the report of a hook. Pure.
 
-Hooks run side by side and may arrive out of order, so each report has its time. A report that is older than the known
-state changes nothing, and facts that a report does not mention stay as they are.
+Hooks run side by side and may arrive out of order, so each report has its time. A report that is older than the
+recorded state does not change that state, and facts that a report does not mention stay as they are.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _NEWS = ("state", "detail", "compacting", "sent_back", "failed_turns", "conversa
 
 
 def is_continued(failed_turns: int) -> bool:
-    """Whether fleet makes an agent go on after so many failed turns in a row. False after none, and after too many."""
+    """Return whether fleet tells an agent to go on after this many failed turns in a row: after 1 to MOST_FAILED_TURNS, not after more."""
     return 0 < failed_turns <= MOST_FAILED_TURNS
 
 
 class HookReport:
-    """What one hook reports of an agent.
+    """What one call of a hook reports about an agent: its state, the result of its turn, and facts such as its tokens.
 
-    Times have the kernel's precision. When two reports have the same time, the one with `yields` does not replace the
-    other.
+    Times have the kernel's precision. A report with `yields` does not replace a state that was reported at the same
+    time.
     """
 
     __slots__ = ("at", "detail", "facts", "state", "turn", "yields")
@@ -64,7 +64,7 @@ class HookReport:
 
 
 def agent_after_report(known: LivingAgent, report: HookReport) -> LivingAgent | None:
-    """Return the agent's record after a hook's report; None when nothing new has to be recorded."""
+    """Return the agent's record as a hook's report changes it; None when the report has nothing worth recording."""
     changes: dict[str, object] = {}
     if report.state is not None and report.at >= (known.state_at or 0) + report.yields:
         changes.update(_state_changes(known, report))

@@ -1,4 +1,4 @@
-"""Decide how many handoffs in a row have brought nothing: no commit, no artifact, no change of the plan. Pure."""
+"""Count the handoffs in a row of a task that brought no progress: no commit, no artifact, no change of the plan. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
 
 def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bool) -> int:
-    """Return how many handoffs in a row have brought nothing, up to the one whose work has this mark.
+    """Return how many handoffs of a task in a row have brought no progress, the newest one included.
 
-    `before` is the handoff before it of the same task; after one for which the task was parked, the count starts anew.
-    Without `before` it counts whether there is any work. A mark that is unknown (None) adds nothing to the count.
+    `mark` identifies the work of the task at the newest handoff; `before` is the handoff before that one. Equal marks
+    mean no progress; a mark of None is unknown and does not change the count. The count starts again after a handoff
+    for which the task was parked. Without a mark to compare with, the newest handoff counts as progress if the task has
+    any work (`has_work`).
     """
     if before is None or before.parked_at is not None or before.mark is None:
         return 0 if has_work or mark is None else 1
@@ -25,7 +27,7 @@ def fruitless_handoffs(mark: str | None, before: Handoff | None, *, has_work: bo
 
 
 def describe_fruitless(count: int, agents: Sequence[str], reason: str, dollars: float) -> str:
-    """Say why a task is parked after handoffs that brought nothing, and what its handed-off agents cost, where that is known."""
+    """Return the reason for parking a task after handoffs without progress, with the cost of its agents if it is known."""
     many = "1 handoff" if count == 1 else f"{count} handoffs in a row"
     names = ", ".join(agents)
     cost = f", ${dollars:.2f} so far" if dollars else ""

@@ -1,7 +1,7 @@
-"""Decide whether a busy agent is silent: all signs of its life are older than the time that a setting allows.
+"""Decide whether a busy agent is silent: its newest sign of life is older than the time that a setting allows.
 
-A sign is the newest thing of one kind that the agent did: it called a hook, wrote to its log or its files, committed,
-or changed its screen. Silence proves nothing: a silent agent is not a dead one.
+A sign of life is something that the agent did: it called a hook, wrote to its log or its files, committed, or changed
+its screen. Silence does not prove that an agent is dead.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 # The states in which an agent is at work. In all others it waits for something, which the state names.
 BUSY = frozenset({"working", "compacting", "running"})
-# How long a busy agent has to be quiet before a stopped child of its is what it waits for.
+# A busy agent that was quiet for this long probably waits for a stopped child process, if it has one.
 WAITS = MINUTE
 
 
 class Sign:
-    """A sign of life: the source that knows it, and when it was."""
+    """A sign of life of an agent: where it was seen (`source`), and when."""
 
     __slots__ = ("at", "source")
 
@@ -34,18 +34,21 @@ def newest(signs: Iterable[Sign | None]) -> Sign | None:
 
 
 def is_older(sign: Sign | None, now: int, most: int) -> bool:
-    """Whether a sign of life is older than a time. Without any sign nothing is known, and the answer is False."""
+    """Return whether a sign of life is older than `most` milliseconds; False without a sign, because nothing is known then."""
     return sign is not None and now - sign.at > most
 
 
 def describe_silence(sign: Sign, now: int, *, process: str) -> str:
-    """Say for how long an agent has been silent, what its last sign of life was, and what runs below it."""
+    """Return how long an agent has been silent, its last sign of life, and which child process runs (`process`), as text."""
     running = f"; below it runs: {process}" if process else ""
     return f"silent for {age(now - sign.at)} (last sign of life: {sign.source}); its process lives{running}"
 
 
 def ways_out(ident: str, *, coordinates: str | None) -> str:
-    """Say what a person can do about a silent agent; `coordinates` is the project of a coordinator."""
+    """Return the commands with which a person can deal with a silent agent.
+
+    `coordinates` is the project that the agent coordinates; None for an agent that is no coordinator.
+    """
     look = f"`fleet peek {ident}` shows its screen, `fleet attach {ident}` joins it"
     if coordinates is not None:
         return f"{look}, `fleet coord replace -p {coordinates}` replaces it"
@@ -53,12 +56,12 @@ def ways_out(ident: str, *, coordinates: str | None) -> str:
 
 
 def ways_on(ident: str) -> str:
-    """Say what a person can do about an agent whose turn has failed, and which fleet does not continue."""
+    """Return the commands with which a person can make an agent continue after a failed turn that fleet does not continue."""
     return f"`fleet message {ident} TEXT` makes it go on, `fleet attach {ident}` joins it"
 
 
 def describe_stopped(pid: int, command: str, *, is_agent: bool) -> str:
-    """Say which process of an agent is stopped, and how it is continued."""
+    """Return which process of an agent is stopped (by SIGSTOP or the like) and the command that continues it, as text."""
     whose = "its process" if is_agent else "a process that it started"
     what = f" ({command})" if command else ""
     return f"{whose}, {pid}{what}, is stopped: `kill -CONT {pid}` continues it"

@@ -1,8 +1,9 @@
-"""Decide when an agent that coordinates is woken, and for what.
+"""Decide when to wake a coordinator that is an agent, and with which message.
 
-fleet's own coordinator ticks at every change. An agent ticks in its turns, and when its turn has ended somebody has to wake
-it. Each thing to do has a key. The coordinator is woken at once for things whose key it was not told, by its last tick or by
-being woken before. A wake may come to nothing: for what its tick does it is woken again, after some time, while that waits.
+fleet's own coordinator ticks at every change. An agent ticks only during its turns, so somebody has to wake it when its
+turn has ended. Each thing to do has a key. The coordinator is woken at once for a thing whose key neither its last tick
+nor an earlier wake has told it. It may ignore a wake; so it is woken again, after some time, while work still waits for
+a tick.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _MOST_NEWS = 8
 _READY, _ROOM = "ready ", "room "
-# States of an agent that waits at its prompt after a turn that went well; after a failed one it is continued, not woken.
+# States of an agent that waits at its prompt after a good turn. After a failed turn it is told to continue, not woken.
 RESTS = frozenset({"idle", "stopped", "finished"})
 
 
@@ -36,7 +37,7 @@ class Situation(Value):
 
 
 def _work_of_a_tick(found: Situation) -> dict[str, str]:
-    """Return what a tick carries on, by key: it stays undone for as long as the coordinator does not tick."""
+    """Return a sentence by key for each piece of work that the coordinator's next tick would do."""
     now = found.next
     return {
         **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
@@ -49,7 +50,7 @@ def _work_of_a_tick(found: Situation) -> dict[str, str]:
 
 
 def things_to_do(found: Situation) -> dict[str, str]:
-    """Return what there is to do: a key for each thing, and a sentence about it."""
+    """Return a sentence by key for each thing that the coordinator has to do or to know."""
     now = found.next
     things = {
         **_work_of_a_tick(found),
@@ -58,16 +59,17 @@ def things_to_do(found: Situation) -> dict[str, str]:
         **{f"question {key}": f"agent {ident} asks its person something" for key, ident in found.questions.items()},
         **{f"over {engine}": f"{engine} can be tried again" for engine in found.over},
     }
-    if now.ready:  # tasks may start when an agent has ended, although they were told of before
+    if now.ready:  # when an agent has ended, ready tasks may start, although the coordinator was told of them before
         count = len(now.working)
         things[f"{_ROOM}{count}"] = f"{count} agent{'' if count == 1 else 's'} at work, and tasks are ready"
     return things
 
 
 def news(found: Situation, told: Collection[str]) -> list[str]:
-    """Return a sentence for each thing that the coordinator was not told.
+    """Return a sentence for each thing to do whose key the coordinator was not told yet.
 
-    When there is none and a tick is due: what still waits for one; else that agents are at work.
+    When there is no such thing and a tick is due, return the work that still waits for a tick; when there is none
+    either, that agents are at work.
     """
     new_things = {key: text for key, text in things_to_do(found).items() if key not in told}
     has_ready = any(key.startswith(_READY) for key in new_things)
@@ -79,6 +81,6 @@ def news(found: Situation, told: Collection[str]) -> list[str]:
 
 
 def wake_text(sentences: list[str]) -> str:
-    """Return the message that wakes a coordinator."""
+    """Return the message that wakes a coordinator, with the first few of the sentences."""
     more = [f"{len(sentences) - _MOST_NEWS} more"] if len(sentences) > _MOST_NEWS else []
     return f"There is something to do: {'; '.join([*sentences[:_MOST_NEWS], *more])}. Run `fleet coord tick`, and see what needs you."

@@ -1,1 +1,1 @@
-"""Notices: what a person is told about, when, and in which words."""
+"""Notices: what a person is notified about, when, and in which words."""

@@ -1,4 +1,4 @@
-"""Conditions: what a person is to be told of as long as it holds. A notice is one beginning of one condition."""
+"""Conditions: the situations that a person is notified about. Each time that a condition begins, it becomes one notice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.model.states import NoticeKind
     from fleet.store.queries import FailedJob, FailedTaskNews, Notice, ParkedTask, QueuedReview
 
-# What is older than this when it is first seen is no news: it is recorded and not told. Someone who waits is always told.
+# A condition that is older than this when first seen is recorded but not sent, unless someone waits for the person.
 NEWS = DAY
 _LONGEST = 1_000
 _HANDOFFS, _HOOK = "handoffs", "hook"
@@ -25,7 +25,7 @@ _HANDOFFS, _HOOK = "handoffs", "hook"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """Something that holds now. `subject` is the same in every look as long as it goes on."""
+    """A situation that exists now, such as a blocked task. `subject` identifies it and stays the same while it lasts."""
 
     subject: str
     kind: NoticeKind
@@ -38,13 +38,13 @@ class Condition:
     since: int
     # Whether it can begin only once: a question, or one failure of one task.
     is_unique: bool
-    # The home whose agent it is about, which alone tells it and sees whether it still holds; empty when every home may.
+    # The home of the condition's agent: only that home notifies and knows whether the condition holds; empty: any home does.
     home: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What one look changes: conditions that have begun, and the notices of those that are over."""
+    """The difference between two looks: conditions that have begun, and the notices of conditions that have ended."""
 
     begun: list[Condition]
     over: list[Notice]
@@ -53,33 +53,41 @@ class Changes:
 def changes(
     holding: Sequence[Condition], known: Iterable[Notice], *, home: str, unsure: frozenset[str] = frozenset()
 ) -> Changes:
-    """Compare what holds now with the notices of conditions that have not ended.
+    """Compare the conditions that hold now with the recorded notices; return which conditions have begun and which have
+    ended.
 
-    A notice of another home's agent, and of an agent whose state nobody can tell now (`unsure`), is left as it is.
+    A notice is left as it is when it belongs to an agent of another home, or to an agent whose state is unknown now
+    (`unsure`).
     """
     now, before = {each.subject for each in holding}, {each.subject: each for each in known}
     over = [
         each
         for subject, each in before.items()
-        if subject not in now and (not each.home or (each.home == home and not _is_untold(each, unsure)))
+        if subject not in now and (not each.home or (each.home == home and not _is_in_doubt(each, unsure)))
     ]
     return Changes(begun=[each for each in holding if each.subject not in before], over=over)
 
 
-def _is_untold(notice: Notice, unsure: frozenset[str]) -> bool:
-    """Whether nobody can tell now if the state of the notice's agent has ended. The store tells of questions."""
+def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
+    """Return whether nobody knows now if the condition of a notice still holds, because the state of its agent is unknown.
+
+    A question is never in doubt: the store knows whether it is open.
+    """
     return notice.question is None and notice.dispatch in unsure
 
 
 def is_news(condition: Condition, now: int) -> bool:
-    """Whether a condition that is seen for the first time is told: someone who waits always, others within a day."""
+    """Return whether to notify a person about a condition that is seen for the first time.
+
+    Always when someone waits for the person ("needs you"); otherwise only if the condition began within the last day.
+    """
     return condition.kind in TOLD_AGAIN or now - condition.since <= NEWS
 
 
 def need(given: NeedView, *, home: str) -> Condition:
-    """Return the condition of an entry "needs you": a question, an agent that waits, or handoffs without progress."""
+    """Return the condition for an entry of "needs you": a question, an agent that waits, or handoffs without progress."""
     by_state = given.question is None and given.kind != _HANDOFFS
-    # A hook tells since when; a screen only that it is so now. What is seen on a screen may end and begin again.
+    # A hook says since when a state holds; a screen only that it holds now, so that it may end and begin again.
     is_dated = by_state and given.source == _HOOK
     subject = f"agent {given.dispatch} {given.kind}{f' {given.since}' if is_dated else ''}"
     if given.question:
@@ -100,7 +108,7 @@ def need(given: NeedView, *, home: str) -> Condition:
 
 
 def failed_task(row: FailedTaskNews) -> Condition:
-    """Return the condition of a task that failed. The time of its end tells one failure from the next."""
+    """Return the condition for a failed task; `ended_at` in its subject distinguishes one failure from the next."""
     return _condition(
         subject=f"task {row.project}/{row.slug} failed {row.ended_at}",
         kind="failed",
@@ -114,7 +122,7 @@ def failed_task(row: FailedTaskNews) -> Condition:
 
 
 def failed_job(row: FailedJob) -> Condition:
-    """Return the condition of a job that failed."""
+    """Return the condition for a failed job."""
     return _condition(
         subject=f"job {row.id} failed {row.ended_at}",
         kind="failed",
@@ -129,7 +137,7 @@ def failed_job(row: FailedJob) -> Condition:
 
 
 def waiting_review(row: QueuedReview) -> Condition:
-    """Return the condition of work that waits for a person's verdict; work that was sent back waits anew."""
+    """Return the condition for a task that waits for a person's review; each time that it was sent back begins a new one."""
     return _condition(
         subject=f"task {row.project}/{row.slug} review {row.fixes}",
         kind="review",
@@ -142,7 +150,7 @@ def waiting_review(row: QueuedReview) -> Condition:
 
 
 def blocked_task(row: ParkedTask) -> Condition:
-    """Return the condition of a task that is blocked."""
+    """Return the condition for a blocked task."""
     return _condition(
         subject=f"task {row.project}/{row.slug} blocked",
         kind="blocked",
@@ -168,7 +176,7 @@ def _condition(
     home: str = "",
     who: str = "",
 ) -> Condition:
-    """Return a condition whose texts have no control characters, no credentials and a bounded length."""
+    """Return a condition, with credentials and control characters removed from its texts and their length limited."""
     return Condition(
         subject=subject,
         kind=kind,
@@ -185,11 +193,11 @@ def _condition(
 
 
 def _agent(assignee: str | None) -> str | None:
-    """Return the assignee when it is an agent; None for a person."""
+    """Return the assignee of a task if it is an agent's id; None for a person."""
     return assignee if assignee is not None and names.is_dispatch_id(assignee) else None
 
 
 def _title(kind: NoticeKind, project: str, who: str, dispatch: str | None) -> str:
-    """Return project, who, and what about them: `web/parser needs you (agent 3f2a9c01)`."""
+    """Return the title of a notice, such as `web/parser needs you (agent 3f2a9c01)`."""
     words = {"needs you": "needs you", "failed": "failed", "review": "waits for your review", "blocked": "is blocked"}
     return f"{project}/{who} {words[kind]}{f' (agent {dispatch})' if dispatch else ''}"

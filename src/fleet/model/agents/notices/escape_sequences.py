@@ -1,4 +1,4 @@
-"""What a terminal gets: the bell, and the sequence by which it shows a notification of its own."""
+"""The bytes that make a terminal ring and show a notification."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ _LONGEST = 400
 
 
 def notification(title: str, body: str, *, terminal: str = "") -> bytes:
-    """Return the bell and one notification for a terminal of this name. No character of the texts ends the sequence."""
+    """Return the bell and the escape sequence of a notification, for the terminal program of this name.
+
+    Characters that could end the sequence are removed from the title and the body.
+    """
     head, text = _plain(title), _plain(body)
     said = f"777;notify;{head};{text}" if terminal.lower().startswith(_BY_777) else f"9;{head}: {text}"
     return f"{_BELL}{_BEGIN}{said}{_BELL}".encode("utf-8", "replace")
 
 
 def _plain(text: str) -> str:
-    """Return a text as one line without control characters and without semicolons, which divide a sequence."""
+    """Return a text as one short line without control characters and semicolons, which separate the parts of a sequence."""
     line = escapes.line(text).replace(";", ",")
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,4 +1,4 @@
-"""The kinds of notices and the channels that carry them, as the settings name them. Imported with the settings: cheap."""
+"""The kinds of notices and the channels that send them, as the settings name them. This module has to import quickly."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 KINDS: tuple[NoticeKind, ...] = ("needs you", "failed", "review", "blocked")
 DEFAULT_KINDS: tuple[NoticeKind, ...] = ("needs you", "failed")
 CHANNELS: tuple[NoticeChannel, ...] = ("desktop", "terminal", "command", "urls")
-# A notice that is repeated is better than an agent that waits all night. What has failed stays in `fleet status`.
+# Kinds that are sent again when it is unsure whether they were: an agent would wait all night. Failures stay in `fleet status`.
 TOLD_AGAIN: frozenset[NoticeKind] = frozenset(("needs you",))

@@ -1,4 +1,4 @@
-"""Messages: what is sent now of the notices that are due, one by one or as one digest."""
+"""Turn the notices that are due into messages to a person: one message each, or one digest of many."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORDS: dict[NoticeKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message: the notice that it tells, or the several notices of a digest."""
+    """A message to a person about one notice, or a digest of several notices."""
 
     title: str
     body: str
@@ -35,7 +35,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recent:
-    """The messages of the last minute: how many there were, and whether one of them was a digest."""
+    """How many messages were sent during the last minute, and how many of them were digests."""
 
     count: int = 0
     digests: int = 0
@@ -45,7 +45,11 @@ WINDOW = MINUTE
 
 
 def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Message]:
-    """Return what to send now: single messages while they are few in a minute, else one digest a minute for the rest."""
+    """Return the messages to send now for the notices that are due.
+
+    At most `most` single messages a minute; when there would be more, one digest a minute; otherwise none until the
+    minute is over.
+    """
     if recent.count + len(due) <= most:
         return [_single_message(each) for each in due]
     if recent.digests or len(due) == 1:
@@ -54,7 +58,11 @@ def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Messag
 
 
 def retaken(message: Message, taken: set[str]) -> Message | None:
-    """Return a message for those of its notices that nobody else has taken; None when there are none left."""
+    """Return the message with only those of its notices whose ids are in `taken`: the others are sent by another
+    process.
+
+    None when no notice is left.
+    """
     left = [each for each in message.notices if each.id in taken]
     if len(left) == len(message.notices):
         return message
@@ -74,7 +82,7 @@ def _digest_message(due: Sequence[Notice]) -> Message:
 
 
 def _counts_by_kind(due: Sequence[Notice]) -> str:
-    """Return how many notices of each kind there are: `4 need you, 1 failed`."""
+    """Return how many notices of each kind there are, such as `4 need you, 1 failed`."""
     numbers = {kind: sum(each.kind == kind for each in due) for kind in _WORDS}
     return ", ".join(f"{number} {_WORDS[kind][number != 1]}" for kind, number in numbers.items() if number)
 

@@ -1,4 +1,4 @@
-"""Quiet hours: the part of each day, in the machine's own time, in which nobody is told anything."""
+"""Quiet hours: the part of each day, in the machine's local time, in which no notices are sent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DIGITS = 2
 
 
 def parsed(given: object) -> tuple[int, int] | None:
-    """Return the first and the last minute of "22:00-07:00", counted from midnight; None for anything else."""
+    """Return the begin and the end of quiet hours like "22:00-07:00" in minutes since midnight; None for any other value."""
     first, dash, last = given.partition("-") if isinstance(given, str) else ("", "", "")
     begin, end = _minute_of_day(first.strip()), _minute_of_day(last.strip())
     if not dash or begin is None or end is None or begin == end:
@@ -20,7 +20,7 @@ def parsed(given: object) -> tuple[int, int] | None:
 
 
 def is_quiet(window: str | None, at: int) -> bool:
-    """Whether a time is in the quiet hours. A window like 22:00-07:00 goes on past midnight; its end is not quiet."""
+    """Return whether a time lies in the quiet hours. A window like 22:00-07:00 spans midnight; 07:00 itself is not quiet."""
     found = parsed(window)
     if found is None:
         return False
@@ -30,6 +30,7 @@ def is_quiet(window: str | None, at: int) -> bool:
 
 
 def _minute_of_day(given: str) -> int | None:
+    """Return the minutes since midnight of a time like "22:00"; None for any other text."""
     hour, colon, minute = given.partition(":")
     if not colon or not (_is_number(hour) and _is_number(minute) and len(minute) == _DIGITS):
         return None

@@ -1,4 +1,4 @@
-"""The steps of a notice, from the moment that it is seen until it was told or needs no telling."""
+"""The states of a notice, from the first sight of its condition until it was sent or lapsed, and the steps between them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _FIRST_WAIT, LONGEST_WAIT = 30 * SECOND, 10 * MINUTE
 
 
 def after_lost_sender(kind: NoticeKind) -> NoticeState:
-    """Return the state of a notice whose sender was killed in the middle: nobody knows whether it was told."""
+    """Return the new state of a notice whose sender died while sending: due again, or unsure if it is sent only once."""
     return tables.step(STEPS, "sending", LOSE if kind in TOLD_AGAIN else DOUBT)
 
 
 def after_refusal(attempts: int) -> NoticeState:
-    """Return the state of a notice that no channel took: due again, or given up after too many attempts."""
+    """Return the new state of a notice that no channel could send: due again, or failed after too many attempts."""
     return tables.step(STEPS, "sending", REFUSED if attempts < MOST_ATTEMPTS else GIVE_UP)
 
 
 def wait_after(attempts: int) -> int:
-    """Return how many milliseconds a notice waits after so many attempts: the wait doubles, up to ten minutes."""
+    """Return how many milliseconds to wait after this many attempts to send a notice; doubles up to ten minutes."""
     return min(_FIRST_WAIT << max(attempts - 1, 0), LONGEST_WAIT)

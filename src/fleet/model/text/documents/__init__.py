@@ -1,1 +1,1 @@
-"""Documents that people write, as trees, and the kinds and tables that check them: for settings, engines and jobs."""
+"""Parse documents that people write (settings, engines, jobs) into trees, and check them with kinds and tables."""

@@ -1,7 +1,6 @@
-"""The kinds of values in a document.
+"""The kinds of values in a document: each checks a value and describes itself as JSON Schema.
 
-A kind checks a value and describes itself as JSON Schema. No regular expressions here: settings are read by commands
-that cannot afford to import them.
+This module imports no regular expressions: commands that have to start quickly read the settings.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LONGEST_SHOWN = 80
 
 
 class Kind:
-    """One kind of value: its description for people, its check, and its JSON Schema."""
+    """A kind of value: what it expects in words, the check, and its JSON Schema."""
 
     __slots__ = ("accepts", "expects", "schema")
 
@@ -43,11 +42,13 @@ class Kind:
 
     def fault(self, node: Node, name: str, advice: str) -> Fault:
         """Return the fault of a value that is not of this kind."""
-        return node.fault(f"{name} is {_shown(node)}, but should be {self.expects}", advice or f"write {self.expects}")
+        return node.fault(
+            f"{name} is {_value_in_message(node)}, but should be {self.expects}", advice or f"write {self.expects}"
+        )
 
 
 class SecretKind(Kind):
-    """A kind whose values no message shows."""
+    """A kind whose values never appear in messages."""
 
     __slots__ = ()
 
@@ -75,8 +76,8 @@ class Key:
         self.default = default
 
 
-def _shown(node: Node) -> str:
-    """Return a value as an error message shows it. The password in a database address is hidden."""
+def _value_in_message(node: Node) -> str:
+    """Return a value as an error message shows it, without the password in a database address."""
     if node.value is None:
         return "nothing"
     if isinstance(node.value, str) and "://" in node.value:
@@ -98,12 +99,12 @@ def _is_nonblank(value: object) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number; true and false are not."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_engine(value: object) -> bool:
-    """Whether a value is a well-formed engine name; the engine need not exist."""
+    """Return whether a value is a well-formed engine name; the engine need not exist."""
     try:
         return isinstance(value, str) and bool(names.engine(value))
     except errors.BadName:
@@ -111,7 +112,7 @@ def _is_engine(value: object) -> bool:
 
 
 def _is_engines(value: object) -> bool:
-    """Whether a value is an engine's name, or a list of different ones."""
+    """Return whether a value is an engine's name, or a list of distinct ones."""
     if not isinstance(value, list):
         return _is_engine(value)
     return bool(value) and all(map(_is_engine, value)) and len(set(value)) == len(value)
@@ -141,7 +142,7 @@ def count(least: int, most: int) -> Kind:
 
 
 def choice(*words: str) -> Kind:
-    """Return the kind of a value that is one of these words."""
+    """Return the kind of a value that has to be one of these words."""
     quoted = [repr(word) for word in words]
     return Kind(
         f"{', '.join(quoted[:-1])} or {quoted[-1]}",
@@ -151,7 +152,7 @@ def choice(*words: str) -> Kind:
 
 
 def choices(*words: str) -> Kind:
-    """Return the kind of a list of different words, each one of these."""
+    """Return the kind of a list of distinct words, each one of these."""
     return Kind(
         f"a list of {', '.join(map(repr, words))}",
         lambda value: (

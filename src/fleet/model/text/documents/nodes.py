@@ -1,4 +1,4 @@
-"""A document as a tree: every value has its line and column."""
+"""A document as a tree of nodes, each with its line and column."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Node:
 
     @property
     def plain(self) -> Any:  # noqa: ANN401 - whatever a document can say
-        """The value as plain Python data, without lines and columns."""
+        """Return the value as plain Python data, without lines and columns."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -60,6 +60,6 @@ class Node:
         return self.value
 
     def fault(self, why: str, advice: str = "", *, key: str = "") -> Fault:
-        """Return a fault at the place of this value, or of one of its keys."""
+        """Return a fault at the position of this value, or of one of its keys."""
         line, column = self.keys.get(key, (self.line, self.column))
         return Fault(line=line, column=column, why=why, advice=advice)

@@ -37,7 +37,7 @@ class Table(Kind):
         self.schema = self._schema()
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Yield a fault for a value that is no table, for unknown and missing keys, and for each wrong value."""
+        """Yield a fault if the value is not a table, for each unknown or missing key, and for each wrong value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
@@ -53,7 +53,7 @@ class Table(Kind):
         yield from self._faults_of_missing(node)
 
     def _faults_of_missing(self, node: Node) -> Iterator[Fault]:
-        """Yield a fault for each required key that is missing, and one unless exactly one key of `one_of` is there."""
+        """Yield a fault for each missing required key, and one unless exactly one key of `one_of` is present."""
         for name, key in self.keys.items():
             if key.required and name not in node.value:
                 meaning = f": {key.help}" if key.help else ""
@@ -65,6 +65,7 @@ class Table(Kind):
             yield node.fault(why, f"write one of {allowed}")
 
     def _schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the table."""
         schema: dict[str, Any] = {"type": "object", "additionalProperties": False}
         schema["properties"] = {name: _key_schema(key) for name, key in self.keys.items()}
         required = [name for name, key in self.keys.items() if key.required]
@@ -94,7 +95,7 @@ class TableOf(Kind):
             self.schema["propertyNames"] = names.schema
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Yield a fault for a value that is no table, and for each wrong key and value."""
+        """Yield a fault if the value is not a table, and for each wrong key and value."""
         if not isinstance(node.value, dict):
             yield self.fault(node, name, advice)
             return
@@ -117,7 +118,7 @@ class ListOf(Kind):
         self.schema = {"type": "array"} | {name: part for name, part in parts.items() if part}
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Yield a fault for a value that is no list or too short, and for each wrong value."""
+        """Yield a fault if the value is not a list or is too short, and for each wrong entry."""
         if not isinstance(node.value, list) or len(node.value) < self._least:
             yield self.fault(node, name, advice)
             return
@@ -135,7 +136,7 @@ class ListOrTable(Kind):
         self._table = table
 
     def faults(self, node: Node, name: str, advice: str = "") -> Iterator[Fault]:
-        """Yield the faults of the table, or one fault for a value that is neither a list nor a table."""
+        """Yield the faults of a table, or one fault if the value is neither a list nor a table."""
         if isinstance(node.value, dict):
             yield from self._table.faults(node, name, advice)
         elif not isinstance(node.value, list):

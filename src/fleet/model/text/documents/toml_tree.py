@@ -13,7 +13,7 @@ _KEY = re.compile(r"\s*([\w.\-\"' ]+?)\s*=")
 
 
 def parse(text: str) -> Node:
-    """Return the tree of a TOML text; raise Unreadable when the text is no TOML or nested too deep."""
+    """Return the tree of a TOML text; raise Unreadable when the text is not TOML or nested too deep."""
     try:
         return _node(tomllib.loads(text), "", 1, _lines(text))
     except RecursionError:
@@ -36,7 +36,7 @@ def _most_nested(text: str) -> int:
 
 
 def _node(value: Any, path: str, line: int, lines: dict[str, int], depth: int = 0) -> Node:  # noqa: ANN401
-    """Return the tree of a value. A value inside an inline table has the line of the table around it."""
+    """Return the tree of a value. A value inside an inline table gets the line of that table."""
     if depth > DEEPEST:
         raise RecursionError
 

@@ -1,4 +1,4 @@
-"""Parse YAML into a tree. A tag never creates a Python object."""
+"""Parse YAML into a tree. YAML tags never create Python objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 def parse(text: str) -> Node:
-    """Return the tree of a YAML text; raise Unreadable when the text is no YAML, empty or nested too deep."""
+    """Return the tree of a YAML text; raise Unreadable when the text is not YAML, empty or nested too deep."""
     try:
         composed = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -31,19 +31,19 @@ def parse(text: str) -> Node:
 
 
 def _unreadable(line: int, column: int, why: str) -> Unreadable:
-    """Return the error for a document that cannot be read, with the place of the fault."""
+    """Return the error for a document that cannot be read, with the position of the fault."""
     return Unreadable(Fault(line=line, column=column, why=why, advice="`fleet job validate --help` shows an example"))
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a text that is nested too deep, before Python's recursion limit is reached."""
+    """A YAML loader that refuses a text nested too deep, before Python's recursion limit is reached."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:  # noqa: ANN401 - as in PyYAML
-        """Return one node with all nodes inside it."""
+        """Return the next node with all nodes inside it; raise Unreadable when it is nested too deep."""
         if self._depth > DEEPEST:
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
             raise _unreadable(mark.line + 1, mark.column + 1, _TOO_DEEP)
@@ -55,12 +55,13 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Builder:
-    """Builds the tree of nodes; refuses aliases that would make the tree endless or too large."""
+    """Build the tree of nodes; refuse aliases that would make the tree endless or too large."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def node(self, given: yaml.Node, above: tuple[int, ...]) -> Node:
+        """Return the tree of a YAML node. `above` has the ids of the nodes around it, to detect endless aliases."""
         line, column = given.start_mark.line + 1, given.start_mark.column + 1
         self._count += 1
         if id(given) in above or self._count > _MOST_NODES:
@@ -75,7 +76,7 @@ class _Builder:
         return Node(_scalar(given, line, column), line, column)
 
     def _mapping(self, given: yaml.MappingNode, line: int, column: int, inside: tuple[int, ...]) -> Node:
-        """Return the node of a mapping; refuse keys that are no text or are there twice."""
+        """Return the node of a mapping; raise Unreadable for keys that are not text or occur twice."""
         value: dict[str, Node] = {}
         keys: dict[str, tuple[int, int]] = {}
         for key, below in given.value:
@@ -90,7 +91,7 @@ class _Builder:
 
 
 def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - whatever YAML can say
-    """Return a YAML scalar as Python data; refuse tags that JSON has no type for."""
+    """Return a YAML scalar as Python data; raise Unreadable for a tag that has no type in JSON."""
     kind = given.tag.removeprefix("tag:yaml.org,2002:")
     text = str(given.value)
     if kind == "null":
@@ -106,4 +107,5 @@ def _scalar(given: yaml.Node, line: int, column: int) -> Any:  # noqa: ANN401 - 
 
 
 def _refuse_tag(line: int, column: int, kind: str) -> Any:  # noqa: ANN401
+    """Raise Unreadable for a YAML tag that has no type in JSON."""
     raise _unreadable(line, column, f"the tag {kind!r} is not used here")

@@ -1,4 +1,4 @@
-"""Commit the uncommitted work of a worktree to a ref of its own."""
+"""Save the uncommitted work of a worktree in a commit on a ref of fleet's own."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _LONG = 3_600.0
 
 
 def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
-    """Commit everything in a worktree of fleet's to a ref of its own, then clean the worktree. Its branch is not moved.
+    """Commit everything in a worktree of fleet's to a new ref, clean the worktree, and return the ref. The branch does
+    not move.
 
-    Of a submodule only its checked-out commit is kept; the caller has proven that this commit exists elsewhere, too. When
-    the newest ref already holds the same work, no second ref is made: whoever was interrupted may try again.
+    Of a submodule only its checked-out commit is kept; the caller has proven that this commit exists elsewhere. When
+    the newest ref already holds the same work, it is returned instead: an interrupted call may be repeated.
     """
     submodules = _changed_submodules(git, path)
     hidden = worktree_status.hidden_edits(git.exactly, path, git.funnel)
@@ -36,7 +37,7 @@ def keep_dirty(git: Git, repository: str, path: str, slug: str) -> str:
 
 
 def _kept_refs(git: Git, repository: str, slug: str) -> list[str]:
-    """Return the refs that keep work of a task."""
+    """Return the refs that keep uncommitted work of a task, oldest first."""
     found = [kept_ref(slug, 1)]
     while git.resolve(repository, found[-1]) is not None:
         found.append(kept_ref(slug, len(found) + 1))
@@ -44,7 +45,7 @@ def _kept_refs(git: Git, repository: str, slug: str) -> list[str]:
 
 
 def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
-    """Return the newest ref of a task if it holds this tree on the worktree's commit; else empty."""
+    """Return the newest ref that keeps work of a task if it holds this tree on the worktree's commit; else empty."""
     newest = _kept_refs(git, repository, slug)[-1:]
     if not newest or not tree:
         return ""
@@ -53,6 +54,7 @@ def _ref_with_same_work(git: Git, repository: str, path: str, slug: str, tree: s
 
 
 def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> str:
+    """Commit a tree to the next ref that keeps work of a task, and return the ref; raise GitRefused when no commit was made."""
     ref = kept_ref(slug, len(_kept_refs(git, repository, slug)) + 1)
     words = ["commit-tree", tree, "-p", "HEAD", "-m", f"Kept from the worktree of {slug}"]
     commit = git.run_in("commit-tree", path, *words).out.strip()
@@ -62,9 +64,9 @@ def _commit_tree(git: Git, repository: str, path: str, slug: str, tree: str) -> 
 
 
 def _changed_submodules(git: Git, path: str) -> list[str]:
-    """Return the submodules at another commit than recorded. Raise when another repository is in the worktree.
+    """Return the submodules whose commit differs from the recorded one.
 
-    A commit would not contain the files of that one.
+    Raise GitRefused when another repository is in the worktree: a commit would not contain its files.
     """
     found = git.status(path)
     if found is None or other_repositories_among(found, path):
@@ -74,7 +76,7 @@ def _changed_submodules(git: Git, path: str) -> list[str]:
 
 
 def _reset_submodules(git: Git, path: str, names: list[str]) -> None:
-    """Check out the recorded commits of submodules; `reset` leaves them as they are. Nothing is fetched."""
+    """Check out the recorded commits of submodules, which `git reset` does not do. Nothing is fetched."""
     there = [f":(literal){name}" for name in names]
     if not there:
         return

@@ -1,4 +1,4 @@
-"""Whether a repository inside a worktree may contain work which exists nowhere else."""
+"""Decide whether a repository inside a worktree may contain work that exists nowhere else."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def clone_has_own_work(git: Git, path: str) -> bool:
-    """Whether a repository that somebody made in a worktree may contain work which exists nowhere else.
+    """Return whether a repository that somebody made in a worktree may contain work that exists nowhere else.
 
-    A clone does not, while all its commits are on its remotes and its files are as committed. Its ignored files are
-    judged by their place in the worktree. A worktree of another repository may contain anything.
+    A clone has none if all its commits are on its remotes and its files are as committed. Its ignored files are judged
+    like those of the worktree. A worktree of another repository always counts.
     """
     if not os.path.isdir(f"{path}/.git") or os.path.islink(f"{path}/.git"):
         return True
@@ -25,9 +25,10 @@ def clone_has_own_work(git: Git, path: str) -> bool:
 
 
 def modules_with_own_commits(git: Git, tree: str, repository: str) -> list[str]:
-    """Return the submodules of a worktree, by name, with commits that neither their remotes nor the checkout's have.
+    """Return the names of a worktree's submodules with commits that neither their remotes nor the user's checkout have.
 
-    Also those that are not checked out now, and commits that only a reflog names. OSError when a folder cannot be read.
+    Submodules that are not checked out now count too, as do commits that only a reflog names. Raise OSError when a
+    folder cannot be read.
     """
     modules, checkout = modules_of(tree), f"{git_dir(repository)}/modules"
     found = [os.path.relpath(each, modules) for each in repositories(modules)]
@@ -35,23 +36,23 @@ def modules_with_own_commits(git: Git, tree: str, repository: str) -> list[str]:
 
 
 def unseen_folders(git: Git, tree: str) -> list[str]:
-    """Return the folders in the place of a submodule that have files and no repository: git does not look at them."""
+    """Return the folders in the place of a submodule that have files but no repository: git status does not report them."""
     places = [each.path for each in recorded(git.exactly, tree)]
     there = [each for each in places if os.path.isdir(f"{tree}/{each}") and os.listdir(f"{tree}/{each}")]
     return [each for each in there if not os.path.lexists(f"{tree}/{each}/.git")]
 
 
 def has_filters(git: Git, path: str) -> bool:
-    """Whether a repository's own configuration has filters, which `git status` would run; True when git does not say."""
+    """Return whether a repository's own configuration has filters, which `git status` would run; True when git fails."""
     done = git.ask_foreign("config", path, "--show-scope", "--name-only", "--get-regexp", r"^filter\.")
     told = [line for line in done.out.splitlines() if line.startswith(("local", "worktree"))]
     return done.status not in {0, 1} or bool(told)
 
 
 def edits(git: Git, path: str, *, but_missing: bool = False) -> list[tuple[str, str]] | None:
-    """Return the changed and untracked files of a repository with git's short status; None when git does not say.
+    """Return the changed and untracked files of a repository, each with git's short status; None when git fails.
 
-    `but_missing`: missing files are left out.
+    With `but_missing`, deleted files are left out.
     """
     found = worktree_status.read(git.ask_foreign, path, git.funnel)
     if found is None:
@@ -61,19 +62,19 @@ def edits(git: Git, path: str, *, but_missing: bool = False) -> list[tuple[str, 
 
 
 def ignored_files(git: Git, path: str) -> list[str]:
-    """Return the ignored files and folders of a submodule in which git found no changes."""
+    """Return the ignored files and folders of a submodule; empty when git fails."""
     found = worktree_status.read(git.ask_foreign, path, git.funnel)
     return list(found.ignored) if found else []
 
 
 def _has_own_commits(git: Git, path: str) -> bool:
-    """Whether a repository has commits that none of its remotes has; True when git does not say."""
+    """Return whether a repository has commits that none of its remotes has; True when git fails."""
     done = git.ask_foreign("rev-list", path, "--max-count=1", "--all", "--not", "--remotes")
     return not done.ok or bool(done.out.strip())
 
 
 def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
-    """Whether a submodule's repository has commits that are nowhere else; True when git does not say."""
+    """Return whether a submodule's repository has commits that are neither on its remotes nor in the user's checkout; True when git fails."""
     known = ""
     if os.path.isdir(checkouts):
         refs = git.run("for-each-ref", checkouts, *WITHOUT_FILES, "for-each-ref", "--format=^%(objectname)").out

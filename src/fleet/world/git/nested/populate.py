@@ -1,7 +1,7 @@
-"""Check out the submodules of a new worktree as the user's checkout has them.
+"""Check out the submodules of a new worktree that the user's checkout has.
 
-Their commits come from the repositories that the checkout or another worktree already has. The network is used only
-for a commit that none of them has, with the address that the checkout uses.
+Their commits come from repositories that the checkout or another worktree already has. The network is used only for a
+commit that none of them has, with the address that the checkout uses.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done
 
 _LONG = 3_600.0
-# For one call each: a path of fleet's choice, or the address that the user's checkout was cloned from.
+# Transports to allow for one call: from a path that fleet chose, or from the address of the user's checkout.
 _FROM_PATH = ("protocol.allow=never", "protocol.file.allow=always")
 _FROM_CHECKOUTS_ADDRESS = tuple(f"protocol.{name}.allow=always" for name in ("file", "git", "http", "https", "ssh"))
 
 
 class _Level(NamedTuple):
-    """A worktree or a submodule whose submodules are to be checked out."""
+    """A worktree or a submodule whose own submodules are to be checked out."""
 
     ask: Ask
     path: str
@@ -41,7 +41,7 @@ class _Level(NamedTuple):
 def populate(git: Git, repository: str, tree: str) -> None:
     """Check out each submodule that the user's checkout has, at the commit that the worktree records.
 
-    Only for a worktree in which nobody has worked: what is there of a submodule is overwritten. Safe to repeat.
+    Only for a worktree in which nobody has worked: existing files of a submodule are overwritten. Safe to repeat.
     """
     if not os.path.lexists(f"{tree}/.gitmodules"):
         return
@@ -51,6 +51,7 @@ def populate(git: Git, repository: str, tree: str) -> None:
 
 
 def _populate_level(git: Git, level: _Level) -> None:
+    """Check out the submodules of one worktree or submodule, then theirs in turn."""
     for sub in recorded(level.ask, level.path):
         url = _git_setting(git, level.others[0], f"submodule.{sub.name}.url")
         there = tuple(place for each in level.others if os.path.isdir(place := f"{each}/modules/{sub.name}"))
@@ -62,7 +63,7 @@ def _populate_level(git: Git, level: _Level) -> None:
 
 
 def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> None:
-    """Check out one submodule, and give it the address that the checkout's has."""
+    """Check out one submodule, and set its remote's address to that of the checkout's; raise SubmoduleMissing when git fails."""
     own = f"{level.own}/modules/{sub.name}"
     done = _update(git, level, sub, url, there)
     if not done.ok and os.path.isdir(own):
@@ -77,7 +78,7 @@ def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tupl
 
 
 def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> Done:
-    """Clone the submodule or fetch its commit, from a repository at hand if one has the commit; check the commit out."""
+    """Clone a submodule or fetch its commit, if possible from a repository on this machine, and check the commit out."""
     own, source = f"{level.own}/modules/{sub.name}", _with_commit(git, there, sub.commit)
     rules = _FROM_PATH if source else _FROM_CHECKOUTS_ADDRESS
     if os.path.isdir(own) and not _with_commit(git, (own,), sub.commit):
@@ -92,7 +93,7 @@ def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str,
 
 
 def _with_commit(git: Git, places: tuple[str, ...], commit: str) -> str:
-    """Return the first of these repositories that has a commit; empty when none has."""
+    """Return the first of these repositories that has the commit; empty when none has."""
     words = (*WITHOUT_FILES, "cat-file", "-e", f"{commit}^{{commit}}")
     return next((place for place in places if git.run("cat-file", place, *words).ok), "")
 

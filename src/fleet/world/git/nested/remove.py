@@ -1,8 +1,8 @@
-"""Take the submodules out of a worktree that is removed: git refuses to remove one that has any.
+"""Remove the submodules of a worktree that is being removed: git refuses to remove a worktree that has any.
 
-The caller has proven that they have no work of their own, and records before that the worktree is being released. The
-files of a submodule go first, then its `.git` file, and last the repositories of all. Killed in between, `restore`
-brings the files back, so that the proof can be made again.
+The caller has proven that they contain no work of their own, and has recorded that the worktree is being released. The
+files of a submodule are deleted first, then its `.git` file, and at last the repositories of all. If the process is
+killed in between, `restore` brings the files back, so that the proof can be repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def take_out(git: Git, tree: str) -> None:
     modules = modules_of(tree)
     if not os.path.isdir(modules):
         return
-    for name in reversed(_submodules_of(tree)):  # one in another first
+    for name in reversed(_submodules_of(tree)):  # nested submodules first
         git.funnel.through("empty submodule", lambda: _empty_submodule(f"{tree}/{name}"))  # noqa: B023 - called at once
     gone = f"{modules}.fleet-gone"  # git removes it with the worktree's entry
     if os.path.isdir(gone):
@@ -35,11 +35,11 @@ def take_out(git: Git, tree: str) -> None:
 
 
 def restore(git: Git, tree: str) -> None:
-    """Check out the files of submodules that an interrupted `take_out` has deleted. Existing files are not touched."""
+    """Check out the files of submodules that an interrupted `take_out` deleted. Existing files stay unchanged."""
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):
-            continue  # the judgement keeps it
+            continue  # `may_go` keeps such a worktree
         done = git.ask_foreign("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = git.ask_foreign("checkout-index", path, "-z", "--stdin", given=done.out)
@@ -48,13 +48,14 @@ def restore(git: Git, tree: str) -> None:
 
 
 def _submodules_of(tree: str) -> list[str]:
+    """Return the folders of a worktree's checked-out submodules; outer ones before the nested ones."""
     if not os.path.isdir(modules_of(tree)):
         return []
     return [name for name in repositories_in(tree) if is_submodule(tree, name)]
 
 
 def _empty_submodule(path: str) -> None:
-    """Delete what is in a submodule's folder, its `.git` file last."""
+    """Delete the content of a submodule's folder, its `.git` file last."""
     for name in sorted(os.listdir(path), key=lambda each: each == ".git"):
         place = f"{path}/{name}"
         if os.path.isdir(place) and not os.path.islink(place):

@@ -1,4 +1,4 @@
-"""Repositories inside a worktree, and worktrees whose own `.git` file was replaced."""
+"""Find repositories inside a worktree, and detect a worktree whose own `.git` file was replaced."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 def is_of_repository(git: Git, path: str, repository: str) -> bool:
-    """Whether git, asked in the worktree, answers for that worktree and for its repository."""
+    """Return whether git, run in a worktree, reports that worktree and its expected repository."""
     found = git.place_of(path)
     return found is not None and found == (os.path.realpath(path), os.path.realpath(git_dir(repository)))
 
 
 def repositories_in(path: str) -> list[str]:
-    """Return the folders below a worktree that have a `.git` of their own. OSError when a folder cannot be read."""
+    """Return the folders below a worktree that have their own `.git`; raise OSError when a folder cannot be read."""
     return sorted(os.path.relpath(each, path) for each in _folders_with_git(path) if each != path)
 
 
 def with_own_work(git: Git, path: str, repository: str, *, but_missing: bool = False) -> list[str]:
-    """Return the repositories below a worktree that may contain work which exists nowhere else.
+    """Return the repositories below a worktree that may contain work that exists nowhere else.
 
-    `but_missing`: missing files of a submodule do not count, because an interrupted removal deletes them. OSError when
-    a folder cannot be read.
+    With `but_missing`, deleted files of a submodule do not count, because an interrupted removal deletes them. Raise
+    OSError when a folder cannot be read.
     """
     found = repositories_in(path)
     submodules = {name for name in found if is_submodule(path, name)}
@@ -54,12 +54,12 @@ def ignored_in_submodules(git: Git, path: str) -> list[str]:
 
 
 def has_submodules(path: str) -> bool:
-    """Whether git keeps repositories of submodules for a worktree."""
+    """Return whether git keeps repositories of submodules for a worktree."""
     return os.path.isdir(modules_of(path))
 
 
 def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool:
-    """Whether a submodule may have edits. One in it that its commit does not record is judged by itself."""
+    """Return whether a submodule may have edits. A nested submodule that its commit does not record is judged on its own."""
     path = f"{tree}/{name}"
     if has_filters(git, path):
         return True
@@ -68,11 +68,12 @@ def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool
 
 
 def _has_repository_in(name: str, found: list[str]) -> bool:
-    """Whether a repository contains another one, which git would read with that one's configuration."""
+    """Return whether a repository contains another one. git would run what the inner one's configuration names."""
     return any(each.startswith(f"{name}/") for each in found)
 
 
 def _folders_with_git(path: str) -> Iterator[str]:
+    """Yield the folders at and below a path that contain a `.git`; symlinks are not followed."""
     folders = [path]
     while folders:
         here = folders.pop()

@@ -1,7 +1,7 @@
-"""The submodules of a worktree: which its index records, and where git keeps their repositories.
+"""The submodules of a worktree: those that its index records, and the folder in which git keeps their repositories.
 
-git keeps the repository of a submodule of a linked worktree in the worktree's own entry, below `modules`. The user's
-checkout has its own, below `modules` of the repository.
+git keeps the repository of a submodule of a linked worktree in git's entry of that worktree, below `modules`. The
+user's checkout has its own, below `modules` of the repository.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Submodule(NamedTuple):
 
 
 def recorded(ask: Ask, path: str) -> list[Submodule]:
-    """Return the submodules that a worktree's index and `.gitmodules` record. Raise when git does not say."""
+    """Return the submodules that a worktree's index and `.gitmodules` record; raise GitRefused when git fails."""
     file = f"{path}/.gitmodules"
     if not os.path.isfile(file) or os.path.islink(file):
         return []
@@ -54,12 +54,12 @@ def modules_of(tree: str) -> str:
 
 
 def repositories(modules: str) -> list[str]:
-    """Return the repositories in such a folder, also those in the `modules` of another. Raise OSError when it cannot be read."""
+    """Return all submodules' repositories in a `modules` folder, nested ones too; raise OSError when it cannot be read."""
     return sorted(_repositories_below(modules))
 
 
 def is_submodule(tree: str, name: str) -> bool:
-    """Whether a folder of a worktree is a submodule whose repository is in the worktree's entry."""
+    """Return whether a folder of a worktree is a submodule whose repository is in git's entry of that worktree."""
     pointer, entry = f"{tree}/{name}/.git", leftovers.entry_of(tree)
     if not entry or os.path.islink(pointer) or not os.path.isfile(pointer):
         return False
@@ -68,16 +68,17 @@ def is_submodule(tree: str, name: str) -> bool:
 
 
 def repositories_among(found: Status, path: str) -> list[str]:
-    """Return the entries of a worktree's status that are repositories, made there by somebody."""
+    """Return the changed entries of a worktree's status that are repositories."""
     return [name.rstrip("/") for _code, name in found.changed if os.path.lexists(f"{path}/{name.rstrip('/')}/.git")]
 
 
 def other_repositories_among(found: Status, tree: str) -> list[str]:
-    """Return the changed entries of a worktree that are repositories and no submodules: a commit would not hold them."""
+    """Return the changed entries of a worktree's status that are repositories but not submodules: no commit can contain them."""
     return [name for name in repositories_among(found, tree) if not is_submodule(tree, name)]
 
 
 def _repositories_below(folder: str) -> Iterator[str]:
+    """Yield the repositories of submodules below a folder, nested ones too."""
     if not os.path.isdir(folder):
         return
     with os.scandir(folder) as entries:
@@ -98,5 +99,5 @@ def _lines_as_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_safe_name(name: str) -> bool:
-    """Whether the name of a submodule, which becomes a part of a path, leads out of no folder."""
+    """Return whether the name of a submodule is safe as a part of a path: it cannot lead out of the folder."""
     return bool(name) and not name.startswith("/") and ".." not in name.split("/")
