@@ -323,11 +323,13 @@ def _table_to_value(kind: Callable[..., object], given: dict[str, Any]) -> objec
 
 
 def _parse_before(given: dict[str, Any]) -> Before:
+    """Return a check that an engine wants before its agent starts, from a table of the engine's file."""
     texts = {key: str(given.get(key, "")) for key in ("file", "why", "advice", "unless")}
     return Before(path=tuple(str(part) for part in given["path"]), equals=given["equals"], **texts)
 
 
 def _screen_rule(given: dict[str, Any]) -> Rule:
+    """Return the rule that recognizes an agent's state on its screen, from a table of the engine's file."""
     return Rule(state=given["state"], match=_compile_pattern(given["match"]), box=given.get("box") is True)
 
 

@@ -324,7 +324,7 @@ def retry_while_busy(act: Callable[[], T], wait: float) -> T:
 
 
 def _connect_and_inspect(path: str, *, alone: bool = False) -> tuple[sqlite.Connection, tuple[int, int]]:
-    """Open the database; return the connection, and its version and application id."""
+    """Open the database, in exclusive mode if `alone`; return the connection, and the schema version and application id."""
     db = connect(path, alone=alone)
     try:
         found = db.execute("PRAGMA user_version").fetchone()[0], db.execute("PRAGMA application_id").fetchone()[0]

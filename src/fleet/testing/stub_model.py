@@ -124,9 +124,9 @@ def _event_line(event: Body) -> str:
 
 
 def messages(body: Body, commands: Sequence[str]) -> Answer:
-    """Return the answer to a request in Anthropic's interface.
+    """Return the model's answer to a request in Anthropic's interface: run the next command, or end when all are done.
 
-    The number of tool results says how many commands are done. OpenCode calls the tool bash, not Bash.
+    The number of tool results in the request tells how many commands are done. OpenCode calls the tool bash, not Bash.
     """
     blocks = [block for turn in body["messages"] if isinstance(turn["content"], list) for block in turn["content"]]
     results = [block for block in blocks if block.get("type") == "tool_result"]

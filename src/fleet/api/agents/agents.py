@@ -121,9 +121,9 @@ class Agents(Part):
         return self._by.world.tmux.attach_words(pane)
 
     def tend(self, project: str) -> list[str]:
-        """Let agents go on after a failed turn or a limit, and deliver messages.
+        """Tell agents to go on after a failed turn or a usage limit, and deliver their messages.
 
-        Returns a line for each reminder that was sent.
+        Returns a line for each agent that was told to go on.
         """
         from fleet.verbs.agents import failed_turns
 

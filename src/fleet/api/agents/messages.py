@@ -80,14 +80,14 @@ class Messages(Part):
         return row if row is not None and row.delivered_at is not None else None
 
     def inbox(self) -> list[Received]:
-        """Return the messages to the agent that speaks that it has not acknowledged. Raise Refused for a person."""
+        """Return the unacknowledged messages of the calling agent. Raise Refused for a person."""
         if self._by.speaker is None:
             raise errors.Refused(what="only an agent has an inbox; `fleet message` writes to one")
         self._by.may("messages.inbox")
         return self._by.commit(messages.take(self._by.speaker, "inbox"))
 
     def acknowledge(self, ids: list[str]) -> list[str]:
-        """Record that the agent that speaks has received these messages.
+        """Record that the calling agent has received these messages.
 
         Returns the ids that were not acknowledged before.
         """

@@ -26,6 +26,9 @@ def base_in(mark: str) -> str:
 
 
 def birth_in(mark: str) -> str:
-    """Return the time at which a branch was created, from its mark; empty unless the branch was marked later."""
+    """Return the time at which a branch was created, from its mark; empty when the mark has no time.
+
+    Only the mark of a branch that existed before it was marked has a time.
+    """
     parts = mark.split()
     return parts[_BIRTH] if len(parts) == _BIRTH + 1 else ""

@@ -141,7 +141,7 @@ def act_out(scenario: Scenario, scene: Scene) -> None:
 
 
 def look_after(scenario: Scenario, scene: Scene) -> tuple[list[str], list[str]]:
-    """Recover the scene after its last death and sweep; return the faults, and what the sweeps did."""
+    """Recover the scene after the last death, then sweep it; return the faults, and what the sweeps did."""
     faults = scenario.after_death(scene)
     swept = _sweep_until_quiet(scene)
     faults += [f"the second sweep acted: {each}" for each in sweep(scene)]

@@ -108,7 +108,7 @@ def _environment(pid: int) -> dict[str, str]:
 
 
 def _prove(fleet: Fleet) -> None:
-    """Tick as the candidate; apply each message of the tick once, and acknowledge it."""
+    """Tick in the name of the new coordinator, which proves that it works; apply each message once, and acknowledge it."""
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
     os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}

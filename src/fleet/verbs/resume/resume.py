@@ -193,7 +193,10 @@ def _not_resumable(row: Dispatch, why: str) -> errors.NotResumable:
 
 
 def _briefing(context: Context, row: Dispatch, slug: str, *, goes_on: bool) -> str:
-    """Return the text that tells the successor how its predecessor ended and which work it left."""
+    """Return the text that tells a successor how its predecessor ended and which work it left.
+
+    `goes_on`: the successor continues the predecessor's conversation.
+    """
     repository = context.project(row.project).path
     branch = task_branch(slug)
     base = row.base or integration_branch(context, row.project, repository)[1]

@@ -39,7 +39,7 @@ def explain_task(rows: Rows, project: str, slug: str, now: int) -> Explanation:
 
 
 def _engine_sentences(rows: Rows, project: str, slug: str) -> list[str]:
-    """Return the sentence that the task's agent runs on another engine than the first choice, and why; none when it does not."""
+    """Return a sentence that names the engine of the task's agent and why it is not the first choice; [] when it is."""
     attempt = q.unfinished_of_task(rows, project=project, slug=slug)
     if attempt is None or attempt.instead_of is None:
         return []

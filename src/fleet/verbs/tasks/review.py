@@ -54,7 +54,8 @@ def record_verdict(
 ) -> Change[VerdictView]:
     """Return the change that records a verdict of a person, or of the task's reviewer, on the commit `work`.
 
-    The first verdict counts. Repeating the same verdict changes nothing.
+    Repeating a verdict changes nothing. Committing it raises IllegalStep when the task does not wait for a verdict,
+    for example because another one was given before.
     """
     names.project(project)
     names.slug(slug)

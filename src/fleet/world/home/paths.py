@@ -154,7 +154,7 @@ def trust(project: str) -> str:
 
 
 def lock_folders(project: str) -> tuple[str, ...]:
-    """Return the paths of the folders with a project's gates: its own, and those of its tasks."""
+    """Return the paths of the folders that hold the lock files (gates) of a project and of its tasks."""
     return (project_folder(project, ".locks"), f"locks/{work_gate_name(project, '')}".rstrip("/"))
 
 

@@ -33,7 +33,7 @@ _LONGEST_ADDRESS = 103
 
 
 def run(words: list[str]) -> tuple[int | None, str | None]:
-    """Let the daemon run a command, and print its output. Returns the exit code and the key that was used.
+    """Let the daemon run a command, and print its output. Returns the exit code and the request's idempotency key.
 
     The code is None when this process has to run the command; the key is None when the daemon was not asked.
     """
@@ -48,7 +48,7 @@ def run(words: list[str]) -> tuple[int | None, str | None]:
 
 
 def ask(words: list[str]) -> tuple[dict[str, Any], str | None]:
-    """Let the daemon run a command. Returns its result (code, out, err) and the key that was used.
+    """Let the daemon run a command. Returns its result (code, out, err) and the request's idempotency key.
 
     The result is {} when this process has to run the command; the key is None when the daemon was not asked.
     """

@@ -77,6 +77,7 @@ def _shown_fields(task: TaskDetails) -> dict[str, object]:
 
 
 def _task_time(at: str | None) -> str:
+    """Return a time of a task in UTC, for people; "" for None."""
     return utc(at) if at else ""
 
 

@@ -91,7 +91,7 @@ def _own_task(fleet: Fleet) -> str:
 
 
 def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVerdict) -> None:
-    """Rehearse the merge of a task. Raise Refused when its work does not merge or does not pass verify."""
+    """Rehearse the merge of accepted work. Raise Refused when it does not merge or verify; BadInput for another verdict."""
     if verdict != ACCEPT:
         raise errors.BadInput(what="--verify is for showing and accepting work; leave it out to send work back")
     ahead = fleet.merge.ahead(project=project)
