@@ -51,7 +51,7 @@ def test_a_daemon_that_ends_says_who_has_no_coordinator_and_the_next_one_has_tak
 
 
 @pytest.mark.req("CLI-2")
-def test_up_starts_no_daemon_where_the_settings_say_never(program, home):
+def test_up_starts_no_daemon_where_the_settings_say_never(program, home, tmux):
     home.mkdir(mode=0o700)
     (home / "config.toml").write_text('daemon = "never"\n')
     program(*BEGIN).ok()
