@@ -149,7 +149,10 @@ class Night:
         self._add_event(f"{new} coordinates")
 
     def _retry(self, act: Callable[[], str]) -> str:
-        """Call `act` until it succeeds, for ten seconds: a dead coordinator still vetoes until tmux reports its death."""
+        """Call `act` until it succeeds; after ten seconds, raise its last error.
+
+        fleet refuses such acts for as long as tmux has not reported the death of the coordinator.
+        """
         for _ in range(50):
             try:
                 return act()

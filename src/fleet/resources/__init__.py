@@ -52,7 +52,7 @@ RELEASED_AT_END = frozenset({"exclusive", "delivery"})
 
 
 def class_of(kind: str) -> str:
-    """Return the class of a kind; `unknown` for a kind that this version does not know, which is left alone."""
+    """Return the class of a kind of resource, such as `exclusive` (see above); `unknown` for an unknown kind."""
     if kind in ROW_KINDS:
         return ROW_KINDS[kind]
     return KINDS[kind].klass if kind in KINDS else "unknown"

@@ -31,7 +31,7 @@ class WorkerDir:
         return {"was_there": True} if _has_entries(self.name_for(order, world)) else {}
 
     def look(self, claim: Claim, _world: World) -> Look:
-        """Return `ours` for a folder at the claim's path; anything else there is foreign."""
+        """Return `ours` for a folder at the claim's path, `foreign` for anything else there, `absent` for nothing."""
         try:
             os.lstat(claim.name)
         except FileNotFoundError:

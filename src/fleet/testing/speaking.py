@@ -92,7 +92,7 @@ class HookCaller:
         return bool(answers)
 
     def context(self, rest: str) -> None:
-        """Report through the status line how full the context is, in percent."""
+        """Report to fleet, through the hook of the status line, that `rest` percent of the context are used."""
         window = {"used_percentage": int(rest), "total_input_tokens": int(rest) * 2_000}
         self._send_status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
 
@@ -114,7 +114,7 @@ class HookCaller:
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 
     def wait_message(self, _rest: str) -> None:
-        """Use a tool again and again until a message comes with its result, or the time limit is over."""
+        """Pretend to run a tool again and again, until a hook's answer carries a message or the time limit has passed."""
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until and not self._finish_tool("Bash", {"command": "true"}):
             time.sleep(_LOOK_AGAIN)

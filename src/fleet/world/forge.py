@@ -37,7 +37,10 @@ class _Asked:
         return done
 
     def _list(self, *words: str) -> list[dict[str, Any]]:
-        """Run the program and return the JSON that it prints, as a list; empty when it fails or prints none."""
+        """Run the program for pull requests with these words; return the JSON that it prints, as a list.
+
+        The list is empty when the program fails or prints no JSON.
+        """
         done = self._ask(*words)
         try:
             found = json.loads(done.out) if done.ok else []

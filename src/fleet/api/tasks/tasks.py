@@ -207,7 +207,7 @@ class Tasks(Part):
     def abandon(
         self, *, project: str, slug: str, reason: str | None = None, override: bool = False, key: str | None = None
     ) -> Report:
-        """End a task that is not wanted any more."""
+        """End a task that is not wanted any more. `override` ends it although somebody else works on it."""
         from fleet.model.agents import roles
         from fleet.verbs.tasks import report
 

@@ -104,7 +104,7 @@ def why_wrong(given: object) -> str:
 
 
 def _key_faults(given: dict[str, object]) -> Iterator[str]:
-    """Yield what is wrong with a table of keys: unknown acts, unknown keys, digits, and clashes."""
+    """Yield the faults in a table of key bindings: unknown acts, unknown keys, clashes, and digits, which choose answers."""
     for name, keys in given.items():
         if name not in _KNOWN:
             yield f"there is no act {name!r}; there are {', '.join(_KNOWN)}"

@@ -96,7 +96,10 @@ def effects_of(scenario: Scenario, store: str) -> Played:
 
 
 def cases(scenario: Scenario, store: str, *, every: int, offset: int) -> Iterator[Case]:
-    """Play every death of a scenario, or every n-th, and yield its case."""
+    """Play a scenario again and again, killed each time at another point; yield what was found after each death.
+
+    Plays every n-th death, beginning at `offset`, on the named store.
+    """
     played = effects_of(scenario, store)
     for death in part_of(played.deaths(), every, offset):
         yield run_case(scenario, store, played, death)

@@ -77,7 +77,10 @@ def take(dispatch: str, how: str, *, most: int = 20) -> Change[list[Received]]:
 
 
 def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
-    """Return the change that records that the agent has these messages; committing it returns the ids that are new as such."""
+    """Return the change that records that the agent has these messages.
+
+    Committing it returns the ids that had not been acknowledged before.
+    """
 
     def work(tx: Tx) -> list[str]:
         tx.dispatch = dispatch

@@ -231,7 +231,10 @@ def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
 
 
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
-    """Hand the inbox of the dispatch `old` over to the dispatch `new`, with new content."""
+    """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content.
+
+    Returns whether it was rewritten now or before, or why not. Raise Absent when there is no dispatch `new`.
+    """
     names.DispatchId(new)
     names.DispatchId(old)
     successor = context.store.read(lambda rows: q.dispatch_by_id(rows, id=new))

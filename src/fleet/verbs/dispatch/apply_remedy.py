@@ -62,7 +62,11 @@ def apply(
 
 
 def _apply_press(context: Context, row: Dispatch, remedy: Press | Dismiss, *, wait: bool) -> Applied:
-    """End an agent: in this call if `wait`, else one stage. A coordinator that the daemon runs is dismissed in the store."""
+    """End an agent, and return how far that came.
+
+    With `wait`, end it in this call; else do the next stage only: ask it to exit, wait, or kill. A coordinator that the
+    daemon plays has no process to end; it is recorded as dismissed.
+    """
     if isinstance(remedy, Dismiss):
         return _applied_from(dismiss(context, row, remedy))
     if wait:

@@ -238,7 +238,7 @@ def refuse_foreign_branch(context: Context, project: Project, slug: str) -> None
 def _order_of_resources(
     context: Context, wanted: Wanted, project: Project, *, integration: str, base: str | None, task: WholeTask | None
 ) -> Order:
-    """Return the order from which the resources are created, with a new dispatch id and the prompt."""
+    """Return the description (`Order`) of the resources to create for a new dispatch: its id, prompt, branch, folders."""
     world = context.world
     ident = world.ids.dispatch()
     branch = task_branch(wanted.slug) if wanted.slug else ""

@@ -101,10 +101,11 @@ def target_choice(context: Context, project: str) -> TargetChoice:
 
 
 def keep_target(context: Context, project: str, wanted: str | None) -> str | None:
-    """Store, in a ref of the repository, the branch that finished work lands on. The setting `target` takes precedence.
+    """Store, in a ref of the repository, the branch that finished work lands on, and return it.
 
-    Without a wanted branch, the kept one stays (TargetGone when it no longer exists); if none was kept, the user's
-    current branch is stored. Returns the target; None when there is no current branch.
+    Where the setting `target` names a branch, return that one and store nothing. Without a wanted branch, the stored one
+    stays (TargetGone when it no longer exists); if none is stored, store the user's current branch, or return None when
+    there is none.
     """
     repository, git = context.project(project).path, context.world.git
     told, current = context.setting("target", project), git.head_branch(repository)

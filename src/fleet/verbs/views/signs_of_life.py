@@ -137,7 +137,7 @@ class SignsOfLife:
             yield _sign_at("commit", head_moved_at(tree))
 
     def _most(self) -> int:
-        """Return after how much time without a sign an agent counts as silent."""
+        """Return after how many milliseconds without a sign of life an agent counts as silent."""
         return duration(self._context.setting("silent_after"))
 
     def _is_asking(self, agent: Subject) -> bool:

@@ -137,7 +137,10 @@ class GitProofs:
         self._git.write_refs(repository, f"update {merged_ref(branch)} {tip}\n")
 
     def join(self, repository: str, onto: str, other: str, message: str) -> Joined:
-        """Merge two commits into a new one without a worktree. Needs git 2.38."""
+        """Merge two commits into a new one without a worktree, or return the files in conflict.
+
+        Raise GitRefused when git cannot do it, for example because it is older than 2.38.
+        """
         done = self._git.run("merge-tree", repository, "merge-tree", "--write-tree", "--name-only", "-z", onto, other)
         if done.status not in {0, 1}:
             raise errors.GitRefused(

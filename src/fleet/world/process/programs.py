@@ -136,11 +136,12 @@ class Programs:
         most: int = 4_000,
         given: str | None = None,
     ) -> Done:
-        """Run a program to its end, with a time limit in seconds, and record its output in a bounded file.
+        """Run a program to its end, and record its output, in memory or, with a `path`, in a bounded file.
 
-        The file keeps the beginning and the end of standard output and error; `out` of the result has at most `most`
-        bytes of them. `given` is the standard input, passed as a file so that a program that does not read it never
-        blocks.
+        After `limit` seconds the program is killed; then the result has no exit status. The file keeps the beginning and
+        the end of standard output and error; `out` of the result has at most `most` bytes of them. `given` is the
+        standard input, passed as a file so that a program that does not read it never blocks. `effect` names the run in
+        the funnel.
         """
 
         def act() -> Done:

@@ -66,10 +66,10 @@ def things_to_do(found: Situation) -> dict[str, str]:
 
 
 def news(found: Situation, told: Collection[str]) -> list[str]:
-    """Return a sentence for each thing to do whose key the coordinator was not told yet.
+    """Return a sentence for each thing to do that the coordinator was not told of yet: its key is not in `told`.
 
-    When there is no such thing and a tick is due, return the work that still waits for a tick; when there is none
-    either, that agents are at work.
+    When everything was told and a tick is due, return the work that waits for a tick; when no work waits, return one
+    sentence if agents are at work. When no tick is due, return [].
     """
     new_things = {key: text for key, text in things_to_do(found).items() if key not in told}
     has_ready = any(key.startswith(_READY) for key in new_things)

@@ -152,7 +152,7 @@ def choice(*words: str) -> Kind:
 
 
 def choices(*words: str) -> Kind:
-    """Return the kind of a list of distinct words, each one of these."""
+    """Return a kind that accepts a list of distinct words from `words`."""
     return Kind(
         f"a list of {', '.join(map(repr, words))}",
         lambda value: (

@@ -67,7 +67,7 @@ class Ask(ModalScreen[str | None]):
             view.styles.height = min(len(self._lines) + 1, 16)
 
     def on_key(self, event: events.Key) -> None:
-        """Choose the way with this key, leave with n or Esc, or scroll the lines with the arrows."""
+        """Close the dialog with the option of the pressed key, or with none for n and Esc; scroll its lines with the arrows."""
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
         if event.key in {"escape", "n", "q"} and event.key not in chosen:

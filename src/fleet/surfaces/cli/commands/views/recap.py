@@ -74,7 +74,7 @@ def _place(each: MergedTaskView | Waiting | Asked | SettledView) -> str:
 
 
 def _with_reason(settled: SettledView, merged: set[str]) -> str:
-    """Return an ended dispatch with its reason, and whether its task was merged since."""
+    """Return a line about an ended dispatch: its task, why it ended, and whether the task is among the `merged` ones."""
     since = "merged since; " if _place(settled) in merged else ""
     return f"{_place(settled)}  {since}{_one_line(settled.reason or '')}".rstrip(" ;")
 

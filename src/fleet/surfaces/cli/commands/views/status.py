@@ -207,7 +207,7 @@ def _print_projects(projects: list[ProjectView]) -> None:
 
 
 def _print_cost(page: Overview) -> None:
-    """Print what agents have cost today, and in each project in all. Print nothing while no cost is known."""
+    """Print the cost of all agents today, and the total cost of each project so far. Print nothing while none is known."""
     known = [project for project in page.projects if project.used.tokens]
     if known:
         today = terminal.spending(page.today.tokens, page.today.dollars, page.today.unpriced)
