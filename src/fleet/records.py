@@ -10,9 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as record
-    from dataclasses import field
+    from dataclasses import field, replace
     from typing import ClassVar, NoReturn
 else:
+
+    def replace(value: _Record, **changes: object) -> _Record:
+        """Return a copy of a record with other values in some fields, as `dataclasses.replace` does."""
+        return type(value)(**{name: getattr(value, name) for name in value._names} | changes)  # noqa: SLF001 - its own class
 
     def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
         """Return the decorator. It knows one kind of record; the arguments tell a type checker which."""
@@ -24,7 +28,7 @@ else:
         return _Field(default_factory, compare=compare)
 
 
-__all__ = ("field", "record")
+__all__ = ("field", "record", "replace")
 
 
 class _Field:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jmespath
@@ -14,6 +13,7 @@ from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.yaml_tree import parse
 from fleet.model.text.times import duration
+from fleet.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ OF_MAP = ("results", "failed", "total", "done")
 OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Step:
     """One step: a prompt for an agent, or a shell command."""
 
@@ -51,7 +51,7 @@ class Step:
         return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Retry:
     """How often and when a failed item is tried again; times in milliseconds."""
 
@@ -69,7 +69,7 @@ class Retry:
         return int(whole * (0.5 + share / 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Map:
     """The map part of a workflow: where the items come from, and what is done with each of them."""
 
@@ -84,7 +84,7 @@ class Map:
     breaker: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Workflow:
     """The whole workflow of a job."""
 

@@ -7,12 +7,12 @@ is removed only when it is clean; its branch is deleted only when it is merged.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
+from fleet.records import replace
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import (
     foreign_branch,

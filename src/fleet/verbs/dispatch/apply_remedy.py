@@ -37,15 +37,24 @@ class Applied:
 
 
 def apply(
-    context: Context, row: Dispatch, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None
+    context: Context,
+    row: Dispatch,
+    remedy: Remedy,
+    *,
+    wait: bool = False,
+    listing: Listing | None = None,
+    reclaims: bool = True,
 ) -> Applied:
-    """Apply a remedy to a dispatch. `wait`: end a pressed agent in this call, instead of doing one stage."""
+    """Apply a remedy to a dispatch. `wait`: end a pressed agent in this call, instead of doing one stage.
+
+    Without `reclaims`, the caller reclaims what a settled dispatch held.
+    """
     match remedy:
         case Settle():
-            return _applied_from(settle(context, row.id, listing=listing))
+            return _applied_from(settle(context, row.id, listing=listing, reclaims=reclaims))
         case KillRest():
             kill_processes(context, row)
-            return _applied_from(settle(context, row.id))
+            return _applied_from(settle(context, row.id, reclaims=reclaims))
         case Press() | Dismiss():
             return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
@@ -73,9 +82,14 @@ def _applied_from(ended: Ended) -> Applied:
     return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 
-def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
-    """Gather the facts about a dispatch (unless given), decide on a remedy, and apply it if this caller may."""
-    return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)))
+def decide_and_apply(
+    context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None, *, reclaims: bool = True
+) -> Applied:
+    """Gather the facts about a dispatch (unless given), decide on a remedy, and apply it if this caller may.
+
+    Without `reclaims`, the caller reclaims what a settled dispatch held.
+    """
+    return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)), reclaims=reclaims)
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:

@@ -51,12 +51,14 @@ def settle(
     why: str = "",
     undo: bool = False,
     dismiss: bool = False,
+    reclaims: bool = True,
 ) -> Ended:
     """End a dispatch if its death is proven, and reclaim its claims; otherwise return why not.
 
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatch's own dispatcher gives up,
     so a pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: a
-    coordinator that is a duty of the living daemon is ended; the fence refuses what its tick does after that.
+    coordinator that is a duty of the living daemon is ended; the fence refuses what its tick does after that. Without
+    `reclaims`, the caller reclaims later; if it dies before, a sweep does.
     """
     for _ in range(_TRIES):
         try:
@@ -70,7 +72,8 @@ def settle(
             return Ended(id=ident, settled=False, why=seen.why, strangers=strangers, way=way)
         state = _end_dead(context, row, why)
         if state is not None:
-            return Ended(id=ident, settled=True, exec_state=state, left=reclaim(context, ident))
+            left = reclaim(context, ident) if reclaims else []
+            return Ended(id=ident, settled=True, exec_state=state, left=left)
     return Ended(id=ident, settled=False, why=CHANGED)
 
 

@@ -88,6 +88,9 @@ class Runner:
         self._own = OwnProcesses(context, job)
         # The processes that this runner started and could not end, in words.
         self.left: list[str] = []
+        # The items that passed and whose attempts are not reclaimed yet; of these, the ones that are merged.
+        self._passed: list[str] = []
+        self._merged: list[str] = []
         self._patience = _LOOK_SOON
         self._engines = EngineWait(context, job, workflow)
         self.progress = Progress(context, job.id, tell)
@@ -192,9 +195,12 @@ class Runner:
         while True:
             self._context.forget()
             self._check_wanted()
-            self._record_outcomes(self._ended_attempts(part), part)
-            self._merge_passed(part)
-            started = self._start_items(part)
+            try:
+                self._record_outcomes(self._ended_attempts(part), part)
+                self._merge_passed(part)
+                started = self._start_items(part)
+            finally:
+                self._release_ended()
             self.progress.tell_counts(self._engines.waits())
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
@@ -268,6 +274,7 @@ class Runner:
             outcome = attempts.check_item(self._context, self._job, row) if row.state == "running" else None
             if outcome is not None:
                 ended.append(Attempt(self._item(row.id) or row, outcome))
+                self._passed += [row.id] if outcome.passed else []
         return ended
 
     def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
@@ -364,7 +371,19 @@ class Runner:
         self._context.commit(records.finish(self._job, row.id, commit))
         self.progress.tell_item(row, "done")
         if row.part == "map":
-            merge_item.release_item(self._context, self._job, row.id)
+            self._merged.append(row.id)
+
+    def _release_ended(self) -> None:
+        """Release what ended items held. It is done while the next items start: they need nothing of it.
+
+        If this runner dies before, the next one finds the items done and their tasks open.
+        """
+        passed, self._passed = self._passed, []
+        merged, self._merged = self._merged, []
+        for item in passed:
+            attempts.reclaim_ended(self._context, self._job, item)
+        for item in merged:
+            merge_item.release_item(self._context, self._job, item)
 
     def tidy(self, *, over: bool) -> list[str]:
         """Remove the worktrees of done and skipped items, except setup's while items use it.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import FOLLOWED_REF, branch_in, head_ref
 from fleet.model.text.secrets import hidden
+from fleet.records import record
 from fleet.world.git import locks, pointers, refs, worktree_status
 from fleet.world.git.refs import git_dir
 from fleet.world.process.programs import ENV, Done
@@ -44,7 +44,7 @@ _MANY = ("-c", "checkout.workers=0")
 _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Worktree:
     """A worktree as git lists it."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ class Ask(Protocol):
         """Return how the command ended. `settings` are of git, for this call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Status:
     """Files of a worktree, by their paths in it. Folders that are ignored as a whole end with a slash."""
 

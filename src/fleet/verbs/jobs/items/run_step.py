@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
@@ -15,6 +14,7 @@ from fleet.model.jobs import items, placeholders
 from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND
+from fleet.records import record
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
@@ -37,7 +37,7 @@ TAIL = 4_000
 _OUTPUTS = ("out", "log")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Where:
     """Where a step runs, and for which item."""
 
@@ -58,7 +58,7 @@ class Where:
         return paths.job_step(self.job, f"{self.item}.{self.attempt}.{number}.{kind}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """The result of a step."""
 
@@ -266,7 +266,7 @@ class StepRun:
         return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
 
-def record(job: Job, step: JobStep) -> Change[None]:
+def record_step(job: Job, step: JobStep) -> Change[None]:
     """Record a step that has ended."""
 
     def work(tx: Tx) -> None:

@@ -93,7 +93,7 @@ def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show)
     """Run one step, show its output, and record the step."""
     child = run.start()
     result, row = run.conclude(child if isinstance(child, Ended) else _watch(child, run.files, show))
-    context.commit(run_step.record(job, row))
+    context.commit(run_step.record_step(job, row))
     return result
 
 

@@ -5,10 +5,10 @@ Work that has no verify command, and projects that need no preparation, are merg
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.records import record, replace
 from fleet.resources import KINDS
 from fleet.resources.warm_tree import reset
 from fleet.store import bundles
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _LOCK_WAIT = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class _Attempt:
     """What is to be merged, and what its verify command needs."""
 
