@@ -16,6 +16,8 @@ GROUPS = {
 '''
 # Imported before a group can be loaded.
 _BEFORE = ("fleet", "fleet.bundle")
+# The commands of sessions run for an unknown agent; from here on they import what tells of that.
+_REFUSED = "fleet.errors.absent"
 
 
 def text_of(outputs: dict[tuple[str, ...], str]) -> str:
@@ -49,7 +51,17 @@ def _first(output: str) -> list[str]:
 
 
 def _imported(output: str) -> list[str]:
-    """Return the modules of fleet in the order in which their imports ended; a package before what is in it."""
+    """Return the modules of fleet in the order in which their imports ended; a package before what is in it.
+
+    What a package imports of itself is left out: it is loaded by the package.
+    """
     lines = [line.split("|") for line in output.splitlines() if line.startswith("import time:")]
-    names = [line[-1].strip() for line in lines]
-    return [name for name in names if name.split(".")[0] == "fleet" and name not in _BEFORE]
+    names = [name for line in lines if (name := line[-1].strip()).split(".")[0] == "fleet" and name not in _BEFORE]
+    if _REFUSED in names:
+        names = names[: names.index(_REFUSED)]
+    return [name for number, name in enumerate(names) if not _is_of_later(name, names[number:])]
+
+
+def _is_of_later(name: str, later: list[str]) -> bool:
+    """Whether a module is in a package whose import ended later."""
+    return any(name.startswith(f"{package}.") for package in later)

@@ -23,9 +23,14 @@ else:
         assert (frozen, slots, kw_only) == (True, True, True)  # noqa: S101
         return _made
 
-    def field(*, default_factory: Callable[[], object] | None = None, compare: bool = True) -> _Field:
-        """Describe a field: how its default is made, and whether it counts when two records are compared."""
-        return _Field(default_factory, compare=compare)
+    def field(
+        *,
+        default_factory: Callable[[], object] | None = None,
+        compare: bool = True,
+        repr: bool = True,  # noqa: A002 - as dataclasses call it
+    ) -> _Field:
+        """Describe a field: how its default is made, whether it counts when two records are compared, and whether it is shown."""
+        return _Field(default_factory, compare=compare, shown=repr)
 
 
 __all__ = ("field", "record", "replace")
@@ -34,11 +39,12 @@ __all__ = ("field", "record", "replace")
 class _Field:
     """What `field` says."""
 
-    __slots__ = ("compare", "factory")
+    __slots__ = ("compare", "factory", "shown")
 
-    def __init__(self, factory: Callable[[], object] | None, *, compare: bool) -> None:
+    def __init__(self, factory: Callable[[], object] | None, *, compare: bool, shown: bool) -> None:
         self.factory = factory
         self.compare = compare
+        self.shown = shown
 
 
 class _Described:
@@ -68,6 +74,7 @@ class _Record:
     _names: ClassVar[tuple[str, ...]] = ()
     _all: ClassVar[frozenset[str]] = frozenset()
     _compared: ClassVar[tuple[str, ...]] = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
     _defaults: ClassVar[dict[str, object]] = {}
     _factories: ClassVar[dict[str, Callable[[], object]]] = {}
 
@@ -97,7 +104,7 @@ class _Record:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._shown)})"
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
         raise AttributeError(f"cannot assign to field {name!r}")
@@ -119,6 +126,7 @@ def _made(cls: type) -> type:
         _names=names,
         _all=frozenset(names),
         _compared=tuple(name for name in names if name not in told or told[name].compare),
+        _shown=tuple(name for name in names if name not in told or told[name].shown),
         _factories=factories,
         _defaults=given,
     )

@@ -69,8 +69,13 @@ class Actor:
         self.daemon: DaemonProcess | None = None
 
     @classmethod
-    def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
-        """Open a home for the named actor, else the one in the environment. An agent never creates a missing home."""
+    def open(
+        cls, home: str | None = None, *, actor: str | None = None, make: bool = True, asks_daemon: bool = True
+    ) -> Self:
+        """Open a home for the named actor, else the one in the environment. An agent never creates a missing home.
+
+        Without `asks_daemon`, this process makes its changes itself also where a daemon runs.
+        """
         if cls.opened_by_daemon is not None:
             found: Self = cls.opened_by_daemon(actor)
             return found
@@ -95,7 +100,8 @@ class Actor:
         if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
             _save_record(known, where, funnel)
         if (
-            opened.moved is None
+            asks_daemon
+            and opened.moved is None
             and not os.environ.get("FLEET_DIRECT")
             and os.path.exists(f"{where}/{paths.DAEMON_SOCKET}")
         ):

@@ -10,6 +10,7 @@ from jmespath.exceptions import JMESPathError
 from fleet import errors
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
+from fleet.model.jobs.steps import Step, Steps
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.yaml_tree import parse
 from fleet.model.text.times import duration
@@ -30,25 +31,6 @@ _KNOWN = {
 }
 OF_MAP = ("results", "failed", "total", "done")
 OUTPUT = "output"
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step: a prompt for an agent, or a shell command."""
-
-    kind: str
-    text: str
-    name: str | None
-    commit_required: bool
-    timeout: int
-    engine: str | None
-    autonomy: str | None
-    model: str | None
-
-    @property
-    def title(self) -> str:
-        """The kind of the step and its first line, for people."""
-        return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -94,9 +76,10 @@ class Workflow:
     reduce: tuple[Step, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
-    def steps_of(self, part: str) -> tuple[Step, ...]:
-        """Return the steps of setup, of reduce, or of each item."""
-        return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
+    @property
+    def steps(self) -> Steps:
+        """The steps of each part."""
+        return Steps(setup=self.setup, map=self.map.steps, reduce=self.reduce)
 
     def agent_steps(self) -> list[Step]:
         """Return every step that an agent does."""

@@ -51,7 +51,9 @@ def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnd
     """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate."""
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
-    runner = Runner(context, job, read(job.source, f"the document of job {ident}"), tell, wanted)
+    workflow = read(job.source, f"the document of job {ident}")
+    run_step.write_steps(context, job, workflow.steps)
+    runner = Runner(context, job, workflow, tell, wanted)
     state, reason = runner.run()
     left = runner.left + runner.tidy(over=state == "done")
     context.commit(records.end(ident, state, reason))
@@ -142,7 +144,7 @@ class Runner:
         """Read the items of the input and record them."""
         where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
                             attempt=1, cwd=self._setup_worktree(), folder=self._job.folder, own=True)  # fmt: skip
-        values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
+        values = run_step.values_of(self._context, self._job, self._workflow.steps, "input", None)
         try:
             contents = inputs.items_of(
                 self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._check_wanted)

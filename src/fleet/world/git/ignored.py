@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -59,6 +58,8 @@ class Remains:
 
 def digest(path: str) -> str:
     """Return size and hash of a file's content or a link's target; empty when it is neither or cannot be read."""
+    import hashlib  # noqa: PLC0415 - most worktrees have no such file
+
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

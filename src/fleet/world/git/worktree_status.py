@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,7 +77,7 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
     if not asked.ok:
         return None
     own = asked.out.rstrip("\n")
-    copy = f"{own}.{secrets.token_hex(4)}.fleet"
+    copy = f"{own}.{os.urandom(4).hex()}.fleet"
     try:
         funnel.through("copy index", lambda: shutil.copyfile(own, copy))
         if not clear_flags(ask, path, names, index=copy):
