@@ -10,7 +10,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
 from fleet.records import replace
 from fleet.resources.worktree import half_made, half_removed
@@ -182,7 +181,7 @@ class Worktree:
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
         """Delete the branch if it is this project's, merged and unused. Record where an unmerged branch was left."""
         repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
-        commit = world.git.resolve(repository, head_ref(branch))
+        commit = world.git.branches(repository, branch).get(branch)
         if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
             return
         if not (integration and world.git.contains(repository, integration, commit)):

@@ -44,14 +44,15 @@ def apply(
     wait: bool = False,
     listing: Listing | None = None,
     reclaims: bool = True,
+    known: Seen | None = None,
 ) -> Applied:
     """Apply a remedy to a dispatch. `wait`: end a pressed agent in this call, instead of doing one stage.
 
-    Without `reclaims`, the caller reclaims what a settled dispatch held.
+    Without `reclaims`, the caller reclaims what a settled dispatch held. `known` are facts that were gathered just now.
     """
     match remedy:
         case Settle():
-            return _applied_from(settle(context, row.id, listing=listing, reclaims=reclaims))
+            return _applied_from(settle(context, row.id, listing=listing, reclaims=reclaims, known=known))
         case KillRest():
             kill_processes(context, row)
             return _applied_from(settle(context, row.id, reclaims=reclaims))
@@ -89,7 +90,10 @@ def decide_and_apply(
 
     Without `reclaims`, the caller reclaims what a settled dispatch held.
     """
-    return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)), reclaims=reclaims)
+    if seen is not None:
+        return apply(context, row, remedy_for(asker, seen), reclaims=reclaims)
+    fresh = gather_facts(context, row, asker)
+    return apply(context, row, remedy_for(asker, fresh), reclaims=reclaims, known=fresh)
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:

@@ -95,6 +95,10 @@ class Git:
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """Return the commit that a name stands for in one of fleet's worktrees; None when there is none."""
+        place = pointers.read(pointers.tree_of(self._home, path), self._knows) if name == "HEAD" else None
+        known = refs.commit_of_entry(place.entry) if place else None
+        if known is not None:
+            return known
         done = self.run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
@@ -155,10 +159,14 @@ class Git:
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Whether a commit is merged into a branch; None when git does not say."""
-        return self.is_in(repository, commit, head_ref(branch))
+        return self.branches(repository, branch).get(branch) == commit or self.is_in(
+            repository, commit, head_ref(branch)
+        )
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
         """Return the commits in `until` and not in `since`, newest first; None when git does not say."""
+        if since == until:
+            return []
         done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
