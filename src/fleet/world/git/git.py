@@ -95,7 +95,7 @@ class Git:
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """Return the commit that a name stands for in one of fleet's worktrees; None when there is none."""
-        place = pointers.read(pointers.tree_of(self._home, path), self._knows) if name == "HEAD" else None
+        place = self._place(path) if name == "HEAD" else None
         known = refs.commit_of_entry(place.entry) if place else None
         if known is not None:
             return known
@@ -246,7 +246,7 @@ class Git:
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
         """Remove the locks that a killed git left for a worktree of fleet's and its branch; return those that are gone."""
-        place = pointers.read(pointers.tree_of(self._home, path), self._knows)
+        place = self._place(path)
         return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
@@ -268,6 +268,9 @@ class Git:
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path and its repository's git directory; None when git does not say."""
+        known = self._place(path)
+        if known is not None:  # git would be told both, and say them again
+            return os.path.realpath(known.tree), os.path.realpath(known.common)
         done = self.exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
@@ -443,6 +446,9 @@ class Git:
             return None
         told = [ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
+
+    def _place(self, path: str) -> pointers.Place | None:
+        return pointers.read(pointers.tree_of(self._home, path), self._knows)
 
     def _knows(self, common: str) -> bool:
         if self.repositories is not None and common not in self._known:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LOOK = 1.0
 # How often to look although the kernel tells of every process.
 _TOLD = 30.0
+# How long the runner of a job has to settle its item before this duty does.
+_FIRST = 2.0
 
 
 class Deaths(Duty):
@@ -50,8 +52,10 @@ class Deaths(Duty):
 
     def run(self, fleet: Fleet) -> list[str]:
         """Settle every agent that has died. Return one line for each."""
-        dead, alive, others = fleet.sessions.deaths()
+        dead, alive, others, awaited = fleet.sessions.deaths()
         self._later = {ident: later for ident, later in self._later.items() if ident in dead}
+        for ident in awaited:
+            self._later.setdefault(ident, (0, self._clock.ticks() + _FIRST))
         lines = [line for ident in dead if self._is_due(ident) and (line := self._settle(fleet, ident))]
         self.every = self._seconds_to_next(fleet, alive, others)
         return lines
