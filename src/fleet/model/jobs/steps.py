@@ -45,24 +45,21 @@ _PARTS = tuple(Steps.__annotations__)
 
 
 def written(steps: Steps, source: str) -> bytes:
-    """Return the text of a file that holds the steps of a document, and says of which one."""
-    parts = {part: [[getattr(step, name) for name in _FIELDS] for step in getattr(steps, part)] for part in _PARTS}
-    return json.dumps({"source": _digest(source), "fields": _FIELDS, "parts": parts}).encode()
+    """Return the content of a file that holds the steps of a document, and says of which one."""
+    parts = [[[getattr(step, name) for name in _FIELDS] for step in getattr(steps, part)] for part in _PARTS]
+    return json.dumps([_digest(source), _FIELDS, parts]).encode()
 
 
 def steps_in(content: bytes, source: str) -> Steps | None:
     """Return the steps in such a file; None when it is damaged, or holds those of another document or another fleet."""
     try:
-        held = json.loads(content)
-        if held["source"] != _digest(source) or tuple(held["fields"]) != _FIELDS:
+        digest, fields, parts = json.loads(content)
+        if digest != _digest(source) or tuple(fields) != _FIELDS:
             return None
-        made = {
-            part: tuple(Step(**dict(zip(_FIELDS, values, strict=True))) for values in held["parts"][part])
-            for part in _PARTS
-        }
-    except (ValueError, KeyError, TypeError):
+        made = [tuple(Step(**dict(zip(_FIELDS, values, strict=True))) for values in part) for part in parts]
+        return Steps(**dict(zip(_PARTS, made, strict=True)))
+    except (ValueError, TypeError):
         return None
-    return Steps(**made)
 
 
 def _digest(source: str) -> str:
