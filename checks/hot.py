@@ -154,7 +154,7 @@ def faults(home: Path, expected: int, argv: tuple[str, ...], outputs: dict[tuple
     """Run a command and return a line for a wrong exit code, a hook's error, or forbidden imports; keep its output in `outputs`."""
     code, modules, output = run(home, *argv, **(SPEAKER if argv[0] == "hook" or (expected, argv) in BY_AGENT else {}))
     found = []
-    if expected == 0 and argv not in BY_PERSON:
+    if (expected == 0 and argv not in BY_PERSON) or (expected, argv) in SESSIONS:
         outputs.setdefault(argv, output)
     if (home / "hooks" / "last-error").exists():
         found.append((home / "hooks" / "last-error").read_text())

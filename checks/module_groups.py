@@ -16,6 +16,8 @@ GROUPS = {
 '''
 # Imported before a group can be loaded.
 _BEFORE = ("fleet", "fleet.bundle")
+# The commands of sessions run for an unknown agent; from here on they import what tells of that.
+_REFUSED = "fleet.errors.absent"
 
 
 def text_of(outputs: dict[tuple[str, ...], str]) -> str:
@@ -50,7 +52,17 @@ def _first(output: str) -> list[str]:
 
 
 def _imported(output: str) -> list[str]:
-    """Return the modules of fleet in the order in which their imports ended, from Python's report."""
+    """Return the modules of fleet in the order in which their imports ended, from Python's report.
+
+    Modules that their own package imports are left out: the package loads them.
+    """
     lines = [line.split("|") for line in output.splitlines() if line.startswith("import time:")]
-    names = [line[-1].strip() for line in lines]
-    return [name for name in names if name.split(".")[0] == "fleet" and name not in _BEFORE]
+    names = [name for line in lines if (name := line[-1].strip()).split(".")[0] == "fleet" and name not in _BEFORE]
+    if _REFUSED in names:
+        names = names[: names.index(_REFUSED)]
+    return [name for number, name in enumerate(names) if not _is_of_later(name, names[number:])]
+
+
+def _is_of_later(name: str, later: list[str]) -> bool:
+    """Return whether a module is in a package whose import ended later."""
+    return any(name.startswith(f"{package}.") for package in later)

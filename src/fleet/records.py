@@ -10,9 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass as record
-    from dataclasses import field
+    from dataclasses import field, replace
     from typing import ClassVar, NoReturn
 else:
+
+    def replace(value: _Record, **changes: object) -> _Record:
+        """Return a copy of a record with other values in some fields, as `dataclasses.replace` does."""
+        return type(value)(**{name: getattr(value, name) for name in value._names} | changes)  # noqa: SLF001 - its own class
 
     def record(*, frozen: bool, slots: bool, kw_only: bool) -> Callable[[type], type]:
         """Return the class decorator.
@@ -22,22 +26,28 @@ else:
         assert (frozen, slots, kw_only) == (True, True, True)  # noqa: S101
         return _made
 
-    def field(*, default_factory: Callable[[], object] | None = None, compare: bool = True) -> _Field:
-        """Describe a field: how its default is made, and whether it counts when two records are compared."""
-        return _Field(default_factory, compare=compare)
+    def field(
+        *,
+        default_factory: Callable[[], object] | None = None,
+        compare: bool = True,
+        repr: bool = True,  # noqa: A002 - as dataclasses call it
+    ) -> _Field:
+        """Describe a field: how its default is made, whether it counts when two records are compared, and whether it is shown."""
+        return _Field(default_factory, compare=compare, shown=repr)
 
 
-__all__ = ("field", "record")
+__all__ = ("field", "record", "replace")
 
 
 class _Field:
     """What `field` was called with: the factory of the default, and whether the field is compared."""
 
-    __slots__ = ("compare", "factory")
+    __slots__ = ("compare", "factory", "shown")
 
-    def __init__(self, factory: Callable[[], object] | None, *, compare: bool) -> None:
+    def __init__(self, factory: Callable[[], object] | None, *, compare: bool, shown: bool) -> None:
         self.factory = factory
         self.compare = compare
+        self.shown = shown
 
 
 class _Described:
@@ -71,6 +81,7 @@ class _Record:
     _names: ClassVar[tuple[str, ...]] = ()
     _all: ClassVar[frozenset[str]] = frozenset()
     _compared: ClassVar[tuple[str, ...]] = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
     _defaults: ClassVar[dict[str, object]] = {}
     _factories: ClassVar[dict[str, Callable[[], object]]] = {}
 
@@ -101,7 +112,7 @@ class _Record:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._names)})"
+        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self._shown)})"
 
     def __setattr__(self, name: str, _value: object) -> NoReturn:
         raise AttributeError(f"cannot assign to field {name!r}")
@@ -123,6 +134,7 @@ def _made(cls: type) -> type:
         _names=names,
         _all=frozenset(names),
         _compared=tuple(name for name in names if name not in told or told[name].compare),
+        _shown=tuple(name for name in names if name not in told or told[name].shown),
         _factories=factories,
         _defaults=given,
     )

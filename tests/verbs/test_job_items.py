@@ -7,6 +7,7 @@ import pytest
 from fleet.errors.families import Refused
 from fleet.errors.refused import NotMergeable
 from fleet.model.jobs.items import slug
+from fleet.model.jobs.steps import steps_in, written
 from fleet.model.jobs.workflow import read
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
@@ -14,7 +15,7 @@ from fleet.testing.simulated import SimulatedScene
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.jobs import records
-from fleet.verbs.jobs.items import merge_item
+from fleet.verbs.jobs.items import merge_item, run_step
 from fleet.verbs.jobs.items.item_outcome import Outcome, failure
 from fleet.verbs.jobs.progress import Progress
 
@@ -203,3 +204,23 @@ def test_an_items_branch_that_moved_since_its_steps_ended_is_not_merged(scene):
     with pytest.raises(NotMergeable, match="moved since the item's steps ended"):
         merge_item.merge(scene.fleet.context, job, first.id)
     assert scene.git("ls-tree", "--name-only", f"fleet/job-{JOB}") == ""
+
+
+@pytest.mark.req("JOB-1")
+def test_the_steps_that_a_runner_writes_down_are_those_of_its_document_and_of_no_other(scene):
+    content = written(WORKFLOW.steps, SOURCE)
+    assert steps_in(content, SOURCE) == WORKFLOW.steps
+    assert steps_in(content, f"{SOURCE}#") is None
+    for damaged in (b"", b"[]", b"{}", content[:-9], content.replace(b"timeout", b"time")):
+        assert steps_in(damaged, SOURCE) is None
+
+
+@pytest.mark.req("JOB-1")
+def test_a_session_reads_the_steps_of_its_document_when_those_that_are_written_down_are_old_or_missing(scene):
+    job, context = begun(scene), scene.fleet.context
+    assert run_step.read_steps(context, job) == WORKFLOW.steps
+    other = read(SOURCE.replace("true", "false"), "n.yml").steps
+    run_step.write_steps(context, job.replaced(source=SOURCE.replace("true", "false")), other)
+    assert run_step.read_steps(context, job) == WORKFLOW.steps
+    run_step.write_steps(context, job, WORKFLOW.steps)
+    assert run_step.read_steps(context, job) == WORKFLOW.steps

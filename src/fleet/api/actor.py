@@ -72,10 +72,12 @@ class Actor:
         self.daemon: DaemonProcess | None = None
 
     @classmethod
-    def open(cls, home: str | None = None, *, actor: str | None = None, make: bool = True) -> Self:
-        """Open a home for the named actor, else for the one in the environment.
+    def open(
+        cls, home: str | None = None, *, actor: str | None = None, make: bool = True, asks_daemon: bool = True
+    ) -> Self:
+        """Open a home for the named actor, else for the one in the environment. Only a person creates a missing home.
 
-        Only a person creates a missing home.
+        Without `asks_daemon`, this process makes its changes itself, even where a daemon runs.
         """
         if cls.opened_by_daemon is not None:
             found: Self = cls.opened_by_daemon(actor)
@@ -101,7 +103,8 @@ class Actor:
         if opened.moved is None and (known.is_copy or not os.path.exists(f"{where}/{paths.RECORD_COPY}")):
             _save_record(known, where, funnel)
         if (
-            opened.moved is None
+            asks_daemon
+            and opened.moved is None
             and not os.environ.get("FLEET_DIRECT")
             and os.path.exists(f"{where}/{paths.DAEMON_SOCKET}")
         ):

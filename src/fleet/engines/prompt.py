@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from fleet.world.home import paths
 
-BUILT_IN = Path(__file__).parent / "prompts"
+BUILT_IN = f"{os.path.dirname(__file__)}/prompts"
 
 
 def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
@@ -17,9 +17,10 @@ def prompt(home: str, kind: str, facts: dict[str, str]) -> str:
 
 def _template(home: str, kind: str) -> str:
     """Return the template for a kind: the user's own, else the built-in one, else the built-in one for workers."""
-    for folder in (Path(home, paths.PROMPTS), BUILT_IN):
+    for folder in (f"{home}/{paths.PROMPTS}", BUILT_IN):
         for name in (kind, "worker"):
-            path = folder / f"{name}.md"
-            if path.exists() and (name == kind or folder == BUILT_IN):
-                return path.read_text(encoding="utf-8")
+            path = f"{folder}/{name}.md"
+            if os.path.exists(path) and (name == kind or folder == BUILT_IN):
+                with open(path, encoding="utf-8") as file:
+                    return file.read()
     return "{title}\n\n{description}\n"

@@ -5,7 +5,6 @@ It belongs to the project. The holder of the project's merge gate uses it; git r
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -59,6 +58,8 @@ def fingerprint(command: str | None, files: Mapping[str, str], patterns: Sequenc
 
     `files` maps each file to a text that changes with its content; `patterns` select the files that count.
     """
+    import hashlib  # noqa: PLC0415 - the kinds are loaded together, also where nothing is merged
+
     counted = sorted((name, what) for name, what in files.items() if is_disposable(name, patterns))
     text = json.dumps([command or "", counted], ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -11,6 +10,7 @@ from fleet.model.dispatch.claim_steps import STEPS
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.tables import change
 from fleet.model.text import jsontext
+from fleet.records import record
 from fleet.store import queries as q
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LAST_PORT = 65_535
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What was observed about a bundle's claim before the transaction. `free`: the process that created or released it is gone."""
 

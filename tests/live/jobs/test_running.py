@@ -212,6 +212,20 @@ def test_items_that_do_not_clash_are_all_on_the_branch(scene):
     assert {each.state for each in scene.items(done.id).values()} == {"done"}
 
 
+@pytest.mark.req("JOB-2", "JOB-4")
+def test_the_next_item_begins_when_the_one_before_is_merged_and_before_its_worktree_is_released(scene):
+    step = "test ! -e a.txt || grep a a.txt; echo {item} > {item}.txt; git add .; git commit -qm {item}"
+    done, _events = scene.run(f"name: n\nmap:\n  max_parallel: 1\n  input: [a, b]\n  steps:\n    - shell: '{step}'\n")
+    with scene.jobs() as fleet:
+        said = [each.why for each in fleet.operations.list(Which(), limit=500)]
+    first, second = (item_id(item) for item in "ab")
+    merged = next(number for number, why in enumerate(said) if f"{first} is done" in why)
+    begun = next(number for number, why in enumerate(said) if why.startswith("dispatch ") and second in why)
+    released = next(number for number, why in enumerate(said) if f"{first} is released" in why)
+    assert merged < begun < released
+    assert scene.git("log", "--format=%s", done.branch).split()[:2] == ["b", "a"], "no merge: b began where a had ended"
+
+
 @pytest.mark.req("JOB-3")
 def test_when_most_items_fail_alike_the_job_pauses_and_names_what_they_share(either):
     text = in_place(", ".join(f"i{n}" for n in range(20)), 'echo "server 10.0.0.{item} is down" >&2; exit 1').replace(

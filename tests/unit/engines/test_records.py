@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fleet.records import field, record
+from fleet.records import field, record, replace
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -88,3 +88,21 @@ def test_a_record_can_be_copied_and_changed_on_the_way(made):
     assert dataclasses.is_dataclass(one)
     assert [each.name for each in dataclasses.fields(one)] == ["name", "size", "parts", "seen"]
     assert dataclasses.asdict(one) == {"name": "a", "size": 3, "parts": {"x": [1]}, "seen": 1}
+
+
+def test_a_record_with_other_values_is_another_record():
+    one = Ours(name="a", seen=1)
+    assert replace(one, size=4) == Ours(name="a", size=4, seen=2)
+    assert one.size == 3
+    with pytest.raises(TypeError):
+        replace(one, more=1)
+
+
+def test_a_field_that_is_not_to_be_shown_is_not_shown():
+    @record(frozen=True, slots=True, kw_only=True)
+    class Secret:
+        name: str
+        token: str = field(default_factory=str, repr=False)
+
+    assert "t0k3n" not in repr(Secret(name="a", token="t0k3n"))
+    assert "name='a'" in repr(Secret(name="a", token="t0k3n"))

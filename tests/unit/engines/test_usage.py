@@ -132,6 +132,6 @@ def test_a_persons_own_list_comes_first_and_says_where_it_is_wrong(tmp_path):
 
 
 def test_the_list_says_where_its_prices_are_from():
-    head = BUILT_IN.read_text().partition("[")[0]
+    head = Path(BUILT_IN).read_text().partition("[")[0]
     assert "2026" in head
     assert head.count("https://") == 3

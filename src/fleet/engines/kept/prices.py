@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -18,7 +18,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.engines.kept.tokens import Tokens
 
-BUILT_IN = Path(__file__).parent / "prices.toml"
+BUILT_IN = f"{os.path.dirname(__file__)}/prices.toml"
 # Suffixes that do not make a model another one: a date, a cloud's version, a context size.
 _SUFFIX = re.compile(r"(?:-\d{8}|-\d{4}-\d\d-\d\d|@\d{8}|\[1m\]|-latest|-preview)*", re.ASCII)
 _DOLLARS = Kind("dollars for a million tokens", lambda value: is_number(value) and value >= 0)
@@ -75,12 +75,17 @@ class Prices:
 
 def prices(home: str) -> Prices:
     """Return the prices of models in a home; raise BadSetting when the person's file is broken."""
-    own = Path(home, paths.PRICES)
-    return Prices(_read(BUILT_IN, BUILT_IN.read_bytes()) | (_read(own, own.read_bytes()) if own.exists() else {}))
+    own = f"{home}/{paths.PRICES}"
+    return Prices(_read(BUILT_IN, _content(BUILT_IN)) | (_read(own, _content(own)) if os.path.exists(own) else {}))
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 @lru_cache(maxsize=4)
-def _read(path: Path, raw: bytes) -> dict[str, Price]:
+def _read(path: str, raw: bytes) -> dict[str, Price]:
     """Return the prices in a file, by model; raise BadSetting when it is broken."""
     try:
         root = parse(raw.decode())
@@ -110,6 +115,6 @@ def _parse_rates(given: dict[str, object]) -> Rates:
     return Rates(**{name: float(value) for name, value in dollars.items()})
 
 
-def _broken_price_file(path: Path, line: int, why: str) -> errors.BadSetting:
+def _broken_price_file(path: str, line: int, why: str) -> errors.BadSetting:
     advice = "write a table for each model: input, output, cache_read and cache_write, in dollars for a million tokens"
-    return errors.BadSetting(file=str(path), line=line, why=why, advice=advice)
+    return errors.BadSetting(file=path, line=line, why=why, advice=advice)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from fleet.model.identity import Identity
+from fleet.records import field, record
 
 if TYPE_CHECKING:
     from fleet.model.states import ClaimState
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Look = Literal["ours", "absent", "foreign", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The recorded duty to release one resource outside the database, such as a tmux session."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
 _LISTED = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Go:
     """The worktree may be removed: nothing would be lost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Keep:
     """The worktree must be kept. `committable`: its uncommitted work can be saved as a commit."""
 
@@ -26,7 +27,7 @@ class Keep:
     committable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Aside:
     """The worktree may be removed after these ignored files, which may be unique, are moved to the trash."""
 

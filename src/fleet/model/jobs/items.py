@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from typing import TYPE_CHECKING
@@ -82,6 +81,8 @@ _VARYING = (
 
 def item_id(data: object) -> str:
     """Return the id of an item, made from its content: the same in every run and on every machine."""
+    import hashlib  # noqa: PLC0415 - not for the sessions of items
+
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_ID]
 

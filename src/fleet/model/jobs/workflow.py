@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jmespath
@@ -11,9 +10,11 @@ from jmespath.exceptions import JMESPathError
 from fleet import errors
 from fleet.model.jobs import placeholders
 from fleet.model.jobs.keys import JOB, MAP, RETRY, STEP
+from fleet.model.jobs.steps import Step, Steps
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.yaml_tree import parse
 from fleet.model.text.times import duration
+from fleet.records import field, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,26 +33,7 @@ OF_MAP = ("results", "failed", "total", "done")
 OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One step: a prompt for an agent, or a shell command."""
-
-    kind: str
-    text: str
-    name: str | None
-    commit_required: bool
-    timeout: int
-    engine: str | None
-    autonomy: str | None
-    model: str | None
-
-    @property
-    def title(self) -> str:
-        """Return the kind of the step and the first line of its text, for people."""
-        return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Retry:
     """How often and when a failed item is tried again; times in milliseconds."""
 
@@ -69,7 +51,7 @@ class Retry:
         return int(whole * (0.5 + share / 2))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Map:
     """The map part of a workflow: where the items come from, and the steps for each item."""
 
@@ -84,7 +66,7 @@ class Map:
     breaker: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Workflow:
     """The whole workflow of a job."""
 
@@ -94,9 +76,10 @@ class Workflow:
     reduce: tuple[Step, ...] = ()
     env: dict[str, str] = field(default_factory=dict)
 
-    def steps_of(self, part: str) -> tuple[Step, ...]:
-        """Return the steps of `setup` or `reduce`; for any other part, the steps of each item."""
-        return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map.steps)
+    @property
+    def steps(self) -> Steps:
+        """The steps of setup, of each item, and of reduce."""
+        return Steps(setup=self.setup, map=self.map.steps, reduce=self.reduce)
 
     def agent_steps(self) -> list[Step]:
         """Return the steps of all parts that an agent performs."""

@@ -11,7 +11,7 @@ from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim
-    from fleet.world.git.git import Worktree
+    from fleet.world.git.worktree_status import Worktree
     from fleet.world.world import World
 
 LEAVING = frozenset({"releasing", "releasing_blocked"})

@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.text import escapes
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ _SETUP_LIMIT = 3_600.0
 _BESIDE = ".fleet-copy"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Preparation:
     """What a worktree needs before anybody works in it."""
 

@@ -7,12 +7,11 @@ is removed only when it is clean, and its branch is deleted only when it is merg
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.model.branches import head_ref
 from fleet.model.dispatch.worktree_verdict import Aside, Keep
+from fleet.records import replace
 from fleet.resources.worktree import half_made, half_removed
 from fleet.resources.worktree.branch_ownership import (
     foreign_branch,
@@ -31,7 +30,7 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from fleet.model.dispatch.claim import Claim, Look
     from fleet.resources.kind import Order
-    from fleet.world.git.git import Worktree as Listed
+    from fleet.world.git.worktree_status import Worktree as Listed
     from fleet.world.world import World
 
 GATE_WAIT = 600.0
@@ -184,7 +183,7 @@ class Worktree:
     def _delete_branch(self, claim: Claim, world: World, *, held: bool) -> None:
         """Delete the branch if it is this project's, merged and unused; else record the commit at which an unmerged branch was left."""
         repository, branch, integration = (claim.data.get(name, "") for name in ("repository", "branch", "integration"))
-        commit = world.git.resolve(repository, head_ref(branch))
+        commit = world.git.branches(repository, branch).get(branch)
         if commit is None or not may_delete_branch(claim, repository, branch, world, held=held):
             return
         if not (integration and world.git.contains(repository, integration, commit)):

@@ -8,7 +8,6 @@ is killed at any point is finished from the store.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -22,6 +21,7 @@ from fleet.model.results.dispatches import PromptOutcome
 from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text import jsontext
+from fleet.records import record, replace
 from fleet.resources import DERIVED_KINDS, KINDS, ROW_KINDS, class_of
 from fleet.resources.kind import Order
 from fleet.store import bundles, seats
@@ -43,7 +43,7 @@ KIND = "coord_prompt_inbox"
 RESUME_KIND = "handoff_resume_inbox"  # the same file, once it was rewritten for a new owner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class WantedPrompt:
     """The owner and kind of a prompt to acquire, and the host and tmux socket that the caller expects, if any."""
 

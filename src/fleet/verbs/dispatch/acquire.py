@@ -8,7 +8,6 @@ without another program needs no lock: when the process dies, the creation has e
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from fleet import errors
@@ -17,6 +16,7 @@ from fleet.model.dispatch.claim import Claim
 from fleet.model.tables import change
 from fleet.model.text import jsontext
 from fleet.model.text.times import HOUR
+from fleet.records import replace
 from fleet.resources import KINDS
 from fleet.store import queries as q
 from fleet.store.transaction import Change

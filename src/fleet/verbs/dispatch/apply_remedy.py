@@ -41,15 +41,25 @@ class Applied:
 
 
 def apply(
-    context: Context, row: Dispatch, remedy: Remedy, *, wait: bool = False, listing: Listing | None = None
+    context: Context,
+    row: Dispatch,
+    remedy: Remedy,
+    *,
+    wait: bool = False,
+    listing: Listing | None = None,
+    reclaims: bool = True,
+    known: Seen | None = None,
 ) -> Applied:
-    """Apply a remedy to a dispatch. With `wait`, ending an agent runs to its end; without, it does one stage (ask, wait, kill)."""
+    """Apply a remedy to a dispatch. With `wait`, ending an agent runs to its end; without, it does one stage (ask, wait, kill).
+
+    Without `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered just now.
+    """
     match remedy:
         case Settle():
-            return _applied_from(settle(context, row.id, listing=listing))
+            return _applied_from(settle(context, row.id, listing=listing, reclaims=reclaims, known=known))
         case KillRest():
             kill_processes(context, row)
-            return _applied_from(settle(context, row.id))
+            return _applied_from(settle(context, row.id, reclaims=reclaims))
         case Press() | Dismiss():
             return _apply_press(context, row, remedy, wait=wait)
         case Withdraw():
@@ -83,9 +93,17 @@ def _applied_from(ended: Ended) -> Applied:
     return Applied(ended=False, said=f"still there: {why}", why=why, strangers=strangers, way=way)
 
 
-def decide_and_apply(context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None) -> Applied:
-    """Decide on a remedy for a dispatch, from given or newly gathered facts, and apply it if `asker` may apply it."""
-    return apply(context, row, remedy_for(asker, seen or gather_facts(context, row, asker)))
+def decide_and_apply(
+    context: Context, row: Dispatch, asker: Asker, seen: Seen | None = None, *, reclaims: bool = True
+) -> Applied:
+    """Decide on a remedy for a dispatch, from given or newly gathered facts, and apply it if `asker` may apply it.
+
+    Without `reclaims`, the caller reclaims the claims of a settled dispatch.
+    """
+    if seen is not None:
+        return apply(context, row, remedy_for(asker, seen), reclaims=reclaims)
+    fresh = gather_facts(context, row, asker)
+    return apply(context, row, remedy_for(asker, fresh), reclaims=reclaims, known=fresh)
 
 
 def settle_attempt(context: Context, project: str, slug: str, *, speaker: str | None) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # A hook's time comes from a coarser clock than a report's, so a hook may seem this much too early.
 _COARSE = SECOND
+# The engine of the items of jobs.
+_JOB = "job"
 
 
 def gather_facts(
@@ -54,11 +56,15 @@ def facts_about_candidate(context: Context, seat: Seat) -> Seen:
 
 
 class Deaths(NamedTuple):
-    """The dead agents of this home that are not settled yet, the living processes of other agents, and the count of others."""
+    """The dead agents of this home that are not settled yet, the living processes of other agents, and the count of others.
+
+    `awaited` are the dead agents that the living runner of a job is about to settle.
+    """
 
     dead: list[str]
     alive: list[Identity]
     others: int
+    awaited: frozenset[str] = frozenset()
 
 
 def find_deaths(context: Context) -> Deaths:
@@ -76,7 +82,13 @@ def find_deaths(context: Context) -> Deaths:
     dead = [ident for ident, life in lives.items() if life == "dead"]
     alive = [who for ident, who in known.items() if who is not None and lives[ident] == "alive"]
     dead += [row.id for row, pane in zip(waiting, panes, strict=True) if pane is not None and pane.dead]
-    return Deaths(dead, alive, len(own) - len(dead))
+    return Deaths(dead, alive, len(own) - len(dead), _awaited(context, [row for row in own if row.id in dead]))
+
+
+def _awaited(context: Context, dead: list[Dispatch]) -> frozenset[str]:
+    """Return the items of jobs among dead dispatches whose runner, which started them, lives."""
+    runners = {row.id: Identity.parse(row.spawner) for row in dead if row.engine == _JOB}
+    return frozenset(ident for ident, who in runners.items() if context.world.processes.life(who) == "alive")
 
 
 def why_alive(context: Context, row: Dispatch, listing: Listing) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
 from fleet import errors
@@ -26,6 +25,7 @@ from fleet.model.dispatch.steps import EXEC_STEPS, is_pending
 from fleet.model.identity import Identity
 from fleet.model.tables import change, target
 from fleet.model.text import jsontext
+from fleet.records import record, replace
 from fleet.resources.worktree.prepare import Preparation, files_to_include, prepare
 from fleet.store import bundles, seats
 from fleet.store import queries as q
@@ -54,7 +54,7 @@ _LINK_WAIT = 10.0
 _STEP = ["job", "step"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Launched:
     """The program that this process will become, with its arguments (`words`), environment and folder."""
 

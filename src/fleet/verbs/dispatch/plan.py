@@ -7,7 +7,6 @@ order, from which resources are created, and the request with its open values fi
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
@@ -23,6 +22,7 @@ from fleet.model.tasks.comments import describe_beside
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.text import times
 from fleet.model.text.times import SECOND, duration
+from fleet.records import record, replace
 from fleet.resources import KINDS
 from fleet.resources.kind import Order
 from fleet.resources.worktree.branch_ownership import foreign_branch, is_branch_of_project
@@ -44,7 +44,7 @@ WAIT = 10.0
 _WORKTREE_COMMANDS = ("worktree.setup", "worktree.teardown")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """The request to start an agent; the plan fills in what the caller leaves open."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
@@ -14,6 +13,7 @@ from fleet.model.dispatch.worktree_verdict import Aside, Go, Keep
 from fleet.model.states import assert_never
 from fleet.model.tables import change
 from fleet.model.text.sizes import shown_size, size
+from fleet.records import replace
 from fleet.resources import ORDER, RELEASED_AT_END, class_of
 from fleet.resources.worktree.half_made import UNMADE
 from fleet.resources.worktree.verdict import may_go

@@ -28,6 +28,7 @@ from fleet.world.home import paths
 from fleet.world.home.uncommitted import describe_forgotten, uncommitted_work
 
 if TYPE_CHECKING:
+    from fleet.model.dispatch.remedies import Seen
     from fleet.model.states import ExecState, TaskStatus
     from fleet.store.queries import Dispatch
     from fleet.store.transaction import Tx
@@ -51,27 +52,38 @@ def settle(
     why: str = "",
     undo: bool = False,
     dismiss: bool = False,
+    reclaims: bool = True,
+    known: Seen | None = None,
 ) -> Ended:
     """End a dispatch if its death is proven, and reclaim its claims; otherwise return why it is not settled.
 
     `why` is the reason recorded for a dispatch that was never launched. `undo`: the dispatcher itself gives up, so a
     pending dispatch is ended without proof; a session that starts later finds it ended and exits. `dismiss`: also end a
-    coordinator that the living daemon runs; the fence refuses what its tick does after that.
+    coordinator that the living daemon runs; the fence refuses what its tick does after that. Without `reclaims`, the
+    caller reclaims the claims later, or a sweep does if the caller dies. `known` are facts that the caller has gathered; they
+    are used only if they prove a death, which cannot change any more.
     """
     for _ in range(_TRIES):
         try:
             row = context.dispatch(ident)
         except errors.NoSuchDispatch:
             return _ended_before(context, ident)
-        seen = None if undo and is_pending(row) else facts_about_end(context, row, listing)
+        seen = None if undo and is_pending(row) else _facts_about_end(context, row, listing, known)
         is_dismissed = dismiss and seen is not None and seen.held and seen.condition == "alive"
         if seen is not None and seen.condition != "ended" and not is_dismissed and not may_settle(seen):
             strangers, way = seen.strangers or None, seen.way or None
             return Ended(id=ident, settled=False, why=seen.why, strangers=strangers, way=way)
         state = _end_dead(context, row, why)
         if state is not None:
-            return Ended(id=ident, settled=True, exec_state=state, left=reclaim(context, ident))
+            left = reclaim(context, ident) if reclaims else []
+            return Ended(id=ident, settled=True, exec_state=state, left=left)
     return Ended(id=ident, settled=False, why=CHANGED)
+
+
+def _facts_about_end(context: Context, row: Dispatch, listing: Listing | None, known: Seen | None) -> Seen:
+    """Return the known facts if they prove a death for good, else new ones."""
+    proven = known is not None and known.condition == "dead" and may_settle(known) and is_in_flight(row)
+    return known if known is not None and proven else facts_about_end(context, row, listing)
 
 
 def _ended_before(context: Context, ident: str) -> Ended:

@@ -7,7 +7,6 @@ again. Nothing is changed while anything may still run at the old path.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
@@ -16,6 +15,7 @@ from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.results.home import HomeView, OtherHome, Repair
 from fleet.model.text import jsontext
+from fleet.records import replace
 from fleet.resources.worktree.worktree import GATE_WAIT
 from fleet.store import queries as q
 from fleet.store.transaction import Change

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines import sandbox
 from fleet.engines.program_files import expand_path
 from fleet.model.agents.actors import DOOR
+from fleet.records import record
 from fleet.world.git.checkout import commit_dirs
 from fleet.world.git.refs import git_dir
 from fleet.world.home import paths
@@ -36,7 +36,7 @@ _OTHERWISE = 'or set agents.sandbox = "none" in config.toml'
 _GIT_SETTINGS = ("~/.gitconfig", "${XDG_CONFIG_HOME:-~/.config}/git/config", "${XDG_CONFIG_HOME:-~/.config}/git/ignore")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Work:
     """What an agent in a sandbox works on: its folder, its repository, and the files of the home that it reads."""
 
@@ -47,7 +47,7 @@ class Work:
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Enclosed:
     """A command in a sandbox: its words and environment, and the descriptors that it inherits."""
 

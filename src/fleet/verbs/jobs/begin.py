@@ -65,7 +65,7 @@ def plan(context: Context, asked: Asked, environment: Mapping[str, str]) -> JobP
         name=new.name,
         project=new.project,
         parameters=shown_parameters(new.source, new.parameters),
-        steps={part: [step.title for step in workflow.steps_of(part)] for part in ("setup", "map", "reduce")},
+        steps={part: [step.title for step in workflow.steps.of(part)] for part in ("setup", "map", "reduce")},
         source=workflow.map.source,
         max_parallel=workflow.map.max_parallel,
         isolation=workflow.map.isolation,

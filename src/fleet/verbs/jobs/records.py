@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.jobs import items as kinds
 from fleet.model.tables import change, target
 from fleet.model.tasks.steps import STEPS as TASK_STEPS
+from fleet.records import record
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 
@@ -26,7 +26,7 @@ _END = {"done": "finish", "paused": "pause", "failed": "fail"}
 _FAIL = {"waiting": "retry", "dead": "give_up", "parked": "park", "skipped": "skip"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class NewJob:
     """A job that is about to be recorded."""
 
@@ -228,7 +228,7 @@ def set_dispatch(job: Job, item: str, dispatch: str) -> Change[None]:
     return Change(f"job {job.id}: {item} is worked on by {dispatch}", work)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Failure:
     """A failed attempt: the next state of its item, and the entry for the item's history."""
 

@@ -51,7 +51,9 @@ def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnd
     """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate."""
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
-    runner = Runner(context, job, read(job.source, f"the document of job {ident}"), tell, wanted)
+    workflow = read(job.source, f"the document of job {ident}")
+    run_step.write_steps(context, job, workflow.steps)
+    runner = Runner(context, job, workflow, tell, wanted)
     state, reason = runner.run()
     left = runner.left + runner.tidy(over=state == "done")
     context.commit(records.end(ident, state, reason))
@@ -88,6 +90,9 @@ class Runner:
         self._own = OwnProcesses(context, job)
         # The processes that this runner started and could not end, in words.
         self.left: list[str] = []
+        # The items that passed and whose attempts are not reclaimed yet; of these, the ones that are merged.
+        self._passed: list[str] = []
+        self._merged: list[str] = []
         self._patience = _LOOK_SOON
         self._engines = EngineWait(context, job, workflow)
         self.progress = Progress(context, job.id, tell)
@@ -140,7 +145,7 @@ class Runner:
         """Read the items of the input and record them."""
         where = run_step.Where(home=self._context.world.home, job=self._job.id, project=self._job.project, item="input",
                             attempt=1, cwd=self._setup_worktree(), folder=self._job.folder, own=True)  # fmt: skip
-        values = run_step.values_of(self._context, self._job, self._workflow, "input", None)
+        values = run_step.values_of(self._context, self._job, self._workflow.steps, "input", None)
         try:
             contents = inputs.items_of(
                 self._context, self._workflow, where, values, inputs.CommandRunner(self._own, self._check_wanted)
@@ -193,9 +198,12 @@ class Runner:
         while True:
             self._context.forget()
             self._check_wanted()
-            self._record_outcomes(self._ended_attempts(part), part)
-            self._merge_passed(part)
-            started = self._start_items(part)
+            try:
+                self._record_outcomes(self._ended_attempts(part), part)
+                self._merge_passed(part)
+                started = self._start_items(part)
+            finally:
+                self._release_ended()
             self.progress.tell_counts(self._engines.waits())
             rest = self._context.store.read(lambda rows: q.soonest_item(rows, job=self._job.id, part=part))
             if not started and not self._at_work(part):
@@ -271,6 +279,7 @@ class Runner:
             outcome = attempts.check_item(self._context, self._job, row) if row.state == "running" else None
             if outcome is not None:
                 ended.append(Attempt(self._item(row.id) or row, outcome))
+                self._passed += [row.id] if outcome.passed else []
         return ended
 
     def _record_outcomes(self, ended: list[Attempt], part: JobPart) -> None:
@@ -368,7 +377,19 @@ class Runner:
         self._context.commit(records.finish(self._job, row.id, commit))
         self.progress.tell_item(row, "done")
         if row.part == "map":
-            merge_item.release_item(self._context, self._job, row.id)
+            self._merged.append(row.id)
+
+    def _release_ended(self) -> None:
+        """Release what ended items held. It is done while the next items start: they need nothing of it.
+
+        If this runner dies before, the next one finds the items done and their tasks open.
+        """
+        passed, self._passed = self._passed, []
+        merged, self._merged = self._merged, []
+        for item in passed:
+            attempts.reclaim_ended(self._context, self._job, item)
+        for item in merged:
+            merge_item.release_item(self._context, self._job, item)
 
     def tidy(self, *, over: bool) -> list[str]:
         """Remove the worktrees of done and skipped items, except setup's while items use it.

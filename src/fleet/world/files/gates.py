@@ -10,12 +10,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.identity import Identity
 from fleet.model.text.times import iso
+from fleet.records import record
 from fleet.world.files.locks import FileLock
 from fleet.world.process import ps
 
@@ -30,7 +30,7 @@ _LOOK_AGAIN = 0.01
 _HOLDER_BYTES = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Holder:
     """Who holds a gate, according to its file.
 

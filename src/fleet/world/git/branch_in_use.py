@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet.model.branches import HEADS, branch_in, head_ref
+from fleet.records import record
 from fleet.world.git.leftovers import is_same_path
 from fleet.world.git.refs import git_dir
 
@@ -26,7 +26,7 @@ _OPERATIONS = {
 _NAMED_IN = ("rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/update-refs", "BISECT_START")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Holder:
     """A worktree that uses a branch. `operation` is empty when the branch is simply checked out there."""
 

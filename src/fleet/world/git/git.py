@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -43,18 +42,6 @@ _MANY = ("-c", "checkout.workers=0")
 _ADD = (*_MANY, "-c", "worktree.useRelativePaths=false", "worktree", "add", "--quiet", "--lock")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worktree:
-    """A worktree as git lists it."""
-
-    path: str
-    branch: str | None
-    head: str
-    locked: str | None
-    prunable: bool
-    bare: bool = False
-
-
 class Git:
     """The program git, for repositories and for fleet's worktrees."""
 
@@ -68,12 +55,14 @@ class Git:
         # Returns whether every process that may hold a lock of git is visible here.
         self._sees_everyone = sees_everyone
 
-    def worktrees(self, repository: str) -> list[Worktree] | None:
+    def worktrees(self, repository: str) -> list[worktree_status.Worktree] | None:
         """Return every worktree of a repository; None when git fails."""
         done = self.run("worktree list", repository, "worktree", "list", "--porcelain", "-z")
         if not done.ok:
             return None
-        return [_parse_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")]
+        return [
+            worktree_status.parse_worktree(block.split("\0")) for block in done.out.split("\0\0") if block.strip("\0")
+        ]
 
     def resolve(self, repository: str, name: str) -> str | None:
         """Return the commit that a name stands for in a repository; None when there is none."""
@@ -94,6 +83,10 @@ class Git:
 
     def resolve_in(self, path: str, name: str) -> str | None:
         """Return the commit that a name stands for in one of fleet's worktrees; None when there is none."""
+        place = self._place(path) if name == "HEAD" else None
+        known = refs.commit_of_entry(place.entry) if place else None
+        if known is not None:
+            return known
         done = self.run_in("rev-parse", path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return done.out.strip() if done.ok else None
 
@@ -157,10 +150,14 @@ class Git:
 
     def contains(self, repository: str, branch: str, commit: str) -> bool | None:
         """Return whether a commit is merged into a branch; None when git cannot tell."""
-        return self.is_in(repository, commit, head_ref(branch))
+        return self.branches(repository, branch).get(branch) == commit or self.is_in(
+            repository, commit, head_ref(branch)
+        )
 
     def commits(self, repository: str, since: str, until: str) -> list[str] | None:
         """Return the commits in `until` and not in `since`, newest first; None when git fails."""
+        if since == until:
+            return []
         done = self.run("rev-list", repository, "rev-list", f"{since}..{until}")
         return done.out.split() if done.ok else None
 
@@ -241,7 +238,7 @@ class Git:
 
     def remove_stale_locks(self, path: str, branch: str) -> list[str]:
         """Remove the locks that a killed git left for a worktree of fleet's and its branch; return their paths."""
-        place = pointers.read(pointers.tree_of(self._home, path), self._knows)
+        place = self._place(path)
         return locks.remove_stale_locks(place, branch, path, self._sees_everyone, self.funnel) if place else []
 
     def status(self, path: str) -> worktree_status.Status | None:
@@ -263,6 +260,9 @@ class Git:
 
     def place_of(self, path: str) -> tuple[str, str] | None:
         """Return the top of the worktree at a path, and its repository's git directory; None when git fails."""
+        known = self._place(path)
+        if known is not None:  # git would be told both, and say them again
+            return os.path.realpath(known.tree), os.path.realpath(known.common)
         done = self.exactly("rev-parse", path, "--path-format=absolute", "--show-toplevel", "--git-common-dir")
         top, _, common = done.out.rstrip("\n").partition("\n")
         return (os.path.realpath(top), os.path.realpath(common)) if done.ok and common else None
@@ -441,6 +441,9 @@ class Git:
         told = [ENV, f"GIT_COMMON_DIR={place.common}", *variables]
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
+    def _place(self, path: str) -> pointers.Place | None:
+        return pointers.read(pointers.tree_of(self._home, path), self._knows)
+
     def _knows(self, common: str) -> bool:
         """Return whether a git directory belongs to the repository of a project."""
         if self.repositories is not None and common not in self._known:
@@ -477,17 +480,3 @@ def _git_answer(done: Done, what: str) -> str | None:
 def error_line(done: Done) -> str:
     """Return git's standard error in one line."""
     return hidden(" ".join(done.err.split())) or "no answer"
-
-
-def _parse_worktree(lines: list[str]) -> Worktree:
-    """Return a worktree from its lines in `git worktree list --porcelain`."""
-    fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
-    branch = fields.get("branch")
-    return Worktree(
-        path=fields["worktree"],
-        branch=branch_in(branch) if branch else None,
-        head=fields.get("HEAD", ""),
-        locked=fields.get("locked"),
-        prunable="prunable" in fields,
-        bare="bare" in fields,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -62,6 +61,8 @@ class Remains:
 
 def digest(path: str) -> str:
     """Return the size and hash of a file, or the hash of a symlink's target; empty for anything else."""
+    import hashlib  # noqa: PLC0415 - most worktrees have no such file
+
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):

@@ -81,8 +81,14 @@ def head_commit(worktree: str) -> str | None:
     """Return the commit of a linked worktree's HEAD; None when there is no worktree, or only git can tell."""
     try:
         own = _worktree_entry(worktree)
-        if own is None:
-            return None
+    except (OSError, ValueError):
+        return None
+    return None if own is None else commit_of_entry(own)
+
+
+def commit_of_entry(own: str) -> str | None:
+    """Return the commit of HEAD in git's entry of a linked worktree; None when only git can tell."""
+    try:
         head = (_text_of_file(f"{own}/HEAD") or "").strip()
         if head.startswith("ref:"):
             ref = head.removeprefix("ref:").strip()

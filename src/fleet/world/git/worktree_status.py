@@ -1,12 +1,13 @@
-"""Read the uncommitted work of a worktree: changed files, edits hidden from git by index flags, and ignored files."""
+"""A worktree as git lists it, and its uncommitted work: changed files, edits hidden by index flags, and ignored files."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from fleet.model.branches import branch_in
+from fleet.records import record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,32 @@ if TYPE_CHECKING:
 # Report at which commit a nested repository is, but do not read its files with its configuration, which may run commands.
 NOT_INTO = "--ignore-submodules=dirty"
 _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """A worktree as git lists it."""
+
+    path: str
+    branch: str | None
+    head: str
+    locked: str | None
+    prunable: bool
+    bare: bool = False
+
+
+def parse_worktree(lines: list[str]) -> Worktree:
+    """Return a worktree from its lines in `git worktree list --porcelain`."""
+    fields = dict([*line.split(" ", 1), ""][:2] for line in lines if line)
+    branch = fields.get("branch")
+    return Worktree(
+        path=fields["worktree"],
+        branch=branch_in(branch) if branch else None,
+        head=fields.get("HEAD", ""),
+        locked=fields.get("locked"),
+        prunable="prunable" in fields,
+        bare="bare" in fields,
+    )
 
 
 class Ask(Protocol):
@@ -35,7 +62,7 @@ class Ask(Protocol):
         """Run the command and return its result. `settings` are git settings for this call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Status:
     """The uncommitted and ignored files of a worktree, by their paths in it. A folder ignored as a whole ends with a slash."""
 
@@ -77,7 +104,7 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
     if not asked.ok:
         return None
     own = asked.out.rstrip("\n")
-    copy = f"{own}.{secrets.token_hex(4)}.fleet"
+    copy = f"{own}.{os.urandom(4).hex()}.fleet"
     try:
         funnel.through("copy index", lambda: shutil.copyfile(own, copy))
         if not clear_flags(ask, path, names, index=copy):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-import secrets
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -29,6 +27,8 @@ _TRACES = (paths.DATABASE, paths.PROJECTS, paths.INBOX, paths.DISPATCHES, paths.
 
 def id_of_path(home: str) -> str:
     """Return the home id that older versions derived from the home's path; short socket names still use it."""
+    import hashlib  # noqa: PLC0415 - only a home without a record needs it
+
     return hashlib.sha256(os.path.realpath(home).encode()).hexdigest()[: 2 * _ID_BYTES]
 
 
@@ -51,7 +51,7 @@ def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeR
     found = home_record.read(home)
     if found is None:
         new = unsaved(home)
-        new.id = new.id if is_old else secrets.token_hex(_ID_BYTES)
+        new.id = new.id if is_old else os.urandom(_ID_BYTES).hex()
         new.database = database
         _create_record(home, paths.RECORD, new, funnel)
         found = home_record.read(home)
@@ -82,7 +82,7 @@ def _link_new(home: str, name: str, record: HomeRecord) -> None:
     It is linked into place, because a rename would replace what another process has just written.
     """
     path = f"{home}/{name}"
-    building = f"{path}.{secrets.token_hex(4)}.new"
+    building = f"{path}.{os.urandom(4).hex()}.new"
     try:
         folders.make_private_folder(os.path.dirname(path), below=home)
         handle = os.open(building, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

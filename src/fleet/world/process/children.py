@@ -7,10 +7,10 @@ import os
 import select
 import signal
 import subprocess
-from dataclasses import dataclass
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from fleet.records import record
 from fleet.world.files import folders
 from fleet.world.process.programs import clean_environment
 from fleet.world.process.ps import handle_of
@@ -24,7 +24,7 @@ _GRACE = 2.0
 _FILE = 0o600
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Ended:
     """How a child ended. `status` is None when it could not be started, or was killed after its time limit."""
 

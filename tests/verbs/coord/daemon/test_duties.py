@@ -158,6 +158,27 @@ def test_a_session_that_dies_before_its_launch_is_settled(scene, daemon):
     assert Deaths(scene.clock).run(daemon) == [f"{ident} has ended: failed"]
 
 
+def test_the_end_of_an_item_is_left_to_the_living_runner_of_its_job_for_a_while(scene, daemon):
+    scene.fleet.tasks.add(project=PROJECT, title="a", slug="a")
+    ident = scene.fleet.dispatches.start(Wanted(project=PROJECT, slug="a", engine="job")).id
+    scene.launch(ident)
+    scene.exit(ident, 1)
+    duty = Deaths(scene.clock)
+    assert (duty.run(daemon), duty.every) == ([], 1.0)
+    assert scene.fleet.context.dispatch(ident).exec_state == "in_flight"
+    scene.clock.wait(2.0)
+    assert duty.run(daemon) == [f"{ident} has ended: failed"], "the runner has not done it"
+
+
+def test_the_end_of_an_item_whose_runner_has_died_is_settled_at_once(scene, daemon):
+    scene.fleet.tasks.add(project=PROJECT, title="a", slug="a")
+    ident = scene.fleet.dispatches.start(Wanted(project=PROJECT, slug="a", engine="job")).id
+    scene.launch(ident)
+    scene.exit(ident, 1)
+    scene.machine.table.exit(scene.process_of(scene.fleet))
+    assert Deaths(scene.clock).run(daemon) == [f"{ident} has ended: failed"]
+
+
 def test_an_agent_that_left_processes_is_tried_again_later_and_later(scene, daemon):
     ident = scene.work("a")
     left = scene.machine.table.spawn(scene.agent(ident).pid, ["sleep"], cwd="/", leads_session=True)

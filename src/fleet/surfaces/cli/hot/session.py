@@ -30,7 +30,7 @@ def launch(ident: str) -> int:
 
     Returns the exit code. Print why and return 0 when the dispatch was superseded.
     """
-    with Fleet.open(make=False) as fleet:
+    with Fleet.open(make=False, asks_daemon=False) as fleet:
         try:
             agent = fleet.sessions.launch(ident)
         except errors.Superseded as error:
@@ -48,12 +48,13 @@ def step() -> int:
 
     Returns the exit code. Raise BadInput outside such a session.
     """
+    gc.freeze()  # so that the first collection does not look at all that was imported
     gc.enable()
     try:
         dispatch, project, slug = (os.environ[name] for name in ("FLEET_DISPATCH_ID", "FLEET_PROJECT", "FLEET_TASK"))
     except KeyError as error:
         raise errors.BadInput(what=f"{error.args[0]} is not set: this command is for the sessions of a job") from None
-    with Fleet.open() as fleet:
+    with Fleet.open(asks_daemon=False) as fleet:
         return 0 if fleet.jobs.step(dispatch, project, slug, _write_output) else _FAILED
 
 

@@ -26,6 +26,8 @@ GROUPS = {
     "status": "base fleet read status",
     "add": "base fleet add",
     "hook": "base hook",
+    "launch": "base fleet session launch",
+    "settle": "base fleet session settle",
 }
 
 

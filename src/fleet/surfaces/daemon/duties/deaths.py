@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LOOK = 1.0
 # Seconds between two checks while the kernel reports the exit of every process.
 _TOLD = 30.0
+# Seconds that the runner of a job has to settle its item before this duty does.
+_FIRST = 2.0
 
 
 class Deaths(Duty):
@@ -56,8 +58,10 @@ class Deaths(Duty):
 
         Returns a line for each one settled, or not settled at first try.
         """
-        dead, alive, others = fleet.sessions.deaths()
+        dead, alive, others, awaited = fleet.sessions.deaths()
         self._later = {ident: later for ident, later in self._later.items() if ident in dead}
+        for ident in awaited:
+            self._later.setdefault(ident, (0, self._clock.ticks() + _FIRST))
         lines = [line for ident in dead if self._is_due(ident) and (line := self._settle(fleet, ident))]
         self.every = self._seconds_to_next(fleet, alive, others)
         return lines

@@ -14,6 +14,7 @@ from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.dispatch import dispatch
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.plan import Wanted
+from fleet.verbs.dispatch.reclaim import reclaim
 from fleet.verbs.jobs import records
 from fleet.verbs.jobs.items.item_outcome import Outcome
 
@@ -47,16 +48,28 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 
 
 def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
-    """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting."""
+    """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting.
+
+    What the attempt of a passed item held is not reclaimed yet.
+    """
     row = _current_dispatch(context, job, item)
-    if row is not None and not decide_and_apply(context, row, "job").ended:
+    if row is not None and not decide_and_apply(context, row, "job", reclaims=False).ended:
         return None
     # The session may have recorded its verdict since the item was read.
     item = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id=item.id)) or item
+    if row is not None and item.verdict != "passed":
+        reclaim(context, row.id)
     if item.verdict is not None:
         where, reason = (item.reason or "").partition(":")[0], item.reason or ""
         return Outcome(passed=item.verdict == "passed", where=where, reason=reason, signature=item.signature)
     return _outcome_without_verdict(context, job, item, row and _current_row(context, row))
+
+
+def reclaim_ended(context: Context, job: Job, item: str) -> None:
+    """Reclaim what the ended attempts at an item held, except its worktree, which is released with the item."""
+    place = {"project": job.project, "slug": items.slug(job.id, item)}
+    for row in context.store.read(lambda rows: q.dispatches_of_task(rows, **place)):
+        reclaim(context, row.id)
 
 
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:

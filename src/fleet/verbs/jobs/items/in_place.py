@@ -49,7 +49,7 @@ class InPlace:
         self._cwd = cwd
         self._lock = lock
         self._work: dict[str, _RunningItem] = {}
-        self._setup = run_step.values_of(context, job, workflow, "map", None)
+        self._setup = run_step.values_of(context, job, workflow.steps, "map", None)
 
     def start(self, item: Item) -> None:
         """Start the first step of an item."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.branches import head_ref, job_branch, task_branch, task_ref
+from fleet.model.branches import head_ref, job_branch, task_branch
 from fleet.model.jobs import items
 from fleet.store import queries as q
 from fleet.store import tasks
@@ -55,7 +55,8 @@ def merge(context: Context, job: Job, item: str, *, shared: bool = False) -> str
     slug, name = items.slug(job.id, item), job_branch(job.id)
     repository, git = context.project(job.project).path, context.world.git
     _settle_finisher(context, job, slug)
-    tip, base = git.resolve(repository, task_ref(slug)), git.resolve(repository, head_ref(name))
+    tips = git.branches(repository, task_branch(slug), name)
+    tip, base = tips.get(task_branch(slug)), tips.get(name)
     if not shared:
         _refuse_moved(context, job, slug, tip)
     if base is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
@@ -12,9 +11,11 @@ from fleet.engines import command, inheritance, permissions, prompt, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.roles import JOB_STEP
 from fleet.model.jobs import items, placeholders
+from fleet.model.jobs import steps as job_steps
 from fleet.model.settings.engine_choices import engine_choices, model_for
 from fleet.model.text import escapes
 from fleet.model.text.times import SECOND
+from fleet.records import record
 from fleet.store import queries as q
 from fleet.store.queries import JobStep
 from fleet.store.transaction import Change
@@ -28,7 +29,7 @@ from fleet.world.process.children import Child, Ended
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.model.jobs.placeholders import Values
-    from fleet.model.jobs.workflow import Step, Workflow
+    from fleet.model.jobs.steps import Step, Steps
     from fleet.store.queries import Job
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -37,7 +38,7 @@ TAIL = 4_000
 _OUTPUTS = ("out", "log")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Where:
     """Where a step runs (home, folder), and for which job, item and attempt."""
 
@@ -58,7 +59,7 @@ class Where:
         return paths.job_step(self.job, f"{self.item}.{self.attempt}.{number}.{kind}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class StepResult:
     """The result of a step: success, exit status, reason of a failure, commits."""
 
@@ -271,7 +272,7 @@ class StepRun:
         return tuple(reversed(self._context.world.git.commits(repository, self._before, after) or []))
 
 
-def record(job: Job, step: JobStep) -> Change[None]:
+def record_step(job: Job, step: JobStep) -> Change[None]:
     """Return the change that records an ended step."""
 
     def work(tx: Tx) -> None:
@@ -336,24 +337,48 @@ def tail(path: str, most: int = TAIL) -> str:
         return ""
 
 
-def values_of(context: Context, job: Job, workflow: Workflow, part: str, data: object) -> Values:
+def write_steps(context: Context, job: Job, known: Steps) -> None:
+    """Write the steps of a job to a file, for the sessions of its items."""
+    if _held_steps(context, job) != known:
+        context.world.files.publish(paths.job(job.id, "steps.json"), job_steps.written(known, job.source))
+
+
+def read_steps(context: Context, job: Job) -> Steps:
+    """Return the steps of a job, from the file that its runner wrote, else from its document."""
+    held = _held_steps(context, job)
+    if held is not None:
+        return held
+    from fleet.model.jobs.workflow import read  # noqa: PLC0415 - where the file is missing or of another document
+
+    return read(job.source, "the job's document").steps
+
+
+def _held_steps(context: Context, job: Job) -> Steps | None:
+    """Return the steps in the runner's file; None when there is no file, or it is about another document."""
+    try:
+        return job_steps.steps_in(context.world.files.read(paths.job(job.id, "steps.json")), job.source)
+    except OSError:
+        return None
+
+
+def values_of(context: Context, job: Job, steps: Steps, part: str, data: object) -> Values:
     """Return the values of the placeholders that one part of a job's document may use."""
     values: Values = {"env": json.loads(job.parameters)}
     if part == "map":
         values["item"] = data
     if part != "setup":
-        values["setup"] = _setup_outputs(context, job, workflow)
+        values["setup"] = _setup_outputs(context, job, steps)
     if part == "reduce":
         values["map"] = data
     return values
 
 
-def _setup_outputs(context: Context, job: Job, workflow: Workflow) -> dict[str, str]:
+def _setup_outputs(context: Context, job: Job, steps: Steps) -> dict[str, str]:
     """Return the outputs of the setup steps in their last attempt, by step name; the last one also as `output`."""
     setup = context.store.read(lambda rows: q.item_by_id(rows, job=job.id, id="setup"))
     attempt = setup.attempts if setup else 0
     outputs = {"output": ""}
-    for number, step in enumerate(workflow.setup, 1):
+    for number, step in enumerate(steps.setup, 1):
         path = f"{context.world.home}/{paths.job_step(job.id, f'setup.{attempt}.{number}.out')}"
         outputs["output"] = tail(path, placeholders.LONGEST_VARIABLE).rstrip("\n")
         if step.name:

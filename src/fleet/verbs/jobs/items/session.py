@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.branches import head_ref, job_branch, task_ref
 from fleet.model.jobs import items
-from fleet.model.jobs.workflow import read
 from fleet.store import queries as q
 from fleet.store.transaction import Change
 from fleet.verbs.jobs import records, results
@@ -75,10 +74,10 @@ def _start_over(context: Context, job: Job, slug: str, where: Where, show: Show)
 
 def _run_steps(context: Context, job: Job, item: Item, where: Where, show: Show) -> tuple[str, StepResult]:
     """Run the steps until one fails. Returns the part or step at which the item ended, and the result of its last step."""
-    part, workflow = item.part, read(job.source, "the job's document")
+    part, every = item.part, run_step.read_steps(context, job)
     data = results.map_values(context, job) if part == "reduce" else json.loads(item.data)
-    values = run_step.values_of(context, job, workflow, part, data)
-    steps = workflow.steps_of(part)
+    values = run_step.values_of(context, job, every, part, data)
+    steps = every.of(part)
     result = run_step.StepResult(ok=True, status=0, reason="")
     for number, step in enumerate(steps, 1):
         show(f"[{number}/{len(steps)}] {step.title}\n")
@@ -93,7 +92,7 @@ def _run_one_step(context: Context, job: Job, run: run_step.StepRun, show: Show)
     """Run one step, show its output, and record the step."""
     child = run.start()
     result, row = run.conclude(child if isinstance(child, Ended) else _watch(child, run.files, show))
-    context.commit(run_step.record(job, row))
+    context.commit(run_step.record_step(job, row))
     return result
 
 

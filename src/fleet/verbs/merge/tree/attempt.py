@@ -6,10 +6,10 @@ afterwards. Other work is merged in the project's warm tree, which is prepared o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.records import record, replace
 from fleet.resources import KINDS
 from fleet.resources.warm_tree import reset
 from fleet.store import bundles
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _LOCK_WAIT = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class _Attempt:
     """The orders to merge, and what their verify command needs."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.records import replace
 from fleet.resources.warm_tree import fingerprint, untracked
 from fleet.resources.worktree.prepare import (
     Preparation,

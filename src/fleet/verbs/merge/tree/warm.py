@@ -6,12 +6,12 @@ was; the next merge resets the tree by git, or makes it anew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.claim import Claim
 from fleet.model.identity import Identity
 from fleet.model.text import jsontext
+from fleet.records import record, replace
 from fleet.resources import KINDS
 from fleet.store import bundles
 from fleet.store import queries as q
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _KIND = "warm_tree"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True, kw_only=True)
 class Warm:
     """The warm tree that a merge uses. `used`: earlier merges have run in it, so that it may contain their files."""
 

@@ -1,0 +1,66 @@
+"""The steps of a job, read without its document: an item's session needs nothing else of it, and parsing YAML takes longer than most steps."""
+
+from __future__ import annotations
+
+import json
+
+from fleet.fast import blake2s
+from fleet.records import record
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step: a prompt for an agent, or a shell command."""
+
+    kind: str
+    text: str
+    name: str | None
+    commit_required: bool
+    timeout: int
+    engine: str | None
+    autonomy: str | None
+    model: str | None
+
+    @property
+    def title(self) -> str:
+        """The kind of the step and its first line, for people."""
+        return f"{self.kind}: {self.text.strip().splitlines()[0][:80]}"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """The steps of each part of a job: setup, each item, reduce."""
+
+    setup: tuple[Step, ...] = ()
+    map: tuple[Step, ...] = ()
+    reduce: tuple[Step, ...] = ()
+
+    def of(self, part: str) -> tuple[Step, ...]:
+        """Return the steps of setup, of reduce, or of each item."""
+        return {"setup": self.setup, "reduce": self.reduce}.get(part, self.map)
+
+
+_FIELDS = tuple(Step.__annotations__)
+_PARTS = tuple(Steps.__annotations__)
+
+
+def written(steps: Steps, source: str) -> bytes:
+    """Return the content of a file that holds the steps of a document, and says of which one."""
+    parts = [[[getattr(step, name) for name in _FIELDS] for step in getattr(steps, part)] for part in _PARTS]
+    return json.dumps([_digest(source), _FIELDS, parts]).encode()
+
+
+def steps_in(content: bytes, source: str) -> Steps | None:
+    """Return the steps in such a file; None when it is damaged, or holds those of another document or another fleet."""
+    try:
+        digest, fields, parts = json.loads(content)
+        if digest != _digest(source) or tuple(fields) != _FIELDS:
+            return None
+        made = [tuple(Step(**dict(zip(_FIELDS, values, strict=True))) for values in part) for part in parts]
+        return Steps(**dict(zip(_PARTS, made, strict=True)))
+    except (ValueError, TypeError):
+        return None
+
+
+def _digest(source: str) -> str:
+    return blake2s(source.encode("utf-8", "surrogatepass")).hexdigest()
