@@ -140,6 +140,18 @@ class SqliteStore(Store):
         finally:
             db.close()
 
+    def open_shared_at_once(self, by: Caller) -> bool:
+        """Begin a shared transaction; False when another process writes."""
+        patience, wait = self.patience, self._wait
+        self.patience = self._wait = 0
+        try:
+            self.open_shared(by)
+        except errors.StoreBusy:
+            return False
+        finally:
+            self.patience, self._wait = patience, wait
+        return True
+
     def close(self) -> None:
         """Close the database and its lock."""
         self._db.close()

@@ -1,4 +1,7 @@
-"""The loop: accepts connections, reads requests and sends answers, all in one thread. It never works on a request itself."""
+"""The loop: accepts connections, reads requests and sends answers, all in one thread.
+
+Of the requests it does the quick ones itself, while nothing makes it wait: see writer.py.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ class Loop:
         greet: Callable[[Connection], None],
         take: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
+        work: Callable[[], None],
         log: Callable[..., None],
     ) -> None:
         # Each listener, and whether only agents speak there.
@@ -41,6 +45,8 @@ class Loop:
         self._greet = greet
         self._take = take
         self._gone = gone
+        # Called when all requests that have come are taken.
+        self._work = work
         self._log = log
         self._selector = selectors.DefaultSelector()
         self._waker, self._wakes = os.pipe()
@@ -85,6 +91,7 @@ class Loop:
         for key, events in self._selector.select(seconds):
             self._handle(key.data, events)
         self._flush_ready()
+        self._work()
 
     def stop_listening(self) -> None:
         """Accept nobody any more, and remove the sockets' files."""

@@ -60,7 +60,10 @@ class Server:
         self._commands = commands
         self._duties = duties
         self._log = log
-        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, log=log)
+        writer = household.writer
+        self.loop = Loop(
+            listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log
+        )
         self._workers = Workers(leave=household.leave)
         self._children = Children(household, self._send)
         self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
@@ -75,6 +78,7 @@ class Server:
     def start(self) -> None:
         """Listen, and begin to serve."""
         self._household.writer.committed = self.changes.notice
+        self._household.writer.wake_loop = self.loop.wake
         self.changes.start()
         self.loop.open()
 
@@ -161,7 +165,7 @@ class Server:
 
         if is_quick:
             waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
-            self._household.writer.submit(waiting)
+            self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
 
