@@ -78,7 +78,7 @@ class SqliteTx(Tx):
     __slots__ = ("_db",)
 
     def __init__(self, db: sqlite.Connection, caller: Caller) -> None:
-        super().__init__(caller)
+        Tx.__init__(self, caller)
         self._db = db
 
     select_one = SqliteRows.select_one
@@ -110,6 +110,8 @@ class SqliteStore(Store):
         self._wait = wait
         self._lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
         self._file = (0, 0)
+        # The write-ahead log: beside the real file, also when the path is a link.
+        self._log = ""
         # The disk is full: the database is held alone for each look, and not at all in between.
         self._is_full = False
         self._db = self._open()
@@ -165,6 +167,7 @@ class SqliteStore(Store):
         if not os.path.isfile(self.path):
             raise self._unreadable("it is not a regular file")
         self._file = _file_at(self.path)
+        self._log = f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
         self._refuse_mixed()
         try:
             db, found = retry_while_busy(self._open_and_inspect, self._wait)
@@ -204,7 +207,8 @@ class SqliteStore(Store):
             self._refuse_newer()
             self._refuse_replaced()
             # Before anything is in the log: whoever opens the store at any moment later finds a note that is true.
-            self._lock.note(*self._file, *_file_at(self._log()))
+            if not self._lock.is_noted:
+                self._lock.note(*self._file, *_file_at(self._log))
         except BaseException as error:
             self._undo()
             self._lock.unlock()
@@ -248,16 +252,12 @@ class SqliteStore(Store):
         When both differ from the last write, the whole home may have been restored.
         """
         try:
-            log = os.stat(self._log())
+            log = os.stat(self._log)
         except OSError:
             return
         noted = read_note(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise errors.StoreMixed(path=self.path)
-
-    def _log(self) -> str:
-        """Return the path of the write-ahead log: beside the real file, also when the path is a link."""
-        return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
     def _commit(self) -> None:
         self._refuse_replaced()

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         def run(self, words: list[str], key: str | None) -> tuple[int | None, str, str]: ...
 
 
+_OWN_METHODS = frozenset({"daemon.status", "daemon.metrics", "daemon.stop", "daemon.reload"})
 # Seconds that requests have to finish when the daemon ends.
 DRAIN = 10.0
 
@@ -125,7 +126,7 @@ class Server:
             self._do(request, lambda: self._run_command(request, words), is_quick=self._commands.is_quick(words))
         elif method == "subscribe":
             self._subscribe(request)
-        elif method in self._own_methods():
+        elif method in _OWN_METHODS:
             self._do(request, lambda: request.answer(result=wire.plain(self._own_methods()[method]())), is_quick=False)
         elif (way := way_of(request)) == "heavy":
             self._do_in_child(request)
@@ -152,16 +153,18 @@ class Server:
             return
         if not request.dispatch:
             raise errors.OnlyForAgents(path=f"{self._household.home}/{paths.AGENTS_SOCKET}")
-        if request.method in self._own_methods() or request.method == "subscribe":
+        if request.method in _OWN_METHODS or request.method == "subscribe":
             raise errors.BadRequest(why=f"{request.method} is for people, and not at the agents' socket")
 
     # the ways ---------------------------------------------------------------------------------------------------------
     def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:
         """Let the writer or a worker do it."""
+        checked = act
+        if request.dispatch:
 
-        def checked() -> dict[str, object]:
-            self._check_token(request)
-            return act()
+            def checked() -> dict[str, object]:
+                self._check_token(request)
+                return act()
 
         if is_quick:
             waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
