@@ -198,9 +198,10 @@ class Writer:
         if not wait and self._queue.empty():
             return self._next_quick()
         waiting = self._queue.get()
-        if waiting is None:
-            self._queue.put(None)  # whoever looks next sees the end, too
-        return waiting
+        if waiting is not None:
+            return waiting
+        self._queue.put(None)  # whoever looks next sees the end, too
+        return None if wait else self._next_quick()
 
     def _next_quick(self) -> Waiting | None:
         return self._quick.popleft() if self._quick else None

@@ -171,7 +171,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     if extra:
         args.update(extra)
     if "key" in takes.kinds and args.get("key") is None:
-        args["key"] = request.key
+        args.update(key=request.key)
     takes.check(args)
     by = fleet.committer
     by.begin_invocation(request.key)

@@ -62,9 +62,7 @@ class Server:
         self._duties = duties
         self._log = log
         writer = household.writer
-        self.loop = Loop(
-            listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log
-        )
+        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
         self._workers = Workers(leave=household.leave)
         self._children = Children(household, self._send)
         self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
