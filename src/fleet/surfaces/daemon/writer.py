@@ -33,7 +33,7 @@ MOST = 256
 LONGEST = 0.02
 # While requests keep coming, the lock is left to other processes for so many seconds, at least so often.
 _TURN_OF_OTHERS = 0.0002
-_BETWEEN_TURNS = 0.005
+_BETWEEN_TURNS = 0.01
 # The loop waits for a disk that syncs within so many seconds. A slower one is for the writer's thread.
 _QUICK = 0.01
 _NOBODY = Caller(actor="fleet-daemon", at=0, key="")
