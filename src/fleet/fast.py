@@ -4,6 +4,7 @@
     alarm           _signal                     signal
     blake2s         _blake2                     hashlib
     encode, scan    _json                       json
+    encode_ascii
     sqlite          _sqlite3, _functools        sqlite3
     unix_socket     _socket                     socket
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     def encode(value: object) -> str:
         """Return the value as one line of JSON. Raise TypeError for a value that JSON cannot express."""
+
+    def encode_ascii(value: object) -> str:
+        """Return the value as one line of JSON in ASCII, as `json.dumps` does. Raise TypeError or ValueError as it does."""
 
     def unix_socket() -> socket:
         """Return a new Unix stream socket."""
@@ -56,7 +60,7 @@ else:
             return result
 
 
-__all__ = ("alarm", "blake2s", "encode", "made_once", "scan", "sqlite", "unix_socket")
+__all__ = ("alarm", "blake2s", "encode", "encode_ascii", "made_once", "scan", "sqlite", "unix_socket")
 _INCOMPATIBLE = (ImportError, AttributeError, TypeError)
 
 
@@ -100,6 +104,20 @@ def _choose_encode() -> Callable[[object], str]:
         from json import JSONEncoder
 
         return JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, default=_as_json).encode
+    return lambda value: "".join(encoder(value, 0))
+
+
+def _choose_encode_ascii() -> Callable[[object], str]:
+    from json import JSONEncoder, dumps
+
+    try:
+        from _json import encode_basestring_ascii, make_encoder
+
+        refuse = JSONEncoder().default
+        encoder = make_encoder(None, refuse, encode_basestring_ascii, None, ": ", ", ", False, False, True)  # noqa: FBT003
+        "".join(encoder([""], 0))
+    except _INCOMPATIBLE:
+        return dumps
     return lambda value: "".join(encoder(value, 0))
 
 
@@ -189,6 +207,7 @@ _CHOICES: dict[str, Callable[[], object]] = {
     "alarm": _choose_alarm,
     "blake2s": _choose_blake2s,
     "encode": _choose_encode,
+    "encode_ascii": _choose_encode_ascii,
     "scan": _choose_scan,
     "sqlite": _choose_sqlite,
     "unix_socket": _choose_unix_socket,

@@ -123,6 +123,10 @@ class PostgresStore(Store):
                 raise
             return jsontext.loads(found.result)  # type: ignore[return-value]
 
+    def open_shared_at_once(self, by: Caller) -> bool:  # noqa: ARG002 - every statement waits for the server
+        """Return False."""
+        return False
+
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
         """Return the result stored under the request's key; None when the request was not committed.
 

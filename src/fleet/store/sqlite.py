@@ -78,7 +78,7 @@ class SqliteTx(Tx):
     __slots__ = ("_db",)
 
     def __init__(self, db: sqlite.Connection, caller: Caller) -> None:
-        super().__init__(caller)
+        Tx.__init__(self, caller)
         self._db = db
 
     select_one = SqliteRows.select_one
@@ -111,6 +111,8 @@ class SqliteStore(Store):
         self._wait = wait
         self._lock = WriterLock(f"{home}/{paths.WRITERS_LOCK}")
         self._file = (0, 0)
+        # The path of the write-ahead log, which is beside the real file even when the database's path is a symlink.
+        self._wal_path = ""
         # The disk is full: each read opens the database exclusively, and closes it afterwards.
         self._is_full = False
         self._db = self._open()
@@ -143,6 +145,18 @@ class SqliteStore(Store):
         finally:
             db.close()
 
+    def open_shared_at_once(self, by: Caller) -> bool:
+        """Begin a shared transaction; False when another process writes."""
+        patience, wait = self.patience, self._wait
+        self.patience = self._wait = 0
+        try:
+            self.open_shared(by)
+        except errors.StoreBusy:
+            return False
+        finally:
+            self.patience, self._wait = patience, wait
+        return True
+
     def close(self) -> None:
         """Close the database and its lock."""
         self._db.close()
@@ -157,6 +171,7 @@ class SqliteStore(Store):
         if not os.path.isfile(self.path):
             raise self._unreadable("it is not a regular file")
         self._file = _file_at(self.path)
+        self._wal_path = f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
         self._refuse_mixed()
         try:
             db, found = retry_while_busy(self._open_and_inspect, self._wait)
@@ -201,7 +216,8 @@ class SqliteStore(Store):
             self._refuse_newer()
             self._refuse_replaced()
             # Written before the log gets anything, so that a process that opens the store later always finds a true note.
-            self._lock.note(*self._file, *_file_at(self._wal_path()))
+            if not self._lock.is_noted:
+                self._lock.note(*self._file, *_file_at(self._wal_path))
         except BaseException as error:
             self._undo()
             self._lock.unlock()
@@ -245,16 +261,12 @@ class SqliteStore(Store):
         When both files differ from those of the last write, the whole home may have been restored, and that is allowed.
         """
         try:
-            log = os.stat(self._wal_path())
+            log = os.stat(self._wal_path)
         except OSError:
             return
         noted = read_note(f"{self._home}/{paths.WRITERS_LOCK}") if log.st_size else []
         if noted[2:] == [log.st_dev, log.st_ino] and tuple(noted[:2]) != self._file:
             raise errors.StoreMixed(path=self.path)
-
-    def _wal_path(self) -> str:
-        """Return the path of the write-ahead log, which is beside the real file even when the path is a symlink."""
-        return f"{os.path.realpath(self.path) if os.path.islink(self.path) else self.path}{_LOG}"
 
     def _commit(self) -> None:
         self._refuse_replaced()

@@ -171,13 +171,17 @@ class Store:
             self._end()
         return result
 
-    # several requests in one synced transaction: see together.py ------------------------------------------------------
+    # several requests in one synced transaction: see writer.py --------------------------------------------------------
     def open_shared(self, by: Caller) -> None:
         """Begin a transaction that several requests share. Until it ends, this thread may not perform effects outside the database."""
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction("shared transaction")
         self._begin(by)
         self._funnel.shut("shared transaction")
+
+    def open_shared_at_once(self, by: Caller) -> bool:
+        """Do what `open_shared` does, if that need not wait for anybody. False when it has to, or when the database is a server."""
+        raise NotImplementedError
 
     def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Do the work of one request in the shared transaction. If it fails, only its own changes are undone.

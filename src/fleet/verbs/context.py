@@ -42,8 +42,11 @@ class Committer:
 
     def caller(self, key: str | None = None) -> Caller:
         """Return the Caller of a request that this actor makes now; make an idempotency key if `key` is None."""
-        request_key = self.ids.key() if key is None else names.key(key)
-        return Caller(actor=self.actor, at=self.clock.now(), key=request_key, dispatch=self.dispatch)
+        if key is None:
+            key = self.ids.key()
+        elif key != self._invocation:  # which was checked when it began
+            names.key(key)
+        return Caller(actor=self.actor, at=self.clock.now(), key=key, dispatch=self.dispatch)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
         """Commit a change and return its result. Raise `refusal` when the home was moved or copied."""
@@ -67,6 +70,10 @@ class Committer:
         """Derive the idempotency keys of changes from `key` from now on; with None, give each change a fresh key."""
         self._invocation = None if key is None else names.key(key)
         self._steps = {}
+
+    def end_invocation(self) -> None:
+        """Let each change have a key of its own again."""
+        self._invocation = None
 
     def _step_key(self, change: Change[T]) -> str | None:
         """Return the idempotency key of the next step of the invocation; None outside an invocation.
@@ -94,7 +101,7 @@ class Invocation:
         self._by.begin_invocation(self._key)
 
     def __exit__(self, *_: object) -> None:
-        self._by.begin_invocation(None)
+        self._by.end_invocation()
 
 
 class Request:

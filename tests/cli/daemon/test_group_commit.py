@@ -12,8 +12,9 @@ from fleet.store.registry import open_store
 from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.writer import SharedStore, Waiting, Writer
 from fleet.verbs.projects.register import register
+from fleet.world.files.locks import WriterLock
 from fleet.world.funnel import Funnel
-from fleet.world.home import home_record
+from fleet.world.home import home_record, paths
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import Surroundings
 
@@ -173,6 +174,88 @@ def test_threads_beside_the_writer_commit_through_it_and_read_by_themselves(writ
         thread.join()
     assert errors_met == []
     assert len(projects(writer, home)) == 8
+
+
+def quick(writer: Writer, number: int, finished: list[tuple[int, bool]]) -> Waiting:
+    """A request that notes, when it is answered, whether this thread did it."""
+    here = threading.get_ident()
+    waiting = wish(writer, number, {})
+    waiting.finish = lambda _done: finished.append((number, threading.get_ident() == here))
+    return waiting
+
+
+def test_the_loop_commits_quick_requests_itself_when_nobody_else_writes(writer, home, store_url):
+    finished: list[tuple[int, bool]] = []
+    writer._opened()
+    for number in range(3):
+        writer.add_quick(quick(writer, number, finished))
+    writer.do_quick()
+    is_here = store_url == "sqlite"  # every statement would wait for a server
+    assert finished == ([(0, True), (1, True), (2, True)] if is_here else [])
+    writer.start()
+    writer.stop()
+    assert finished == [(number, is_here) for number in range(3)]
+    assert (writer.figures.batches, writer.figures.largest) == (1, 3)
+    assert projects(writer, home) == ["p0", "p1", "p2"]
+
+
+def test_the_loop_waits_for_no_other_process(writer, home):
+    finished: list[tuple[int, bool]] = []
+    other = WriterLock(str(home / paths.WRITERS_LOCK))
+    writer._opened()
+    other.take(0)
+    for number in range(2):
+        writer.add_quick(quick(writer, number, finished))
+    writer.do_quick()
+    assert finished == []
+    other.give()
+    writer.start()
+    writer.stop()
+    assert finished == [(0, False), (1, False)]
+    assert projects(writer, home) == ["p0", "p1"]
+
+
+def test_a_disk_that_syncs_slowly_is_left_to_the_thread(writer, home, monkeypatch):
+    finished: list[tuple[int, bool]] = []
+    monkeypatch.setattr("fleet.surfaces.daemon.writer._QUICK", -1.0)
+    writer.submit(wish(writer, 0, {}))
+    writer.start()
+    while not writer.figures.batches:
+        threading.Event().wait(0.001)
+    writer.add_quick(quick(writer, 1, finished))
+    writer.do_quick()
+    writer.stop()
+    assert finished == [(1, False)]
+    assert projects(writer, home) == ["p0", "p1"]
+
+
+def test_quick_requests_that_come_while_the_thread_writes_are_done_with_its_own(writer, home):
+    finished: list[tuple[int, bool]] = []
+    begun, may_end = threading.Event(), threading.Event()
+    writer.submit(Waiting(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
+    writer.start()
+    begun.wait(60)
+    writer.add_quick(quick(writer, 1, finished))
+    writer.do_quick()
+    assert finished == []
+    may_end.set()
+    writer.stop()
+    assert finished == [(1, False)]
+    assert writer.figures.batches == 1
+
+
+def test_the_loop_is_woken_when_the_thread_leaves_quick_requests_to_it(writer):
+    woken = threading.Event()
+    writer.wake_loop = woken.set
+    writer._most = 1
+    begun, may_end = threading.Event(), threading.Event()
+    writer.submit(Waiting(lambda: (begun.set(), may_end.wait(60)), lambda _done: None))
+    writer.start()
+    begun.wait(60)
+    writer.add_quick(wish(writer, 1, {}))
+    writer.do_quick()
+    may_end.set()
+    assert woken.wait(60)
 
 
 def test_no_effect_happens_in_a_shared_transaction(writer):

@@ -87,7 +87,7 @@ def test_a_child_whose_client_left_while_it_was_started_is_interrupted(client):
 @pytest.mark.beneath_funnel("the descriptors of this process are used up")
 def test_without_a_descriptor_left_who_waits_is_refused_and_not_found_again(tmp_path, monkeypatch):
     listener, logged = Listener(str(tmp_path / "sock"), Funnel()), []
-    loop = Loop({listener: False}, greet=lambda _: None, take=lambda *_: None, gone=lambda _: None,
+    loop = Loop({listener: False}, greet=lambda _: None, take=lambda *_: None, gone=lambda _: None, work=list,
                 log=lambda event, **_facts: logged.append(event))  # fmt: skip
     loop.open()
     accept = socket.socket.accept

@@ -76,6 +76,54 @@ def test_a_lock_whose_file_was_replaced_is_taken_on_the_file_that_is_there(path)
     new.give()
 
 
+@pytest.fixture
+def noted(path):
+    """The lock of a writer that has written its note, unlocked."""
+    lock = WriterLock(path)
+    lock.take(0)
+    lock.note(1, 2, 3, 4)
+    lock.unlock()
+    yield lock
+    lock.give()
+
+
+@pytest.mark.req("STORE-15")
+def test_a_note_that_is_still_true_is_not_written_again(path, noted, monkeypatch):
+    monkeypatch.setattr(os, "pwrite", lambda *_given: pytest.fail("it was written again"))
+    noted.take(0)
+    assert noted.is_noted
+    assert locks.read_note(path) == [1, 2, 3, 4]
+
+
+@pytest.mark.req("STORE-15")
+@pytest.mark.parametrize(
+    "happened", ["another writer", "touched", "replaced by a copy", "half written", "no file then"]
+)
+def test_a_note_that_may_not_be_true_any_more_is_written_again(path, noted, happened):
+    if happened == "another writer":
+        other = WriterLock(path)
+        other.take(0)
+        other.note(1, 2, 3, 4)
+        other._write(b"%-20d" % 1, 0)  # by its pid
+        other.give()
+    elif happened == "touched":
+        os.utime(path, ns=(1, 1))
+    elif happened == "replaced by a copy":
+        Path(f"{path}.copy").write_bytes(Path(path).read_bytes())
+        os.replace(f"{path}.copy", path)
+    elif happened == "half written":
+        os.truncate(path, 30)
+    else:
+        noted.take(0)
+        noted.note(1, 2, -1, -1)
+        noted.unlock()
+    noted.take(0)
+    assert not noted.is_noted
+    noted.note(1, 2, 3, 4)
+    assert locks.read_note(path) == [1, 2, 3, 4]
+    assert noted.holder() == f"process {os.getpid()}"
+
+
 @pytest.mark.req("GATE-10")
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_file_that_is_removed_before_it_is_locked_is_made_anew(path, monkeypatch, shared):

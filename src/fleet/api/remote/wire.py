@@ -28,7 +28,9 @@ def plain(value: object) -> Any:  # noqa: ANN401 - JSON
         return value
     named = _fields_of(value)
     if named is not None:
-        return {str(name): plain(each) for name, each in named.items()}
+        return {
+            str(name): each if each is None or type(each) in _SCALARS else plain(each) for name, each in named.items()
+        }
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(each) for each in (sorted(value) if isinstance(value, (set, frozenset)) else value)]
     if isinstance(value, bytes):
@@ -54,8 +56,13 @@ def type_of(value: object) -> str:
         inner = type_of(value[0]) if value else ""
         return f"[{inner}]" if inner else ""
     if isinstance(value, Value) or is_dataclass(value) or hasattr(value, "_asdict"):
-        return f"{type(value).__module__}:{type(value).__qualname__}"
+        return name_of_class(type(value))
     return ""
+
+
+def name_of_class(made: type) -> str:
+    """Return the name of a class of results, as `module:Class`."""
+    return f"{made.__module__}:{made.__qualname__}"
 
 
 def remade(given: Any, type_name: str) -> Any:  # noqa: ANN401
@@ -87,16 +94,16 @@ class Parameters:
         every = signature(method).parameters.values()
         self.kinds = {each.name: str(each.annotation) for each in every if each.kind is not each.VAR_KEYWORD}
         self.takes_more = any(each.kind is each.VAR_KEYWORD for each in every)
-        self.needed = [each.name for each in every if each.default is each.empty and each.name in self.kinds]
+        self.needed = {each.name for each in every if each.default is each.empty and each.name in self.kinds}
 
     def check(self, given: Json) -> None:
         """Raise BadRequest when a required argument is missing or an unknown one is given."""
-        for name in self.needed:
-            if name not in given:
-                raise errors.BadRequest(why=f"the argument {name!r} is missing")
-        for name in given if not self.takes_more else ():
-            if name not in self.kinds:
-                raise errors.BadRequest(why=f"there is no argument {name!r}")
+        if not self.needed <= given.keys():
+            missing = next(name for name in self.kinds if name in self.needed and name not in given)
+            raise errors.BadRequest(why=f"the argument {missing!r} is missing")
+        if not self.takes_more and not given.keys() <= self.kinds.keys():
+            unknown = next(name for name in given if name not in self.kinds)
+            raise errors.BadRequest(why=f"there is no argument {unknown!r}")
 
 
 # The parameters of each method, kept: to inspect a signature takes longer than most requests.
@@ -113,7 +120,10 @@ def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
 
 def arguments(method: str, given: Json, kinds: dict[str, str]) -> Json:
     """Return the arguments of a method, made from their JSON. Raise BadRequest when one does not fit its class."""
-    return {name: _argument(method, name, value, kinds.get(name, "")) for name, value in given.items()}
+    return {
+        name: value if type(value) in _SCALARS else _argument(method, name, value, kinds.get(name, ""))
+        for name, value in given.items()
+    }
 
 
 def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: ANN401

@@ -21,6 +21,13 @@ class Caller(Value):
     key: str
     dispatch: names.DispatchId | None = None
 
+    def __init__(self, *, actor: str, at: int, key: str, dispatch: names.DispatchId | None = None) -> None:
+        # One by one: every request has one.
+        self.actor = actor
+        self.at = at
+        self.key = key
+        self.dispatch = dispatch
+
     def without_task(self) -> Caller:
         """Return this request without its dispatch, as if a person made it."""
         return Caller(actor=self.actor, at=self.at, key=self.key)

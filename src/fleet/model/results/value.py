@@ -56,16 +56,21 @@ class Value(metaclass=_Fields):
     if not TYPE_CHECKING:
 
         def __init__(self, **given: object) -> None:
-            values = {**self._defaults, **given}
-            if len(values) != len(self._names):
-                raise TypeError(f"{type(self).__name__} lacks {set(self._names) - set(values)}")
-            for name, value in values.items():
+            if len(given) != len(self._names):
+                given = {**self._defaults, **given}
+            if len(given) != len(self._names):
+                raise TypeError(f"{type(self).__name__} lacks {set(self._names) - set(given)}")
+            for name, value in given.items():
                 setattr(self, name, value)
 
     def as_json(self) -> dict[str, object]:
         """Return the fields by name, without fields of type `Said` that are None."""
-        fields = ((name, getattr(self, name)) for name in self._names)
-        return {name.removesuffix("_"): each for name, each in fields if each is not None or name not in self._said}
+        fields: dict[str, object] = {}
+        for name in self._names:
+            value = getattr(self, name)
+            if value is not None or name not in self._said:
+                fields[name.removesuffix("_")] = value
+        return fields
 
     @classmethod
     def from_json(cls, given: Any) -> Self:  # noqa: ANN401 - what `as_json` made

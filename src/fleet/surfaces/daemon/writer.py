@@ -1,13 +1,18 @@
 """Group commit: requests that wait at the same time share one synced transaction, with a savepoint for each.
 
-One thread, the writer, owns the connection that writes. A refused request undoes only its own changes. A request is
-answered after the commit. A shared transaction is bounded in number and time, and between two of them other processes
-get their turn to write. When a shared transaction is lost (the connection broke, the disk is full), each of its
-requests is done again, alone and under its own key: what had been committed is found by that key.
+One connection writes, and one thread at a time has the turn to use it. The event loop takes the turn for the quick requests
+that it has just read, which saves waking another thread. The writer's own thread takes the turn where the loop would have to
+wait: for the requests of other threads, while another process writes, while the disk is slow, and on PostgreSQL.
+
+A refused request undoes only its own changes. A request is answered after the commit. A shared transaction is bounded in
+number and time, and between two of them other processes get their turn to write. When a shared transaction is lost (the
+connection broke, the disk is full), each of its requests is done again, alone and under its own key: what had been
+committed is found by that key.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from queue import SimpleQueue
 from threading import Lock, Thread, get_ident
 from time import monotonic, sleep
@@ -27,8 +32,11 @@ T = TypeVar("T")
 # The most requests, and the most seconds, that one shared transaction takes.
 MOST = 256
 LONGEST = 0.02
-# Seconds for which the writer leaves the lock to other processes while more requests wait.
+# While requests keep coming, the writer leaves the lock to other processes for this many seconds, this often.
 _TURN_OF_OTHERS = 0.0002
+_BETWEEN_TURNS = 0.01
+# The loop commits by itself only while the last sync took at most this many seconds.
+_QUICK = 0.01
 _NOBODY = Caller(actor="fleet-daemon", at=0, key="")
 
 
@@ -74,22 +82,33 @@ class Figures:
 
 
 class Writer:
-    """The thread that commits for all other threads of the daemon."""
+    """Commit for all threads of the daemon: the thread that has the turn performs the waiting requests."""
 
     def __init__(self, open_store: Callable[[], Store], *, most: int = MOST, longest: float = LONGEST) -> None:
         self._open_store = open_store
         self._most = most
         self._longest = longest
-        # The requests that wait; None at the end tells the thread to end.
+        # The requests that wait for the writer's thread; None at the end tells the thread to end.
         self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        # Quick requests, for the loop or for the thread, whichever has the turn first.
+        self._quick: deque[Waiting] = deque()
         self._lock = Lock()
         self._is_ending = False
         self._thread = Thread(target=self._run, name="writer", daemon=True)
+        self._turn = Lock()
+        # Whether the thread waits for its turn; then the loop lets it go first.
+        self._is_awaited = False
+        # Whether the last transaction had to wait, for the disk or for another process.
+        self._is_slow = False
+        # The thread that has the turn.
         self._ident = 0
+        self._freed_at = self._left_at = 0.0
         self.store: Store | None = None
         self.figures = Figures()
-        # Called by the writer's thread after each commit.
+        # Called after each commit, by the thread that made it.
         self.committed: Callable[[], None] = lambda: None
+        # Called by the writer's thread when quick requests wait and it has nothing else to do.
+        self.wake_loop: Callable[[], None] = lambda: None
 
     def start(self) -> None:
         """Start the thread that writes."""
@@ -104,18 +123,36 @@ class Writer:
 
     @property
     def is_here(self) -> bool:
-        """Whether the calling thread is the writer's thread."""
+        """Whether the calling thread is the one that writes now."""
         return get_ident() == self._ident
 
     def submit(self, waiting: Waiting) -> None:
-        """Queue a request for the next shared transaction. The writer calls `waiting.finish` after the commit.
-
-        Raise WriterEnded after `stop`.
-        """
+        """Queue a request for the writer's thread, which calls `waiting.finish` after the commit. Raise WriterEnded after `stop`."""
         with self._lock:
             if self._is_ending:
                 raise WriterEnded
             self._queue.put(waiting)
+
+    def add_quick(self, waiting: Waiting) -> None:
+        """Queue a quick request of the loop for `do_quick`. Raise WriterEnded after `stop`."""
+        if self._is_ending:
+            raise WriterEnded
+        self._quick.append(waiting)
+
+    def do_quick(self) -> None:
+        """Commit the quick requests: in the calling thread if it need not wait for another one, else in the writer's."""
+        if not self._quick or self._is_awaited or not self._turn.acquire(blocking=False):
+            return  # the thread does them, or wakes the loop
+        try:
+            done = self._do_at_once()
+        finally:
+            self._turn.release()
+        if not done:
+            self.submit(self._quick.popleft())  # the thread does the others with it
+            return
+        self._finish(done)
+        if self._quick:
+            self.wake_loop()
 
     def commit(self, why: str, work: Callable[[Tx], T], by: Caller, request: tuple[object, ...]) -> T:
         """Commit one change for the calling thread, wait for the commit, and return its result or raise its error."""
@@ -130,52 +167,54 @@ class Writer:
         return result
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change in the open shared transaction, or in one of its own. Only the writer's thread calls this."""
+        """Commit a change, in the shared transaction while one is open. Only the thread that has the turn may call it."""
         store = self._opened()
         return (store.transact_within if self._is_shared else store.transact)(why, work, by, *request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read with the writer's connection, inside the open shared transaction if there is one.
-
-        Only the writer's thread calls this.
-        """
+        """Read, from the shared transaction while one is open. Only the thread that has the turn may call it."""
         store = self._opened()
         return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
 
-    # the thread -------------------------------------------------------------------------------------------------------
+    # the turn ---------------------------------------------------------------------------------------------------------
     _is_shared = False
 
     def _run(self) -> None:
-        """Commit batches of requests and hand out their outcomes, until the end. Runs in the writer's thread."""
-        self._ident = get_ident()
+        """Perform requests until the end is queued, then the quick ones that are left, and close the store."""
         while (first := self._next(wait=True)) is not None:
-            done = self._do_together(first)
-            freed_at = monotonic()
-            for waiting in done:
-                waiting.finish(waiting)
-            self.committed()
-            # Others may have had their turn while the answers were sent.
-            left = freed_at + _TURN_OF_OTHERS - monotonic()
-            if left > 0 and not self._queue.empty():
-                sleep(left)
+            self._take_turn(first)
+        while self._quick:
+            self._take_turn(self._quick.popleft())
         if self.store is not None:
             self.store.close()
+
+    def _take_turn(self, first: Waiting) -> None:
+        """Perform a request, and those that wait behind it, in the writer's thread."""
+        self._is_awaited = True
+        with self._turn:
+            self._is_awaited = False
+            done = self._do_together(first)
+        self._finish(done)
+        if self._quick:
+            self.wake_loop()
 
     def _next(self, *, wait: bool) -> Waiting | None:
         """Return the request that has waited longest. None at the end; without `wait`, also when none waits."""
         if not wait and self._queue.empty():
-            return None
+            return self._next_quick()
         waiting = self._queue.get()
-        if waiting is None:
-            self._queue.put(None)  # whoever looks next sees the end, too
-        return waiting
+        if waiting is not None:
+            return waiting
+        self._queue.put(None)  # whoever looks next sees the end, too
+        return None if wait else self._next_quick()
+
+    def _next_quick(self) -> Waiting | None:
+        return self._quick.popleft() if self._quick else None
 
     def _do_together(self, first: Waiting) -> list[Waiting]:
-        """Perform a request and those that wait behind it in one transaction. Returns them with their outcomes.
-
-        When that transaction is lost, each is performed again in its own.
-        """
-        batch: list[Waiting] = []
+        """Perform a request, and those that wait behind it, in one transaction. Returns them with their outcomes."""
+        self._leave_lock_to_others()
+        asked_at = monotonic()
         try:
             store = self._opened()
             store.open_shared(_NOBODY)
@@ -183,27 +222,67 @@ class Writer:
             first.error = error
             self._forget_store()
             return [first]
+        return self._do_in(store, first, lambda: self._next(wait=False), waited=monotonic() - asked_at)
+
+    def _do_at_once(self) -> list[Waiting]:
+        """Perform quick requests in one transaction and return them with their outcomes; [] if it would have to wait."""
+        store = self.store
+        if self._is_slow or store is None:
+            return []
+        self._leave_lock_to_others()
+        try:
+            is_open = store.open_shared_at_once(_NOBODY)
+        except Exception:  # noqa: BLE001 - the thread meets it too, and tells
+            is_open = False
+        return self._do_in(store, self._quick.popleft(), self._next_quick, waited=0.0) if is_open else []
+
+    def _do_in(
+        self, store: Store, first: Waiting, more: Callable[[], Waiting | None], *, waited: float
+    ) -> list[Waiting]:
+        """Perform requests in the open shared transaction, and commit it. When it is lost, perform each alone."""
+        batch: list[Waiting] = []
+        self._ident = get_ident()
         self._is_shared = True
         try:
-            self._do_each(first, batch)
+            self._do_each(first, more, batch)
             self._is_shared = False
+            done_at = monotonic()
             store.close_shared(f"{len(batch)} changes together", commit=True)
+            self._is_slow = waited + monotonic() - done_at > _QUICK
         except BaseException:  # noqa: BLE001 - also a commit whose outcome is not known
             if self._is_shared:
                 self._is_shared = False
                 store.close_shared("undo", commit=False)
             self._do_alone(batch)
+        self._ident = 0
+        self._freed_at = monotonic()
         self._count(batch)
         return batch
 
-    def _do_each(self, first: Waiting, batch: list[Waiting]) -> None:
-        """Perform `first` and the requests behind it, up to the limits of number and time, and append each to `batch`."""
+    def _do_each(self, first: Waiting, more: Callable[[], Waiting | None], batch: list[Waiting]) -> None:
+        """Perform requests while `more` returns one, within the bounds of a batch; append each to `batch` first."""
         until = monotonic() + self._longest
         waiting: Waiting | None = first
         while waiting is not None:
             batch.append(waiting)
             waiting.perform()
-            waiting = self._next(wait=False) if len(batch) < self._most and monotonic() < until else None
+            waiting = more() if len(batch) < self._most and monotonic() < until else None
+
+    def _finish(self, done: list[Waiting]) -> None:
+        """Answer each request, after the commit."""
+        for waiting in done:
+            waiting.finish(waiting)
+        self.committed()
+
+    def _leave_lock_to_others(self) -> None:
+        """Pause for a moment if other processes have had no chance to lock the store for a while."""
+        now = monotonic()
+        left = self._freed_at + _TURN_OF_OTHERS - now
+        if left <= 0:
+            self._left_at = now
+        elif now - self._left_at > _BETWEEN_TURNS:
+            sleep(left)
+            self._left_at = monotonic()
 
     def _do_alone(self, batch: list[Waiting]) -> None:
         """Perform each request in a transaction of its own, because the shared one was lost."""

@@ -147,15 +147,27 @@ class FileLock:
 class WriterLock(FileLock):
     """The lock of the store's writers. The file stays open, is locked many times, and names the last writer.
 
-    It never creates the home.
+    It never creates the home. It does not write again what the file says already: each write would change the file's times,
+    and the next sync would have to write those, too.
     """
 
-    __slots__ = ()
+    __slots__ = ("_inode", "_times", "_written", "is_noted")
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._inode = 0
+        # What this object has written into the file, and the times that the file had then.
+        self._written = b""
+        self._times = (0, 0)
+        # Whether the file still says what this object has noted last.
+        self.is_noted = False
 
     def take(self, seconds: float | None = A_MOMENT) -> int:
         """Lock the file, write this process's pid into it, and return its descriptor."""
         super().take(seconds)
-        self._write(_HOLDER % os.getpid(), 0)
+        self.is_noted = self._is_as_written()
+        if not self.is_noted:
+            self._write(_HOLDER % os.getpid(), 0)
         return self.fd
 
     def unlock(self) -> None:
@@ -167,7 +179,11 @@ class WriterLock(FileLock):
 
         The note is not valid in a copy of the file.
         """
-        self._write(_NOTE % (os.fstat(self.fd).st_ino, time_ns(), *numbers), _NOTE_AT)
+        note = _NOTE % (self._inode, time_ns(), *numbers)
+        self._write(note, _NOTE_AT)
+        # A file that is not there yet (-1) has to be looked for again.
+        self._written = b"" if -1 in numbers else _HOLDER % os.getpid() + note
+        self._times = _times_of(self.fd)
 
     def holder(self) -> str:
         """Return the process that locked the file last, as text for people only."""
@@ -179,13 +195,29 @@ class WriterLock(FileLock):
         return f"process {text.decode()}" if text.isdigit() else "an unknown process"
 
     def _open(self) -> int:
-        return os.open(self.path, self._flags, _MODE)
+        fd = os.open(self.path, self._flags, _MODE)
+        self._inode = os.fstat(fd).st_ino
+        self._written = b""
+        return fd
+
+    def _is_as_written(self) -> bool:
+        """Return whether nobody has written into the file, or touched it, since this object wrote its note."""
+        return (
+            self._written != b""
+            and os.pread(self.fd, _NOTE_AT + _NOTE_SIZE, 0) == self._written
+            and _times_of(self.fd) == self._times
+        )
 
     def _write(self, text: bytes, at: int) -> None:
         try:  # noqa: SIM105 - contextlib costs
             os.pwrite(self.fd, text, at)
         except OSError:
             pass  # the disk is full: people do not see the holder, and without the note one check less is made
+
+
+def _times_of(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_ctime_ns, status.st_mtime_ns
 
 
 def lock_open_file(fd: int) -> None:

@@ -37,6 +37,9 @@ class Surroundings:
         self.columns = columns
 
 
+# By home: this process, its parent, and the marks above it. They are kept, since a process's ancestors stay the same while its
+# parent lives.
+_OWN_MARKS: dict[str, tuple[int, int, list[str]]] = {}
 # The asker of each thread that answers for another process.
 _ASKERS: dict[int, Surroundings] = {}
 
@@ -79,9 +82,20 @@ def marks_above(home: str) -> list[str]:
 
     For a caller through the daemon, its own environment counts too.
     """
-    found: list[str] = []
     other = asker()
-    place, pid = f"FLEET_HOME={home}".encode(), os.getppid() if other is None else other.pid
+    if other is not None:
+        return _marks_from(other.pid, home)
+    process, parent = os.getpid(), os.getppid()
+    known = _OWN_MARKS.get(home)
+    if known is None or known[:2] != (process, parent):
+        known = _OWN_MARKS[home] = (process, parent, _marks_from(parent, home))
+    return known[2]
+
+
+def _marks_from(pid: int, home: str) -> list[str]:
+    """Return the marks of a process and of its parent processes, nearest first."""
+    found: list[str] = []
+    place = f"FLEET_HOME={home}".encode()
     for _ in range(_DEEPEST):
         if pid <= 1:
             break

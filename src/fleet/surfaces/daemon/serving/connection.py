@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
+
+from fleet.fast import encode_ascii
 
 if TYPE_CHECKING:
     import socket
@@ -155,4 +156,4 @@ class Connection:
 
 
 def _line(document: Json) -> bytes:
-    return json.dumps(document).encode() + b"\n"
+    return f"{encode_ascii(document)}\n".encode("ascii")

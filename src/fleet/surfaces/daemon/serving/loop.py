@@ -1,6 +1,6 @@
 """The daemon's event loop: accept connections, read requests and send answers in one thread.
 
-Other threads perform the requests.
+It performs quick requests itself while nothing makes it wait (see writer.py); other threads perform the rest.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Loop:
         greet: Callable[[Connection], None],
         take: Callable[[Connection, bytes], None],
         gone: Callable[[Connection], None],
+        work: Callable[[], None],
         log: Callable[..., None],
     ) -> None:
         # Each listening socket, and whether it is the one for agents.
@@ -48,6 +49,8 @@ class Loop:
         self._greet = greet
         self._take = take
         self._gone = gone
+        # Called when all requests that have come are taken.
+        self._work = work
         self._log = log
         self._selector = selectors.DefaultSelector()
         self._waker, self._wakes = os.pipe()
@@ -95,6 +98,7 @@ class Loop:
         for key, events in self._selector.select(seconds):
             self._handle(key.data, events)
         self._flush_ready()
+        self._work()
 
     def stop_listening(self) -> None:
         """Accept no more connections, and remove the socket files."""

@@ -11,6 +11,7 @@ from fleet.api.fleet import PARTS
 from fleet.api.remote import wire
 from fleet.api.remote.acts import WAYS
 from fleet.model import VERSION, names
+from fleet.model.results.value import Value
 from fleet.store.transaction import SharedBroken
 from fleet.world.process import surroundings
 from fleet.world.process.surroundings import Surroundings
@@ -60,8 +61,9 @@ class Request:
         FLEET_DISPATCH_ID is the dispatch that the request names, if any.
         """
         environ = self._environ()
-        if self.dispatch:
-            environ["FLEET_DISPATCH_ID"] = self.dispatch
+        dispatch = self.caller.get("dispatch")
+        if dispatch:
+            environ["FLEET_DISPATCH_ID"] = dispatch
         return Surroundings(
             environ=environ,
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),
@@ -74,9 +76,8 @@ class Request:
 
         From an agent in a sandbox only a few are taken: its PATH or PYTHONPATH must not decide what runs outside.
         """
-        given = {
-            name: value for name, value in (self.caller.get("environ") or {}).items() if name != "FLEET_DISPATCH_ID"
-        }
+        given: dict[str, str] = dict(self.caller.get("environ") or ())
+        given.pop("FLEET_DISPATCH_ID", None)
         if not self.connection.is_for_agents:
             return given
         own = {name: os.environ[name] for name in _OF_DAEMON if name in os.environ}
@@ -94,7 +95,7 @@ class Request:
 def parsed(connection: Connection, line: bytes) -> Request:
     """Parse a line into a request, without checking its fields. Raise BadRequest when it is not a JSON object."""
     try:
-        document = json.loads(line)
+        document = _decoded(line)
     except (ValueError, RecursionError) as error:
         raise errors.BadRequest(why=f"it is not JSON: {error}") from None
     if not isinstance(document, dict):
@@ -102,12 +103,23 @@ def parsed(connection: Connection, line: bytes) -> Request:
     return Request(connection, document)
 
 
+def _decoded(line: bytes) -> object:
+    """Return the JSON value of a line, as `json.loads` does, without its search for blanks around the value."""
+    text = line.decode()
+    try:
+        document, end = _DECODE(text)
+    except ValueError:
+        return json.loads(text)
+    return document if end == len(text) else json.loads(text)
+
+
+_DECODE = json.JSONDecoder().raw_decode
 _KINDS: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "args": (dict, type(None)),
     "key": (str, type(None)),
     "caller": (dict, type(None)),
-    "id": (int, str),
+    "id": (int, str, bool),
 }
 _OF_CALLER: dict[str, tuple[type, ...]] = {
     "as": (str, type(None)),
@@ -124,13 +136,14 @@ def check(document: Json) -> None:
     Raise OtherVersion for a client of another version of fleet.
     """
     for name, kinds in _KINDS.items():
-        if not isinstance(document.get(name), kinds):
+        if type(document.get(name)) not in kinds:
             raise errors.BadRequest(why=f"{name!r} is missing or of a wrong kind")
     caller = document.get("caller") or {}
-    for name, kinds in _OF_CALLER.items():
-        if not isinstance(caller.get(name), kinds):
+    for name, value in caller.items():
+        if name in _OF_CALLER and type(value) not in _OF_CALLER[name]:
             raise errors.BadRequest(why=f"'caller.{name}' is of a wrong kind")
-    if any(not isinstance(value, str) for value in (caller.get("environ") or {}).values()):
+    environ = caller.get("environ")
+    if environ and any(type(value) is not str for value in environ.values()):
         raise errors.BadRequest(why="'caller.environ' has a value that is no text")
     if document.get("fleet", VERSION) != VERSION and document.get("method") not in _OF_EVERY_VERSION:
         raise errors.OtherVersion(daemon=VERSION, client=document["fleet"])
@@ -143,10 +156,12 @@ def way_of(request: Request) -> str:
 
     Raise BadRequest when `Fleet` has no such method.
     """
+    way = WAYS.get(request.method, "light")
+    if way == "quick":
+        return way
     part, _, name = request.method.partition(".")
     if part not in PARTS or not name or name.startswith("_") or request.method in _NOT_HERE:
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
-    way = WAYS.get(request.method, "light")
     if way == "own":
         raise errors.BadRequest(why=f"{request.method} is done by the asking process itself")
     if request.method == "coord.start" and (request.args.get("wanted") or {}).get("engine") == "fleet":
@@ -164,12 +179,21 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     if method is None or not callable(method):
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
     takes = wire.parameters_of(request.method, method)
-    args = wire.arguments(request.method, request.args, takes.kinds) | (extra or {})
+    args = wire.arguments(request.method, request.args, takes.kinds)
+    if extra:
+        args.update(extra)
     if "key" in takes.kinds and args.get("key") is None:
         args.update(key=request.key)
     takes.check(args)
-    with fleet.committer.under(request.key):
-        result = wire.listed(method(**args))
+    by = fleet.committer
+    by.begin_invocation(request.key)
+    try:
+        result = method(**args)
+    finally:
+        by.end_invocation()
+    if isinstance(result, Value):
+        return {"id": request.id, "result": wire.plain(result), "type": wire.name_of_class(type(result))}
+    result = wire.listed(result)
     return request.answer(result=wire.plain(result), type=wire.type_of(result))
 
 

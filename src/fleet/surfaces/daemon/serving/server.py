@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         def run(self, words: list[str], key: str | None) -> tuple[int | None, str, str]: ...
 
 
+_OWN_METHODS = frozenset({"daemon.status", "daemon.metrics", "daemon.stop", "daemon.reload"})
 # Seconds that requests have to finish when the daemon ends.
 DRAIN = 10.0
 
@@ -60,7 +61,8 @@ class Server:
         self._commands = commands
         self._duties = duties
         self._log = log
-        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, log=log)
+        writer = household.writer
+        self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
         self._workers = Workers(leave=household.leave)
         self._children = Children(household, self._send)
         self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
@@ -75,6 +77,7 @@ class Server:
     def start(self) -> None:
         """Start to listen and to push changes."""
         self._household.writer.committed = self.changes.notice
+        self._household.writer.wake_loop = self.loop.wake
         self.changes.start()
         self.loop.open()
 
@@ -127,7 +130,7 @@ class Server:
             self._do(request, lambda: self._run_command(request, words), is_quick=self._commands.is_quick(words))
         elif method == "subscribe":
             self._subscribe(request)
-        elif method in self._own_methods():
+        elif method in _OWN_METHODS:
             self._do(request, lambda: request.answer(result=wire.plain(self._own_methods()[method]())), is_quick=False)
         elif (way := way_of(request)) == "heavy":
             self._do_in_child(request)
@@ -156,7 +159,7 @@ class Server:
             return
         if not request.dispatch:
             raise errors.OnlyForAgents(path=f"{self._household.home}/{paths.AGENTS_SOCKET}")
-        if request.method in self._own_methods() or request.method == "subscribe":
+        if request.method in _OWN_METHODS or request.method == "subscribe":
             raise errors.BadRequest(why=f"{request.method} is for people, and not at the agents' socket")
 
     # the ways ---------------------------------------------------------------------------------------------------------
@@ -165,14 +168,16 @@ class Server:
 
         With `is_quick`, the writer calls it in the shared transaction; else a worker thread does.
         """
+        checked = act
+        if request.dispatch:
 
-        def checked() -> dict[str, object]:
-            self._check_token(request)
-            return act()
+            def checked() -> dict[str, object]:
+                self._check_token(request)
+                return act()
 
         if is_quick:
             waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
-            self._household.writer.submit(waiting)
+            self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
 
