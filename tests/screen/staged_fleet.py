@@ -87,7 +87,7 @@ class StagedFleet(SimulatedScene):
                 _make_repository(path)
             self.fleet.projects.register(path, name)
         self.git("reset", "--quiet", "--hard")
-        self.commit_file(self.repository, "cart.py", TOTALS, "fleet.toml", 'review = "person"\n')
+        self.commit_file(self.repository, "cart.py", TOTALS, "fleet.toml", 'engine = "claude"\nreview = "person"\n')
         self.play()
 
     # what the person and the agents do --------------------------------------------------------------------------------
@@ -104,7 +104,9 @@ class StagedFleet(SimulatedScene):
         self.work_on_some()
         self.plan_some()
         self.clock.wait(45)
-        self.fleet.views.snapshot()
+        for pane in self.server.panes[:2]:
+            pane.active_at = self.clock.now()
+        self.fleet.views.snapshot()  # fleet has noticed each death
 
     def end_some(self) -> None:
         """Let agents finish, fail, block, and leave something behind."""
