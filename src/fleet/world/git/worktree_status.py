@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Which commit a repository in the tree is at counts; git does not look at its files, by a configuration that is not ours.
 NOT_INTO = "--ignore-submodules=dirty"
+# A diff in git's own form, whatever the person's settings say of colours, prefixes and programs that draw it.
+PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/")
 _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
 
 
