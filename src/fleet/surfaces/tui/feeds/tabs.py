@@ -229,8 +229,11 @@ def escape_others(line: str) -> str:
 
 
 def diff_lines(text: str, look: Look) -> list[Text]:
-    """Return a diff in colours, a line each."""
-    return [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+    """Return a diff in colours, a line each, which is not wrapped."""
+    lines = [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+    for line in lines:
+        line.no_wrap = True
+    return lines
 
 
 def diff_line(line: str, look: Look) -> Text:
