@@ -8,12 +8,14 @@ that is not of the palette, such as those that Textual mixes behind a dialog, is
 
 import difflib
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from rich.color import Color
+from rich.color import Color, parse_rgb_hex
+from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
 from screen.driving import Sitting
@@ -23,22 +25,22 @@ from fleet.surfaces.tui.look import Palette
 
 FOLDER = Path(__file__).parent / "snapshots"
 WRITE = "WRITE_SNAPSHOTS"
-# How long a screen that is not as expected may stay so, in seconds: what it shows is read by threads.
-PATIENCE, REST = 5.0, 1.0
+# How many seconds a screen that is not as expected may stay unchanged, since threads read what it shows; how many one that
+# is written or one after another that was not as expected; and how many it may change.
+PATIENCE, REST, LONGEST = 20.0, 1.5, 60.0
 LOOK_AGAIN = 0.02
 ATTRIBUTES = ("bold", "dim", "italic", "underline", "reverse", "strike")
 PLAIN = "text"
+ROUNDED = 2
 
 
-def names_of(palette: Palette) -> dict[str, str]:
-    """Return the name of each colour of a palette."""
+def names_of(palette: Palette) -> dict[str, ColorTriplet]:
+    """Return the colours of a palette by their names; none of the terminal's own palette, which has names only."""
     theme = palette.theme
-    grounds = {"panel": theme.panel, "surface": theme.surface, "background": theme.background, "text": palette.text}
+    grounds = {"panel": theme.panel, "surface": theme.surface, "background": theme.background, PLAIN: palette.text}
     own = {"selected": palette.selected, "added": palette.added, "removed": palette.removed}
-    named = {**grounds, **own, **palette.tones}
-    return {str(colour).removeprefix("ansi_").casefold(): name for name, colour in named.items() if colour} | {
-        "default": PLAIN
-    }
+    named = {**palette.tones, **grounds, **own, "banner": theme.variables["banner-text"]}
+    return {name: parse_rgb_hex(shown[1:]) for name, shown in named.items() if shown and shown.startswith("#")}
 
 
 class Drawing:
@@ -82,10 +84,17 @@ class Drawing:
         return f" on {ground}" if ground not in {"background", PLAIN} else ""
 
     def _colour(self, colour: Color | None) -> str:
-        if colour is None:
+        if colour is None or colour.is_default:
             return PLAIN
-        shown = colour.triplet.hex if colour.triplet else colour.name
-        return self._names.get(shown.casefold(), "other")
+        if colour.triplet is None:
+            return colour.name
+        found = (name for name, known in self._names.items() if _is_near(known, colour.triplet))
+        return next(found, "other")
+
+
+def _is_near(known: ColorTriplet, seen: ColorTriplet) -> bool:
+    """Whether two colours are one. Textual rounds what it takes from a theme."""
+    return all(abs(one - other) <= ROUNDED for one, other in zip(known, seen, strict=True))
 
 
 def _joined(runs: Iterable[tuple[int, str, str]]) -> str:
@@ -104,44 +113,40 @@ def _merged(styles: list[str]) -> list[str]:
     return [f"{first}{f'–{last.strip()}' if last != first else ''}  {runs}" for first, last, runs in merged]
 
 
-async def compare(person: Sitting, name: str) -> str:
-    """Compare the screen with its file; return a unified diff, empty when they are the same. Or write the file."""
-    for field in person.app.screen.query("Input, TextArea").results(Input | TextArea):
-        field.cursor_blink = False
-    file = FOLDER / f"{name}.txt"
-    wanted = "" if os.environ.get(WRITE) or not file.exists() else file.read_text(encoding="utf-8")
-    drawn = await _settled(person, wanted)
-    if os.environ.get(WRITE):
-        FOLDER.mkdir(exist_ok=True)
-        file.write_text(drawn, encoding="utf-8")
-        return ""
-    lines = (text.splitlines(keepends=True) for text in (wanted, drawn))
-    return "".join(difflib.unified_diff(*lines, f"{name}.txt", "the screen"))
-
-
-async def _settled(person: Sitting, wanted: str) -> str:
-    """Return the screen once it is as wanted, or else has not changed for a while."""
-    drawn, unchanged = "", 0.0
-    while drawn != wanted or not wanted:
-        before, drawn = drawn, str(Drawing(person))
-        unchanged = unchanged + LOOK_AGAIN if drawn == before else 0.0
-        if unchanged > (PATIENCE if wanted else REST):
-            break
-        if drawn != wanted:
-            await person._pilot.pause(LOOK_AGAIN)
-    return drawn
-
-
 class Gallery:
-    """Compares the screens of one test, and fails with all differences at its end."""
+    """Compares the screens of one test with their files, and fails with all differences at its end. Or it writes the files."""
 
     def __init__(self, person: Sitting, prefix: str) -> None:
-        self._person, self._prefix, self._found = person, prefix, []
+        self._person, self._prefix = person, prefix
+        self._differences: list[str] = []
 
     async def shows(self, name: str) -> None:
-        self._found.append(await compare(self._person, f"{self._prefix}-{name}" if name else self._prefix))
+        """Compare the screen with its file, once it is as the file says or has not changed for a while."""
+        file = FOLDER / f"{f'{self._prefix}-{name}' if name else self._prefix}.txt"
+        if os.environ.get(WRITE):
+            FOLDER.mkdir(exist_ok=True)
+            file.write_text(await self._settled("", REST), encoding="utf-8")
+            return
+        wanted = file.read_text(encoding="utf-8") if file.exists() else ""
+        drawn = await self._settled(wanted, REST if self._differences else PATIENCE)
+        lines = (text.splitlines(keepends=True) for text in (wanted, drawn))
+        self._differences += ["".join(difflib.unified_diff(*lines, file.name, "the screen"))] if drawn != wanted else []
+
+    async def _settled(self, wanted: str, patience: float) -> str:
+        """Return the screen once it is as wanted, or has not changed for as long as the patience lasts."""
+        for field in self._person.app.screen.query("Input, TextArea").results(Input | TextArea):
+            field.cursor_blink = False
+        drawn, since, end = "", time.monotonic(), time.monotonic() + LONGEST
+        while time.monotonic() < min(since + patience, end):
+            before, drawn = drawn, str(Drawing(self._person))
+            if drawn == wanted:
+                break
+            since = since if drawn == before else time.monotonic()
+            await self._person._pilot.pause(LOOK_AGAIN)
+        return drawn
 
     def judge(self) -> None:
-        differences = "\n".join(each for each in self._found if each)
-        if differences:
+        """Fail when a screen was not as its file."""
+        if self._differences:
+            differences = "\n".join(self._differences)
             pytest.fail(f"{differences}\n`make snapshots` writes the files anew", pytrace=False)

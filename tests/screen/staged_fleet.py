@@ -86,6 +86,7 @@ class StagedFleet(SimulatedScene):
             if path != self.repository:
                 _make_repository(path)
             self.fleet.projects.register(path, name)
+        self.git("config", "core.abbrev", "7")
         self.git("reset", "--quiet", "--hard")
         self.commit_file(self.repository, "cart.py", TOTALS, "fleet.toml", 'engine = "claude"\nreview = "person"\n')
         self.play()
@@ -115,14 +116,27 @@ class StagedFleet(SimulatedScene):
         self.fleet.reviews.judge(project=SHOP, slug="footer-links", verdict="accept")
         self.clock.wait(5 * MINUTES)
         review = self.agent_on(SHOP, "gift-cards", "Gift cards 🎁 for 日本 and 한국", description="Sell gift cards.")
-        self.speak(review, lambda fleet: fleet.tasks.log(project=SHOP, slug="gift-cards", message="the totals are done, 送料 too"))
+        self.speak(
+            review,
+            lambda fleet: fleet.tasks.log(project=SHOP, slug="gift-cards", message="the totals are done, 送料 too"),
+        )
         self.finish(review, SHOP, "gift-cards", "cart.py", NEW_TOTALS, "gift.py", "CARDS = ()\n")
         failed = self.agent_on(SHOP, "tax-rules", "Charge the tax of the buyer's country")
-        self.speak(failed, lambda fleet: fleet.tasks.fail(project=SHOP, slug="tax-rules", reason="the rates of 2026 are not published yet"))
+        self.speak(
+            failed,
+            lambda fleet: fleet.tasks.fail(
+                project=SHOP, slug="tax-rules", reason="the rates of 2026 are not published yet"
+            ),
+        )
         self.end(failed)
         self.clock.wait(2 * MINUTES)
         parked = self.agent_on(SHOP, "payment-retries", "Try a failed payment again")
-        self.speak(parked, lambda fleet: fleet.tasks.block(project=SHOP, slug="payment-retries", reason="needs the key of the sandbox account"))
+        self.speak(
+            parked,
+            lambda fleet: fleet.tasks.block(
+                project=SHOP, slug="payment-retries", reason="needs the key of the sandbox account"
+            ),
+        )
         self.end(parked)
         kept = self.agent_on(SHOP, "old-banner", "Take the banner of last summer away")
         Path(self.tree(SHOP, "old-banner"), "notes.txt").write_text("not committed\n")
@@ -133,13 +147,31 @@ class StagedFleet(SimulatedScene):
     def ask_some(self) -> None:
         """Let agents ask: a permission, and a question with answers to choose from."""
         asks = self.agent_on(SHOP, "checkout-form", "One page for the whole checkout")
-        self.hear(asks, "Asks", tool_name="Bash", tool_input={"command": "rm -rf build && npm run build"}, context_window={"used_percentage": 34})
+        self.hear(
+            asks,
+            "Asks",
+            tool_name="Bash",
+            tool_input={"command": "rm -rf build && npm run build"},
+            context_window={"used_percentage": 34},
+        )
         asks = self.agent_on(SHOP, "search-index", "Find products by parts of their names")
-        self.hear(asks, "Asks", tool_name="AskUserQuestion", tool_input={"questions": [WHICH]}, context_window={"used_percentage": 61})
+        self.hear(
+            asks,
+            "Asks",
+            tool_name="AskUserQuestion",
+            tool_input={"questions": [WHICH]},
+            context_window={"used_percentage": 61},
+        )
 
     def work_on_some(self) -> None:
         """Let agents work, rest, be unknown, end unnoticed, and start."""
-        works = self.agent_on(SHOP, "cart-totals", "Count the items of the cart, not the lines", description="A line of the cart may have a count.\n送料 too. 🚚", tags=("cart", "money"))
+        works = self.agent_on(
+            SHOP,
+            "cart-totals",
+            "Count the items of the cart, not the lines",
+            description="A line of the cart may have a count.\n送料 too. 🚚",
+            tags=("cart", "money"),
+        )
         self.commit_file(self.tree(SHOP, "cart-totals"), "cart.py", NEW_TOTALS)
         self.pane(works).screen = SCREEN
         self.hear(works, "Worked", context_window={"used_percentage": 43})
@@ -151,7 +183,9 @@ class StagedFleet(SimulatedScene):
         self.fleet.dispatches.start(Wanted(project=SHOP, slug="price-import", engine="claude"))
         self.add(SHOP, "css-cleanup", "Remove styles that no page uses")
         self.fleet.tasks.claim(project=SHOP, slug="css-cleanup")
-        wide = self.agent_on(BOOK, "glossary", "用語集を書く 📚 — the words of the shop in 日本語 and 한국어", engine="codex")
+        wide = self.agent_on(
+            BOOK, "glossary", "用語集を書く 📚 — the words of the shop in 日本語 and 한국어", engine="codex"
+        )
         self.hear(wide, "Worked", context_window={"used_percentage": 12})
 
     def plan_some(self) -> None:
@@ -229,7 +263,13 @@ class StagedFleet(SimulatedScene):
         """Open the home as the screen does, from any thread, in the simulated world."""
         funnel = Funnel()
         known = home_record.read(self.home)
-        opened = Fleet(home=self.home, store=open_store(self.home, funnel, had=known.database), actor="ann", dispatch=None, funnel=funnel)
+        opened = Fleet(
+            home=self.home,
+            store=open_store(self.home, funnel, had=known.database),
+            actor="ann",
+            dispatch=None,
+            funnel=funnel,
+        )
         opened.record = known
         opened.world = SimulatedWorld(self.home, funnel, known, machine=self.machine, process=self.machine.shell)
         return opened
