@@ -1,6 +1,6 @@
 # Every target sets up what it needs by itself: a clone and `make test` is all.
 .DEFAULT_GOAL := test
-.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states storm daemon-storm bench fmt sql hot api lock clean ready
+.PHONY: map demo test whole quick test-agents check conformance mutants mutants-ci coverage deaths states snapshots storm daemon-storm bench fmt sql hot api lock clean ready
 MAKEFLAGS += --no-print-directory
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
@@ -77,6 +77,11 @@ deaths: ready
 # Every state of a task and its next step, of which the tests take a few at random. Half an hour.
 states: ready
 	@FLEET_EVERY_STATE=1 $(BIN)/pytest --quiet tests/contract/tasks/test_every_state.py
+
+# Draw the screens of tests/screen/snapshots anew, after a change of how `fleet tui` looks; read what changed in `git diff`.
+snapshots: ready
+	@rm -f tests/screen/snapshots/*.txt
+	@WRITE_SNAPSHOTS=1 $(BIN)/pytest --quiet tests/screen/test_snapshots.py
 
 # The lock of a resume: 100 000 acquisitions, every other holder killed while it holds it. A quarter of an hour.
 storm: ready

@@ -66,10 +66,17 @@ class Sitting:
 
 
 def sit_down(
-    home: str, act: Callable[[Sitting], Awaitable[None]], *, size=(120, 40), theme="dark", keys=None, **more
+    home: str,
+    act: Callable[[Sitting], Awaitable[None]],
+    *,
+    size=(120, 40),
+    theme="dark",
+    keys=None,
+    made_by: Callable[..., FleetApp] = FleetApp,
+    **more,
 ) -> None:
     """Open the screen of a home, let the person act, and close it."""
-    app = FleetApp(home, keys=keys_in_force(keys or {}), palette=palette_for(theme), **more)
+    app = made_by(home, keys=keys_in_force(keys or {}), palette=palette_for(theme), **more)
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:

@@ -127,7 +127,7 @@ def test_work_is_sent_back_with_comments_on_its_lines(scene):
             await person.presses(*["backspace"] * 3)
             await person.writes("blue")
             await person.presses("enter")
-            await person.sees("✎ make it blue", "1 comments, not sent")
+            await person.sees("✎ make it blue", "1 comment, not sent")
             await person.resizes(80, 24)
             await person.sees("q close")
             assert "since" not in person.text.splitlines()[-1], "it was not reviewed before"

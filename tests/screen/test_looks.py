@@ -89,6 +89,31 @@ def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):
     sit_down(tasks.home, act)
 
 
+@pytest.mark.req("TUI-1")
+def test_the_selected_row_stays_visible_when_the_list_gets_shorter(tasks):
+    async def act(person):
+        await person.sees("○ door", "○ roof", "○ wall")
+        await person.presses("end")
+        await person.resizes(80, 5)
+        await person.sees("▌ ○ door")
+
+    sit_down(tasks.home, act, size=(80, 24))
+
+
+def test_a_filter_selects_the_first_row_that_fits_and_hides_projects_without_any(tasks):
+    async def act(person):
+        await person.goes_to("p/wall")
+        await person.presses("/")
+        await person.writes("roof")
+        await person.sees("▌ ○ roof", "⏎ keep  Esc show all")
+        await person.writes("x")
+        await person.sees("nothing fits: Esc shows all")
+        await person.presses("escape")
+        await person.sees("○ wall", "? help")
+
+    sit_down(tasks.home, act)
+
+
 def row(**more) -> RowView:
     given = {"key": "p/t", "kind": "task", "project": "p", "slug": "t", "title": "日本語 " * 30, "state": "failed"}
     return RowView(**given, group="failed", glyph=glyph_of("failed", "failed"), tone="red", **more)

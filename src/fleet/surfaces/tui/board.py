@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _BARS = ("top", "trouble", "banner", "about", "question", "tabs", "running", "keys")
-# Tabs whose lines are wrapped, because they are prose.
+# Tabs whose lines are wrapped, because they are prose. In the others only a notice in place of a screen or a diff is wrapped.
 _WRAPPED = frozenset({"task", "journal", "operations"})
 _SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
 
@@ -146,7 +146,8 @@ class Board(Screen[None], inherit_bindings=False):
         is_same = self._shown_of == (row.key, self._tab)
         at_end = wish.tab == "live" and (not is_same or self.lines.is_at_end)
         lines = self.commenting.noted(shown.lines) if wish.tab == "diff" else shown.lines
-        self.lines.show(lines, wrap=wish.tab in _WRAPPED, keep=is_same, at_end=at_end)
+        is_prose = wish.tab in _WRAPPED or not any(line.no_wrap for line in lines)
+        self.lines.show(lines, wrap=is_prose, keep=is_same, at_end=at_end)
         self._shown_of, self._shown = (row.key, self._tab), shown
         self.commenting.place()
         if shown.question != self.question:
@@ -180,6 +181,11 @@ class Board(Screen[None], inherit_bindings=False):
         if question is None or question.kind != "question" or not question.choices:
             return 0
         return min(len(question.choices[min(len(self._picked), len(question.choices) - 1)].options), 9)
+
+    @property
+    def is_filtering(self) -> bool:
+        """Whether the person writes the words of the filter."""
+        return isinstance(self.focused, Input)
 
     @property
     def is_anything_wanted(self) -> bool:
@@ -288,7 +294,8 @@ class Board(Screen[None], inherit_bindings=False):
         """Open the filter field, in which the person types words that rows must contain."""
         field = self.query_one("#filter", Input)
         field.add_class("-shown")
-        field.focus()
+        self.set_focus(field)
+        self._draw_keys()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter the rows while the person types."""
@@ -298,6 +305,7 @@ class Board(Screen[None], inherit_bindings=False):
     def on_input_submitted(self, _event: Input.Submitted) -> None:
         """Keep the filter and give the keys back to the rows."""
         self.set_focus(None)
+        self._draw_keys()
 
     def _close_filter(self) -> None:
         field = self.query_one("#filter", Input)
@@ -317,7 +325,7 @@ class Board(Screen[None], inherit_bindings=False):
         if event.key == "escape":
             self._close_filter()
             return
-        if isinstance(self.focused, Input):
+        if self.is_filtering:
             if event.key in {"down", "up"}:
                 self.rows.move(1 if event.key == "down" else -1)
             return

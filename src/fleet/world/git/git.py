@@ -163,7 +163,7 @@ class Git:
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
         """Return the diff of what `until` changed since the merge base with `since`; empty when `until` does not exist."""
-        flags = ["--no-color", *(["--stat"] if stat else [])]
+        flags = [*worktree_status.PLAIN_DIFF, *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
         if not done.ok and until in self.branches(repository, until):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet import errors
 from fleet.model.branches import head_ref, merged_ref
-from fleet.world.git.worktree_status import NOT_INTO
+from fleet.world.git.worktree_status import NOT_INTO, PLAIN_DIFF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,7 +156,7 @@ class GitProofs:
 
     def work_diff(self, repository: str, onto: str, commit: str, *, stat: bool = False) -> str:
         """Return the diff of what a commit changed since the merge base with `onto`."""
-        flags = ["--no-color", *(["--stat"] if stat else [])]
+        flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, f"{onto}...{commit}", "--")
         _refuse_failed(done, f"compare {commit[:12]} with {onto}")
         return done.out
@@ -167,7 +167,7 @@ class GitProofs:
         So changes that a rebase brought in are not shown. Before git 2.38 the two commits are compared directly.
         """
         trees = [self._tree_merged(repository, onto, each) or each for each in (old, new)]
-        flags = ["--no-color", *(["--stat"] if stat else [])]
+        flags = [*PLAIN_DIFF, *(["--stat"] if stat else [])]
         done = self._git.run("diff", repository, "diff", *flags, *trees, "--")
         _refuse_failed(done, f"compare {old[:12]} with {new[:12]}")
         return done.out

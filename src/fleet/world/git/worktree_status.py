@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Report at which commit a nested repository is, but do not read its files with its configuration, which may run commands.
 NOT_INTO = "--ignore-submodules=dirty"
+# A diff in git's own form, whatever the person's settings say of colours, prefixes and programs that draw it.
+PLAIN_DIFF = ("--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/")
 _EVERYTHING = ("--porcelain", "-z", "--untracked-files=all", "--ignored=matching", NOT_INTO)
 
 

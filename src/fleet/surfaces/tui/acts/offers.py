@@ -24,6 +24,7 @@ _OFFERED = (
     *("comment-line", "hand-off", "kill", "next", "coordinator", "new", "run", "tab", "filter", "graph", "timeline"),
     *("sweep", "palette", "help", "quit"),
 )
+_FILTERING = (("⏎", "keep"), ("Esc", "show all"), ("↑ ↓", "select"))
 _ALWAYS = ("help", "quit")
 
 
@@ -32,6 +33,8 @@ def key_bar(board: Board, width: int) -> Text:
     if board.commenting.is_on:
         keys = board.commenting.keys
         return key_line(keys[:-1], board.look, width, always=keys[-1:])
+    if board.is_filtering:
+        return key_line(_FILTERING, board.look, width)
     labels = {act.name: act.label for act in ACTS if act.place == "board"}
     offered = [name for name in _OFFERED if DOINGS[name].applies(board)]
     words = {**labels, "attach": "fold" if board.rows.is_foldable else "attach"}

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
 
+# How much of the screen a dialog may take, and how many of its lines are neither text nor field.
+_SHARE, _FRAME = 0.9, 5
+# How many lines the field has, its border included.
+_FEWEST, _MOST = 3, 10
+
+
 class Words(TextArea):
     """The text field of the dialog: Enter sends the text, Ctrl+J begins a new line, and a paste keeps its lines."""
 
@@ -69,13 +75,22 @@ class Write(ModalScreen[str | None]):
             if self._text:
                 yield Static(escapes.text(self._text), classes="text", markup=False)
             yield Words(self._given, id="words", show_line_numbers=False, soft_wrap=True)
-            yield Static(f"{self._hint} · {keys}" if self._hint else keys, classes="hint", markup=False, id="hint")
+            yield Static(f"{self._hint}\n{keys}" if self._hint else keys, classes="hint", markup=False, id="hint")
 
     def on_mount(self) -> None:
         """Focus the text field, with the cursor at its end."""
         words = self.query_one(Words)
         words.focus()
         words.move_cursor(words.document.end)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Give the field what the texts above and below it leave, so that the keys are always visible."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
+        most = int(self.size.height * _SHARE) - _FRAME - texts
+        self.query_one(Words).styles.height = max(_FEWEST, min(most, _MOST))
 
     def send(self) -> None:
         """Close the dialog with the text. When the text is empty and not optional, ask for some instead."""

@@ -241,8 +241,11 @@ def escape_others(line: str) -> str:
 
 
 def diff_lines(text: str, look: Look) -> list[Text]:
-    """Return the coloured lines of a diff."""
-    return [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+    """Return the coloured lines of a diff, which are not to be wrapped."""
+    lines = [diff_line(line, look) for line in text.removesuffix("\n").split("\n")] if text else []
+    for line in lines:
+        line.no_wrap = True
+    return lines
 
 
 def diff_line(line: str, look: Look) -> Text:

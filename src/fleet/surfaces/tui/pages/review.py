@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _SHOWN = ("accept", "send-back", "comment", "next-file", "side-by-side", "since", "verify", "close")
 _LAST_LOG = 3
+# Keys that scroll to what is cut off at the sides, and by how many columns.
+_SIDEWAYS = {"left": -8, "right": 8}
 
 
 class ReviewPage(Screen[None], inherit_bindings=False):
@@ -84,6 +86,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         was_reviewed = self.work is not None and self.work.since is not None
         shown = [name for name in _SHOWN if was_reviewed or name != "since"]
         keys = [(self._board.key_of(name), labels[name]) for name in shown]
+        keys.insert(-1, ("← →", "sideways"))
         line = key_line(keys[:-1], self.look, self.size.width - 2, always=keys[-1:])
         self.query_one("#pagekeys", Static).update(line)
 
@@ -152,8 +155,13 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             count = sum(spot.path == file.path for spot in self.comments)
             text.append(f" ✎{count}\n" if count else "\n", style=self.look.style("yellow"))
         if self.comments:
-            text.append(f"\n{len(self.comments)} comments, not sent", style=self.look.style("yellow"))
+            text.append(f"\n{self._count}, not sent", style=self.look.style("yellow"))
         self.query_one("#files", Static).update(text)
+
+    @property
+    def _count(self) -> str:
+        """How many comments there are, in words."""
+        return f"{len(self.comments)} comment{'' if len(self.comments) == 1 else 's'}"
 
     @property
     def _here(self) -> ReviewLine | None:
@@ -176,6 +184,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             leave(self)
         elif name is not None and self.work is not None:
             self._acts[name]()
+        elif event.key in _SIDEWAYS:
+            self.view.scroll_relative(x=_SIDEWAYS[event.key], animate=False)
 
     @property
     def _acts(self) -> dict[str, Callable[[], None]]:
@@ -267,9 +277,9 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             self._judge_accept()
             return
         way = Way("y", "accept", "the work is merged; your comments are not sent")
-        count = f"{len(self.comments)} comments that were not sent"
+        sent = "was not sent" if len(self.comments) == 1 else "were not sent"
         self._board.ask(
-            Ask(f"Accept, and drop {count}?", [way], no="go on reviewing"),
+            Ask(f"Accept, and drop {self._count} that {sent}?", [way], no="go on reviewing"),
             lambda yes: self._judge_accept() if yes else None,
         )
 

@@ -67,7 +67,8 @@ class TimelinePage(LivePage):
         tone = _TONES[span.outcome]
         name = f"{span.project}/{span.slug}" if span.slug else f"{span.project} coordinator"
         line = Text()
-        line.append(f"{name[: _NAME - 2]:<{_NAME}}", style=self.look.style(""))
+        shown = name if len(name) <= _NAME - 2 else f"{name[: _NAME - 3]}…"
+        line.append(f"{shown:<{_NAME}}", style=self.look.style(""))
         line.append(" " * left)
         line.append("━" * (right - left) + _ENDS[span.outcome], style=self.look.style(tone, bold=True))
         line.append(" " * (room - right - 1))

@@ -36,7 +36,7 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look, width: in
     text.append(
         f"  {row.project}/{row.slug}" if row.slug else f"  {row.project}'s {row.kind}", style=look.style("", bold=True)
     )
-    text.append(f"  {one_line(row.title if row.slug else '')}")
+    text.append(f"  {one_line(row.title if row.slug and row.title != row.slug else '')}")
     text.truncate(max(width, 1), overflow="ellipsis")
     facts = [
         f"{row.agent} ({row.engine or 'fleet'}, {row.dispatch_kind})"

@@ -31,6 +31,8 @@ _COUNTS = (
     ("ready", "○", "green", "ready", "ready"),
     ("waiting", "·", "dim", "waiting", "waiting"),
 )
+# What stands for the counts that do not fit.
+_MORE = "  …"
 _NO_PROJECT = "no projects yet: run `fleet up` in a repository"
 
 
@@ -46,8 +48,10 @@ def top_line(snapshot: Snapshot | None, look: Look, clock: str, width: int) -> T
     for group, glyph, tone, many, one in _COUNTS:
         if number := counts.get(group, 0):
             part = f"  {glyph} {number} {one if number == 1 else many}"
-            if line.cell_len + len(part) + len(right) < width:
-                line.append(part, style=look.style(tone, bold=group in {"needs you", "failed"}))
+            if line.cell_len + len(part) + len(_MORE) + len(right) >= width:
+                line.append(_MORE, style=look.style("dim"))
+                break
+            line.append(part, style=look.style(tone, bold=group in {"needs you", "failed"}))
     if not any(counts.values()):
         hint = "nothing is going on: n adds a task" if snapshot.page.projects else _NO_PROJECT
         line.append(f"  {hint}", style=look.style("dim"))

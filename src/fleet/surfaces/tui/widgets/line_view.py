@@ -94,7 +94,11 @@ class LineView(DrawnView):
 
 
 def _wrapped(line: Text, width: int, console: Console) -> list[Text]:
-    """Return a line wrapped to this width."""
+    """Return a line wrapped to this width; the lines after the first are indented like it."""
     if line.cell_len <= width:
         return [line]
-    return list(line.wrap(console, width)) or [Text("")]
+    indent = min(len(line.plain) - len(line.plain.lstrip(" ")), width // 2)
+    parts = list(line[indent:].wrap(console, width - indent)) or [Text("")]
+    for part in parts:
+        part.pad_left(indent)
+    return parts

@@ -88,7 +88,12 @@ class RowList(DrawnView):
         self._shown = list(self._laid_out())
         self.extend(Size(0, len(self._shown)))
         keys = [each.key for each in self._shown]
-        self._cursor = keys.index(before) if before in keys else min(self._cursor, max(len(keys) - 1, 0))
+        if before in keys:
+            self._cursor = keys.index(before)
+        elif self._words:
+            self._cursor = next((at for at, each in enumerate(self._shown) if _is_thing(each)), 0)
+        else:
+            self._cursor = min(self._cursor, max(len(keys) - 1, 0))
         if not before or before not in keys:
             self._step_to_row(1)
         self._remember()
@@ -107,7 +112,7 @@ class RowList(DrawnView):
                 title = "" if row.kind == "coordinator" else row.group
                 groups.setdefault((row.project, title), []).append(row)
         shown += self._groups_of(groups)
-        return shown
+        return _without_empty_projects(shown) if self._words else shown
 
     def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
         """Return the headings and rows of these groups of one project, without those that are folded."""
@@ -225,6 +230,10 @@ class RowList(DrawnView):
         elif self._cursor >= top + height:
             self.scroll_to(y=self._cursor - height + 1, animate=False, force=True)
 
+    def on_resize(self, _event: events.Resize) -> None:
+        """Keep the selected row visible when the list gets shorter, as when a banner appears."""
+        self._reveal()
+
     def fold(self) -> None:
         """Fold or unfold the project or the group of the selected line."""
         if not self._shown:
@@ -261,6 +270,10 @@ class RowList(DrawnView):
     def render_line(self, y: int) -> Strip:
         """Return line `y` of the window as Textual draws it."""
         number, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        if not self._shown and self._words and y == 0:
+            return Strip(
+                [Segment(set_cell_size("  nothing fits: Esc shows all", width), self.ground + self._style("dim"))]
+            )
         if not 0 <= number < len(self._shown):
             return Strip.blank(width, self.ground)
         selected = number == self._cursor
@@ -296,13 +309,13 @@ class RowList(DrawnView):
         bold, shown = row.group in WANTED, one_line(name)
         cells = self._cells(row, width, cell_len(shown))
         room = max(width - 4 - _width_of(cells), _SHORTEST)
-        if cell_len(shown) > room:
-            shown = f"{set_cell_size(shown, room - 1)}…"
+        shown = _cut(shown, room)
         left = room - cell_len(shown)
         parts = [(f"  {row.glyph} ", self._style(row.tone, bold=True, selected=selected))]
         parts.append((shown, self._style("", bold=bold, selected=selected)))
         more = _beside(row) if left > _ENOUGH else ""
-        parts.append((set_cell_size(f"  {more}", left) if more else " " * left, self._style("dim", selected=selected)))
+        beside = _cut(f"  {more}", left) if more else ""
+        parts.append((set_cell_size(beside, left), self._style("dim", selected=selected)))
         for text, tone in cells:
             parts.append((f" {text}", self._style(tone, selected=selected)))
         return parts
@@ -310,18 +323,18 @@ class RowList(DrawnView):
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
         """Return the columns behind a row's name, as (text, tone): changes, context, state, its source and its age.
 
-        In a narrow list, changes and context are left out where they do not fit.
+        In a narrow list, changes, context and a long word for the state are left out where they do not fit.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
             return cells
-        state = row.state if len(row.state) <= _STATE or width >= _WIDER else f"{row.state[: _STATE - 1]}…"
-        cells.append((state, row.tone))
         since = age(self.now - since_epoch(row.since)) if row.since else ""
         source = row.source[:_SOURCE] if row.agent or width >= _WIDER else ""
         learnt = f"{source} {since}".strip() if width < _WIDE else f"{source:<{_SOURCE}}{since:>4}"
         if learnt:
             cells.append((learnt, "dim"))
+        has_room = width >= _WIDER or width - 4 - name >= _width_of([(row.state, ""), *cells])
+        cells.insert(0, (row.state if has_room else _cut(row.state, _STATE), row.tone))
         more = self._changes_and_context(row)
         while more and width < _WIDE and width - 4 - name < _width_of([*more, *cells]):
             more.pop()
@@ -337,6 +350,25 @@ class RowList(DrawnView):
 
 def _width_of(cells: list[tuple[str, str]]) -> int:
     return sum(cell_len(text) + 1 for text, _tone in cells)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return the text cut to this many cells, with an ellipsis if something was cut off."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
+
+
+def _is_project(each: RowView | Heading) -> bool:
+    return not isinstance(each, Heading) and each.kind == "project"
+
+
+def _is_thing(each: RowView | Heading) -> bool:
+    return not isinstance(each, Heading) and each.kind != "project"
+
+
+def _without_empty_projects(shown: list[RowView | Heading]) -> list[RowView | Heading]:
+    """Return the lines without the projects of which nothing is shown."""
+    following = [*map(_is_project, shown[1:]), True]
+    return [each for each, is_last in zip(shown, following, strict=True) if not (is_last and _is_project(each))]
 
 
 def _is_sentence(row: RowView) -> bool:
