@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.engines import reader
 from fleet.model.agents.activity.hook_events import HELD, is_continued
 from fleet.model.dispatch.may_start import has_coordinator
 from fleet.model.results.engines import Lifted
@@ -36,10 +37,12 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
     """Try a held engine because a person says that it works again, and continue what its hold has stopped.
 
     One agent continues first. The others follow, by the ticks of their coordinators, when its model has answered; where
-    nobody coordinates, they follow when a person tries again.
+    nobody coordinates, they follow when a person tries again. Absent when there is no such engine and it holds nobody back.
     """
-    lifted = context.commit(_end_hold_now(engine))
     stopped = stopped_by_hold(context, engine)
+    if not stopped and context.store.read(lambda rows: q.hold_of(rows, engine=engine)) is None:
+        reader.file_of(context.home, engine)
+    lifted = context.commit(_end_hold_now(engine))
     for project in sorted({agent.project for agent in stopped}):
         continue_agents(context, project)
     held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))
