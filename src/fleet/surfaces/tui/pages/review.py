@@ -13,6 +13,7 @@ from fleet.api.views.diffs import parse_diff
 from fleet.api.views.sections import one_line
 from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
+from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.leaving import leave
 from fleet.surfaces.tui.dialogs.writing import Write
@@ -104,7 +105,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         head = Text()
         head.append(f"Review {self._name}", style=self.look.style("blue", bold=True))
         head.append(f"  {one_line(work.title)}", style=self.look.style("", bold=True))
-        commits = f"{len(work.commits)} commit{'' if len(work.commits) == 1 else 's'}"
+        commits = counted(len(work.commits), "commit")
         head.append(
             f"\nby {work.assignee or 'nobody'}, {commits}, at {(work.commit or 'no commit')[:12]}",
             style=self.look.style("dim"),
@@ -148,7 +149,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             count = sum(spot.path == file.path for spot in self.comments)
             text.append(f" ✎{count}\n" if count else "\n", style=self.look.style("yellow"))
         if self.comments:
-            text.append(f"\n{len(self.comments)} comments, not sent", style=self.look.style("yellow"))
+            text.append(f"\n{counted(len(self.comments), 'comment')}, not sent", style=self.look.style("yellow"))
         self.query_one("#files", Static).update(text)
 
     @property
@@ -254,7 +255,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             self._judge_accept()
             return
         way = Way("y", "accept", "the work is merged; your comments are not sent")
-        count = f"{len(self.comments)} comments that were not sent"
+        count = f"{counted(len(self.comments), 'unsent comment')}"
         self._board.ask(
             Ask(f"Accept, and drop {count}?", [way], no="go on reviewing"),
             lambda yes: self._judge_accept() if yes else None,
