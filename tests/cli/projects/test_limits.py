@@ -6,7 +6,6 @@ ABSENT = 11
 BAD_INPUT = 2
 
 
-@pytest.mark.req("LIMIT-1")
 def test_an_engine_that_is_not_there_cannot_be_tried_again_and_the_nearest_is_named(fleet):
     before = fleet.everything()
     fleet("limits", "lift", "clade").refused(ABSENT, "there is no engine 'clade' (did you mean 'claude'?)")

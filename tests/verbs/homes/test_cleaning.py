@@ -49,7 +49,6 @@ def leak(scene: SimulatedScene) -> Path:
     return tree
 
 
-@pytest.mark.req("SWEEP-8")
 def test_without_a_terminal_and_without_yes_nothing_is_cleaned_up(scene, program):
     assert program("clean").ok().out == "nothing leaked\n"
     tree = leak(scene)
@@ -64,7 +63,6 @@ def test_without_a_terminal_and_without_yes_nothing_is_cleaned_up(scene, program
     assert program("clean").ok().out == "nothing leaked\n"
 
 
-@pytest.mark.req("SWEEP-8")
 @pytest.mark.parametrize("agrees", [False, True])
 def test_a_person_is_shown_what_leaked_and_decides(scene, agrees):
     tree = leak(scene)
@@ -77,7 +75,7 @@ def test_a_person_is_shown_what_leaked_and_decides(scene, agrees):
     assert tree.exists() is not agrees
 
 
-@pytest.mark.req("ADO-11", "SWEEP-8")
+@pytest.mark.req("ADO-11")
 @pytest.mark.parametrize("choice", ["commit", "keep", "open"])
 def test_a_worktree_that_is_kept_for_its_content_is_offered_and_only_committed_content_goes(scene, choice):
     tree = fail(scene, "a")

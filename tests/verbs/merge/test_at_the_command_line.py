@@ -112,7 +112,7 @@ def test_without_a_terminal_a_review_lists_what_waits_and_shows_the_work(scene, 
         assert words in shown
 
 
-@pytest.mark.req("PIPE-1", "PIPE-2")
+@pytest.mark.req("PIPE-2")
 @pytest.mark.parametrize(
     ("words", "state", "then"),
     [
