@@ -7,16 +7,29 @@ Every Python of the virtual environment measures itself meanwhile, so run nothin
 
 from __future__ import annotations
 
+import itertools
+import shutil
+import socketserver
 import subprocess
 import sys
 import sysconfig
+import threading
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coverage import CoverageData
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / ".build" / "coverage"
+# In the virtual environment, because an agent in a sandbox sees nothing else of this checkout but fleet.
+FOLDER = Path(sys.prefix) / "covering"
 CONFIG = FOLDER / "config"
+SOCKET = FOLDER / "socket"
 HOOK = Path(sysconfig.get_path("purelib")) / "fleet_covering.pth"
-START = Path(__file__).with_name("start.py")
+START = FOLDER / "start.py"
 
 SETTINGS = f"""\
 [run]
@@ -38,11 +51,37 @@ exclude_also =
 """
 
 
+class Received(socketserver.StreamRequestHandler):
+    """The data of one process that could not write to the folder."""
+
+    numbers = itertools.count(1)
+
+    def handle(self) -> None:
+        """Write the data to the folder."""
+        CoverageData(str(FOLDER / f"data.sent.{next(self.numbers)}")).loads(self.rfile.read())
+
+
+@contextmanager
+def receiving() -> Iterator[None]:
+    """Receive data from processes that cannot write to the folder."""
+    with socketserver.ThreadingUnixStreamServer(str(SOCKET), Received) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def measure(arguments: list[str]) -> int:
     """Run the tests while every Python process measures its coverage; return pytest's exit code."""
     HOOK.write_text(f"import runpy; runpy.run_path({str(START)!r})\n", encoding="utf-8")
     try:
-        return subprocess.run([sys.executable, "-m", "pytest", "--quiet", *arguments], cwd=ROOT, check=False).returncode
+        with receiving():
+            return subprocess.run(
+                [sys.executable, "-m", "pytest", "--quiet", *arguments], cwd=ROOT, check=False
+            ).returncode
     finally:
         HOOK.unlink()
 
@@ -53,6 +92,7 @@ def main() -> int:
     for old in FOLDER.iterdir():
         old.unlink()
     CONFIG.write_text(SETTINGS, encoding="utf-8")
+    shutil.copy(Path(__file__).with_name(START.name), START)
     code = measure(sys.argv[1:])
     for words in (["combine", "--quiet"], ["report"]):
         subprocess.run([sys.executable, "-m", "coverage", *words, f"--rcfile={CONFIG}"], cwd=ROOT, check=True)

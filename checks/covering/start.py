@@ -2,12 +2,15 @@
 coverage`.
 
 It depends on no environment variable, because an agent gets only those that its engine names. fleet ends by `os._exit`
-and becomes an agent by `os.execve`: the measurements are saved before either.
+and becomes an agent by `os.execve`: the measurements are saved before either. An agent in a sandbox sees the virtual
+environment, to which this file is copied, but cannot write to it: it sends its measurements to a socket there.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +20,31 @@ import coverage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_CONFIG = Path(sys.prefix).parent / ".build" / "coverage" / "config"
+_FOLDER = Path(sys.prefix) / "covering"
+_CONFIG = _FOLDER / "config"
+_SOCKET = _FOLDER / "socket"
 _VARIABLE = "COVERAGE_PROCESS_START"
+
+
+class Measuring:
+    """The measurements of this process, and how to save them."""
+
+    def __init__(self) -> None:
+        self._is_sent = not os.access(_FOLDER, os.W_OK)
+        self.started = _start_in_memory() if self._is_sent else _start()
+        if self._is_sent:
+            atexit.register(self.save)
+
+    def save(self) -> None:
+        """Save the measurements, once: write them to the folder, or send them to the socket."""
+        measured, self.started = self.started, None
+        if measured is None:
+            return
+        measured.stop()
+        if self._is_sent:
+            _send(measured.get_data().dumps())
+        else:
+            measured.save()
 
 
 def _start() -> coverage.Coverage | None:
@@ -30,18 +56,36 @@ def _start() -> coverage.Coverage | None:
         del os.environ[_VARIABLE]
 
 
-def _save_before(name: str, measuring: coverage.Coverage) -> None:
+def _start_in_memory() -> coverage.Coverage:
+    measured = coverage.Coverage(config_file=str(_CONFIG), data_file=None)
+    measured.start()
+    return measured
+
+
+def _send(data: bytes) -> None:
+    """Send data to the run that measures; do nothing when it has ended."""
+    try:
+        with socket.socket(socket.AF_UNIX) as run:
+            run.connect(str(_SOCKET))
+            run.sendall(data)
+    except OSError:
+        return
+
+
+def _save_before(name: str, measuring: Measuring) -> None:
     """Replace a function of `os` that never returns by one that first saves the measurements."""
     leave: Callable[..., object] = getattr(os, name)
 
     def save_and_leave(*arguments: object) -> object:
-        measuring.stop()
         measuring.save()
         return leave(*arguments)
 
     setattr(os, name, save_and_leave)
 
 
-if _CONFIG.exists() and (started := _start()):
-    for function in ("_exit", "execv", "execve"):
-        _save_before(function, started)
+# Python reads a .pth file twice where two names lead to its folder.
+if _CONFIG.exists() and coverage.Coverage.current() is None:
+    measuring = Measuring()
+    if measuring.started:
+        for function in ("_exit", "execv", "execve"):
+            _save_before(function, measuring)

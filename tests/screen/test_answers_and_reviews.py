@@ -170,7 +170,9 @@ def test_work_is_accepted_at_the_commit_that_was_shown(scene):
             await person.sees("L land")
             await person.presses("L")
             await person.sees("Land 2 commits on main?")
-            await person.presses("escape")
+            assert fleet.merge.land(project="p", here=scene.repository).moved  # meanwhile, at another terminal
+            await person.presses("y")
+            await person.is_told("main has all of fleet/main by now")
 
         sit_down(scene.home, act)
         assert fleet.reviews.work(project="p", slug="door").verdicts[-1].work == commit

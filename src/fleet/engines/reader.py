@@ -243,11 +243,16 @@ def is_built_in(engine: Engine) -> bool:
 
 def engine(home: str, name: str) -> Engine:
     """Return the engine of this name; raise Absent when there is none. Only its own file is read, so other broken files do not matter."""
+    return read(file_of(home, name))
+
+
+def file_of(home: str, name: str) -> str:
+    """Return the path of the file that describes an engine; raise Absent when there is none."""
     names.engine(name)
     for folder in (f"{home}/{paths.ENGINES}", _BUILT_IN):
         path = f"{folder}/{name}{_ENDING}"
         if os.path.exists(path):
-            return read(path)
+            return path
     known = _known_names(home)
     import difflib  # noqa: PLC0415 - only for the message
 

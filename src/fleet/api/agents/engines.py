@@ -9,7 +9,7 @@ from fleet.api.actor import Part
 from fleet.engines import reader
 from fleet.model import names
 from fleet.model.agents.budgets import day_of
-from fleet.model.settings.table import MOST_DOLLARS
+from fleet.model.settings.table import LEAST_DOLLARS, MOST_DOLLARS
 from fleet.store import tasks
 from fleet.verbs.agents import failed_turns, install_hooks
 from fleet.verbs.agents.cost import engine_holds
@@ -56,8 +56,9 @@ class Engines(Part):
         Agents that the budget stopped are told to go on.
         """
         self._by.may("engines.allow")
-        if not 0 < dollars <= MOST_DOLLARS:
-            raise errors.BadInput(what=f"{dollars:g} dollars cannot be allowed; say an amount above 0")
+        if not LEAST_DOLLARS <= dollars <= MOST_DOLLARS:
+            amounts = f"from {LEAST_DOLLARS} to {MOST_DOLLARS}"
+            raise errors.BadInput(what=f"{dollars:g} dollars cannot be allowed; say an amount {amounts}")
         context = self._by.context
         if project is None:
             return allow_more(context, "day", day_of(context.world.clock.now()), dollars)

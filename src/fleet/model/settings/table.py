@@ -32,6 +32,8 @@ HOME_FILE = "config.toml"
 PROJECT_FILE = "fleet.toml"
 _LONGEST_WAIT = 3_600
 MOST_DOLLARS = 1_000_000
+# What is shown of an amount: less would be shown as nothing.
+LEAST_DOLLARS = 0.01
 
 
 # The files that setup commands of common projects read.

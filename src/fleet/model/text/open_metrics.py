@@ -11,7 +11,6 @@ from fleet.model.text import escapes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 FamilyKind = Literal["gauge", "counter", "info"]
 
 

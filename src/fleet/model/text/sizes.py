@@ -20,3 +20,8 @@ def shown_size(count: int) -> str:
         if count >= least:
             return f"{count / least:.1f}".removesuffix(".0") + f" {unit}"
     return f"{count} bytes"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun, in the plural unless the number is 1."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.engines import reader
 from fleet.model.agents.activity.hook_events import HELD, is_continued
 from fleet.model.dispatch.may_start import has_coordinator
 from fleet.model.results.engines import Lifted
@@ -36,10 +37,13 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
     """End the hold of an engine because a person says that it works again; remind the agents that the hold had stopped.
 
     One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the
-    others; in a project without a coordinator, the others wait until a person calls this again.
+    others; in a project without a coordinator, the others wait until a person calls this again. Raise Absent when there
+    is no such engine and it holds nobody back.
     """
-    lifted = context.commit(_end_hold_now(engine))
     stopped = stopped_by_hold(context, engine)
+    if not stopped and context.store.read(lambda rows: q.hold_of(rows, engine=engine)) is None:
+        reader.file_of(context.home, engine)
+    lifted = context.commit(_end_hold_now(engine))
     for project in sorted({agent.project for agent in stopped}):
         continue_agents(context, project)
     held = context.store.read(lambda rows: q.hold_of(rows, engine=engine))

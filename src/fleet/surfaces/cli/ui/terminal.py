@@ -211,11 +211,6 @@ def _table_row(cells: tuple[str, ...], widths: list[int]) -> str:
     return (" " * _GAP).join(cell + " " * (width - width_of(cell)) for cell, width in zip(cells, widths, strict=True))
 
 
-def counted(number: int, noun: str) -> str:
-    """Return the number with its noun, in the plural unless the number is 1."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 class Progress:
     """A progress bar on stderr; nothing is printed when stderr is not a terminal."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.model.tasks.pipeline import KIND_AT
 from fleet.model.tasks.prompts import split_prompt
+from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.acts.doing import Doing, always, in_project
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.writing import Write
@@ -158,7 +159,7 @@ def _land(board: Board) -> None:
             "y", "land", f"{landing.target} moves to {landing.integration}; nothing else of your checkout changes"
         )
         lines = [f"  {title}" for title in landing.titles]
-        board.ask(Ask(f"Land {landing.commits} commits on {landing.target}?", [way], lines=lines), chosen)
+        board.ask(Ask(f"Land {counted(landing.commits, 'commit')} on {landing.target}?", [way], lines=lines), chosen)
 
     def chosen(answer: str | None) -> None:
         if answer:
@@ -172,7 +173,9 @@ def _land(board: Board) -> None:
 
     def said(landing: Landing) -> None:
         if landing.moved:
-            board.say(f"{landing.target} is now at {landing.integration} ({landing.commits} commits)")
+            board.say(f"{landing.target} is now at {landing.integration} ({counted(landing.commits, 'commit')})")
+        elif not landing.run:
+            board.say(f"{landing.target} has all of {landing.integration} by now")
         else:
             board.warn(f"{landing.why}, so it was not touched; to land, run: {landing.run}")
 
@@ -198,7 +201,7 @@ def _sweep(board: Board) -> None:
             "release them",
             "only what this home made and whose dispatch has ended; uncommitted work is never deleted",
         )
-        board.ask(Ask(f"A sweep found {len(acts)} things", [way], lines=lines, danger=True), chosen)
+        board.ask(Ask(f"A sweep found {counted(len(acts), 'thing')}", [way], lines=lines, danger=True), chosen)
 
     def chosen(answer: str | None) -> None:
         if answer:

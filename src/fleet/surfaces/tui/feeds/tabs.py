@@ -9,6 +9,7 @@ from rich.text import Text
 from fleet import errors
 from fleet.api.views.sections import one_line
 from fleet.model.text import escapes
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch, time_of_day, utc
 from fleet.verbs.views.operations import Which
 
@@ -70,7 +71,8 @@ class Tabs:
         """Return the diff of the row's task; for a project or coordinator, the commits that wait to land."""
         if row.slug is None:
             landing = fleet.merge.land(project=row.project, dry=True)
-            head = f"{landing.commits} commits of {landing.integration} wait to land on {landing.target}"
+            commits = counted(landing.commits, "commit")
+            head = f"to land on {landing.target}: {commits} of {landing.integration}"
             titles = [Text(f"  {escapes.line(title)}") for title in landing.titles]
             return (
                 [Text(head), *titles, Text(""), self._quiet("L lands them")]

@@ -13,6 +13,7 @@ from fleet.api.views.diffs import parse_diff
 from fleet.api.views.sections import one_line
 from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
+from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.leaving import leave
 from fleet.surfaces.tui.dialogs.writing import Write
@@ -109,7 +110,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         head = Text()
         head.append(f"Review {self._name}", style=self.look.style("blue", bold=True))
         head.append(f"  {one_line(work.title)}", style=self.look.style("", bold=True))
-        commits = f"{len(work.commits)} commit{'' if len(work.commits) == 1 else 's'}"
+        commits = counted(len(work.commits), "commit")
         head.append(
             f"\nby {work.assignee or 'nobody'}, {commits}, at {(work.commit or 'no commit')[:12]}",
             style=self.look.style("dim"),
@@ -161,7 +162,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     @property
     def _count(self) -> str:
         """How many comments there are, in words."""
-        return f"{len(self.comments)} comment{'' if len(self.comments) == 1 else 's'}"
+        return counted(len(self.comments), "comment")
 
     @property
     def _here(self) -> ReviewLine | None:

@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.homes.sweep import CLEAN, PHASES
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import unkeyed
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -52,8 +53,8 @@ def rotate_operations(older_than: str | None, **given: Unpack[Unkeyed]) -> None:
     if given["json"]:
         terminal.say_json(rotated)
         return
-    files = terminal.counted(len(rotated.files), "new file")
-    terminal.say(f"{terminal.counted(rotated.moved, 'operation')} moved into {files}")
+    files = counted(len(rotated.files), "new file")
+    terminal.say(f"{counted(rotated.moved, 'operation')} moved into {files}")
 
 
 @maintenance.command("sweep-leaks")
@@ -111,7 +112,7 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
     """
     with Fleet.open(actor=given["as"]) as fleet:
         pruned = fleet.sweep.prune_archive(older_than=older_than)
-    words = f"{terminal.counted(pruned.pruned, 'journal')} removed, {pruned.kept} kept"
+    words = f"{counted(pruned.pruned, 'journal')} removed, {pruned.kept} kept"
     terminal.say_json(pruned) if given["json"] else terminal.say(words)
 
 
@@ -139,7 +140,7 @@ def _print_groups(findings: list[Swept], *, indent: str) -> None:
         if len(members) == 1:
             terminal.say(f"{indent}{members[0].what}: {words}")
             continue
-        terminal.say(f"{indent}{terminal.counted(len(members), 'thing')}: {words}")
+        terminal.say(f"{indent}{counted(len(members), 'thing')}: {words}")
         for member in members[:_NAMED]:
             terminal.say(f"{indent}  {member.what}")
         if len(members) > _NAMED:
@@ -183,7 +184,7 @@ def _is_confirmed(findings: list[Swept], count: int) -> bool:
     _print_findings(findings)
     if not sys.stdin.isatty():
         raise errors.BadInput(what="there is no terminal to ask for confirmation: use --yes")
-    return click.confirm(f"{terminal.counted(count, 'thing')} to clean up. Continue?")
+    return click.confirm(f"{counted(count, 'thing')} to clean up. Continue?")
 
 
 def _offer_kept_worktrees(fleet: Fleet) -> None:

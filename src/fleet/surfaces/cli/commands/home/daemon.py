@@ -12,6 +12,7 @@ import click
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
 from fleet.model import VERSION
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import iso, utc
 from fleet.surfaces.cli.commands.home import daemon_logs, daemon_service
 from fleet.surfaces.cli.hot.answering import Answering
@@ -171,11 +172,11 @@ def _print_status(found: DaemonStatus) -> None:
         terminal.say(
             f"  commands of fleet {VERSION} work without it; `fleet daemon restart` starts it with this version"
         )
-    shared = f"{terminal.counted(found.requests, 'request')} in {terminal.counted(found.commits, 'transaction')}"
+    shared = f"{counted(found.requests, 'request')} in {counted(found.commits, 'transaction')}"
     terminal.say(
         f"  {shared} (at most {found.largest} together); now {found.at_work} at work, {found.children} in processes"
     )
-    terminal.say(f"  {terminal.counted(found.clients, 'client')}, {terminal.counted(found.subscribers, 'subscriber')}")
+    terminal.say(f"  {counted(found.clients, 'client')}, {counted(found.subscribers, 'subscriber')}")
     heads = ("DUTY", "STATE", "ROUNDS", "LAST", "NEXT", "TROUBLE")
     rows = [
         (

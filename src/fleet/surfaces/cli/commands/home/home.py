@@ -8,6 +8,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.homes.homes import new_database
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import json_option, unkeyed
 from fleet.surfaces.cli.ui import terminal
 
@@ -82,7 +83,7 @@ def _is_confirmed(repair: Repair) -> bool:
     terminal.say(f"The home was moved from {repair.was} to {repair.path}. A repair would")
     for path in repair.worktrees:
         terminal.say(f"  tell git that a worktree is at {path} (git worktree repair)")
-    terminal.say(f"  write the new place into {terminal.counted(len(repair.claims), 'claim')} and the home's record")
+    terminal.say(f"  write the new place into {counted(len(repair.claims), 'claim')} and the home's record")
     for line in repair.left:
         terminal.say(f"  leave alone {line}")
     if not terminal.is_interactive():

@@ -9,6 +9,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.api.views.sections import job_in_words
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.commands.jobs.progress import STATES
 from fleet.surfaces.cli.options import json_option, reading
@@ -129,7 +130,7 @@ def _print_item(item: ItemDetails, *, as_json: bool) -> None:
         terminal.say_json(item)
         return
     why = f": {item.reason}" if item.reason else ""
-    attempts = terminal.counted(item.attempts, "attempt")
+    attempts = counted(item.attempts, "attempt")
     terminal.say(f"item {item.id} ({item.label}) of job {item.job} is {item.state} after {attempts}{why}")
     facts = {
         "commit": (item.commit or "")[:12],

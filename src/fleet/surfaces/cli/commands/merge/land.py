@@ -8,6 +8,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.world.home.location import directory_of_asker
@@ -52,7 +53,7 @@ def land(**given: Unpack[LandGiven]) -> int:
 
 def _print_landing(landing: Landing) -> None:
     """Print which commits landed or would land, or the git command that the person has to run."""
-    target, integration = landing.target, landing.integration
+    target, integration, commits = landing.target, landing.integration, counted(landing.commits, "commit")
     if not landing.commits:
         terminal.say(f"nothing to land: {target} has all of {integration}")
         return
@@ -61,12 +62,12 @@ def _print_landing(landing: Landing) -> None:
     if landing.diverged:
         terminal.say(f"{target} has commits of its own, so this is a merge; agents start from it afterwards")
     if landing.moved:
-        terminal.say(f"{target} is now at {integration} ({landing.commits} commits)")
+        terminal.say(f"{target} is now at {integration} ({commits})")
     elif landing.run:
         terminal.say(f"{landing.why}, so it was not touched; to land, run:")
         terminal.say(f"  {landing.run}")
     else:
-        terminal.say(f"{landing.commits} commits of {integration} would land on {target}")
+        terminal.say(f"{commits} of {integration} would land on {target}")
 
 
 COMMANDS = {"land": land}

@@ -9,6 +9,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import acting
 from fleet.surfaces.cli.ui import terminal
 from fleet.surfaces.cli.ui.waiting import waiting
@@ -50,7 +51,7 @@ def print_down(ended: Down) -> None:
     if ended.coordinator:
         terminal.say(f"coordinator {ended.coordinator} is ended")
     if ended.stopped:
-        who = terminal.counted(len(ended.stopped), "agent")
+        who = counted(len(ended.stopped), "agent")
         terminal.say(f"{who} stopped: {', '.join(ended.stopped)}; `fleet resume --all -p {ended.project}` continues")
     for line in ended.left:
         terminal.say(terminal.paint(f"left: {line}", "yellow"))

@@ -8,6 +8,7 @@ import click
 
 from fleet.api.fleet import Fleet
 from fleet.model.tasks.steps import STATUSES
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.options import ProjectName, anywhere, json_option
 from fleet.surfaces.cli.ui import terminal
 
@@ -157,7 +158,7 @@ def _clear_way(fleet: Fleet, name: str, *, yes: bool, quiet: bool) -> bool:
     found, shown = fleet.projects.in_the_way(name), fleet.projects.show(name)
     lines = _obstacles_in_words(found)
     total = shown.archived + sum(getattr(shown.tasks, status) for status in STATUSES)
-    lines += [f"{terminal.counted(total, 'task')}, exported into the fleet home first"] if total else []
+    lines += [f"{counted(total, 'task')}, exported into the fleet home first"] if total else []
     for line in () if quiet else lines:
         terminal.say(f"  {line}")
     if not lines:

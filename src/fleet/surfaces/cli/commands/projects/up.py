@@ -12,6 +12,7 @@ from fleet.api.fleet import Fleet
 from fleet.api.remote import lifecycle
 from fleet.model.results.projects import Chosen
 from fleet.model.settings.engine_choices import engine_choices
+from fleet.model.text.sizes import counted
 from fleet.surfaces.cli.commands.projects.trust import offer_trust
 from fleet.surfaces.cli.commands.views.screen import is_screen_possible, open_screen
 from fleet.surfaces.cli.options import unkeyed
@@ -183,7 +184,7 @@ def _print_begun(begun: Begun) -> None:
     now = "is started" if begun.started else "is resumed" if back else "is running already"
     terminal.say(f"  coordinator {begun.coordinator} {now}")
     if agents := [ident for ident in begun.resumed if ident != begun.coordinator]:
-        terminal.say(f"  {terminal.counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
+        terminal.say(f"  {counted(len(agents), 'agent')} resumed: {', '.join(agents)}")
     if begun.left:
         terminal.say(f"  interrupted, and not resumed: {', '.join(begun.left)} — `fleet resume --list` shows why")
     if begun.remote_control:

@@ -10,6 +10,7 @@ import click
 from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.states import assert_never
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import utc
 from fleet.surfaces.cli.options import Slug, from_stdin, writing
 from fleet.surfaces.cli.ui import graph_drawing, streams, terminal
@@ -238,7 +239,7 @@ def _print_head(work: Work) -> None:
 def _print_log_and_comments(work: Work) -> None:
     """Print the newest messages of the task's log, and the comments of verdicts that did not count."""
     if len(work.log) > _MESSAGES_SHOWN:
-        earlier = terminal.counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
+        earlier = counted(len(work.log) - _MESSAGES_SHOWN, "earlier message")
         terminal.say(f"  … {earlier}: fleet task show {work.slug} -p {work.project}")
     for entry in work.log[-_MESSAGES_SHOWN:]:
         when = terminal.paint(utc(entry.at), "dim")

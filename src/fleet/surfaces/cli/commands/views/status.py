@@ -17,6 +17,7 @@ from fleet.api.views.tones import agent_tone
 from fleet.model.results.jobs import JobView
 from fleet.model.results.merge import Waiting
 from fleet.model.results.views import Attempt, Failure, HoldView, Merging, NeedView, Obstacle, Parked, ToLand
+from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch
 from fleet.surfaces.cli.ui import terminal
 
@@ -179,7 +180,7 @@ def _merge_entry(task: Merging, _now: int) -> str:
 
 def _landing_entry(waiting: ToLand, _now: int) -> str:
     """Return the line of a project whose merged commits wait to land, for the status page."""
-    return f"{waiting.project}  {terminal.counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
+    return f"{waiting.project}  {counted(waiting.commits, 'commit')} of {waiting.integration} for {waiting.target}"
 
 
 def _agent_entry(attempt: Attempt, now: int) -> str:
