@@ -63,8 +63,20 @@ class Inside:
     kept: tuple[str, ...] = ()
 
 
-def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copies: Mapping[str, int]) -> list[str]:
-    """Return the command line that runs a command in a sandbox. `copies` are files, each with a descriptor of its content."""
+def words(
+    bwrap: str,
+    inside: Inside,
+    command: Iterable[str],
+    *,
+    cwd: str,
+    copies: Mapping[str, int],
+    blank: Mapping[str, int] | None = None,
+) -> list[str]:
+    """Return the command line that runs a command in a sandbox.
+
+    `copies` are files, each with a descriptor of its content. `blank` are files that are not there, and that the command must
+    not make: each is empty and read-only, and has a descriptor that gives nothing.
+    """
     mounts = [
         *((path, ["--perms", "0700", "--tmpfs", path]) for path in (*_OWN_FOLDERS, *inside.empty)),
         *_system_mounts(),
@@ -72,6 +84,7 @@ def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copie
         *_binds("--bind", inside.write),
         *_binds("--ro-bind", inside.kept),
         *((path, ["--perms", "0600", "--file", str(handle), path]) for path, handle in copies.items()),
+        *((path, ["--ro-bind-data", str(handle), path]) for path, handle in (blank or {}).items()),
     ]
     mounts.sort(
         key=lambda mount: [part for part in mount[0].split("/") if part]
