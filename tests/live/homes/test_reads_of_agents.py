@@ -70,7 +70,7 @@ def test_a_worker_reads_nothing_but_the_tasks_of_its_project(doored):
         needed = {name for name, read in READS.items() if "worker" in read.roles}
         for method in other_methods():
             names = ("ident", "name", "project", "given")
-            told = asked(doored, method, {name: other for name in names}, caller)
+            told = asked(doored, method, dict.fromkeys(names, other), caller)
             assert told["error"]["code"] in ({2} if method in needed else {2, 14}), (method, told)
         arguments = {"ident": other, "history": True}
         refused = [

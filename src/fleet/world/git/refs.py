@@ -141,7 +141,7 @@ def _packed(git_dir: str) -> dict[str, str]:
 def _text_of_file(path: str) -> str | None:
     """Return a file's content; None when there is no such file."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(pointers.open_regular(path), encoding="utf-8") as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
