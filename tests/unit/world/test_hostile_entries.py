@@ -39,12 +39,12 @@ def test_a_link_in_the_place_of_an_index_is_not_copied_to_where_an_agent_reads(e
     secret.write_text(SECRET)
     git = Git(Programs(Funnel()))
 
-    def ask(effect, path, /, *words, index="", **named):
-        done = git.run_in(effect, path, effect, *words, **named)
+    def ask(effect, path, /, *words, **named):
+        copied.extend(each.read_text(errors="replace") for each in entry.glob("index.*.fleet"))
+        done = git.run_in(effect, path, effect, *words)
         if effect == "rev-parse":  # the agent is quick
             (entry / "index").unlink()
             (entry / "index").symlink_to(secret)
-        copied.extend(each.read_text(errors="replace") for each in entry.glob("index.*.fleet"))
         return done
 
     assert worktree_status.hidden_edits(ask, str(tmp_path / "tree"), Funnel()) is None
