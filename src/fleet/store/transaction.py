@@ -120,7 +120,12 @@ class SharedBroken(Exception):
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
     """Return a short text that differs between different requests."""
-    return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return blake2s(repr((why, _as_tuples(request))).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _as_tuples(value: object) -> object:
+    """Return a value with its lists as tuples: a request that came as JSON is the one that a command makes by itself."""
+    return tuple(map(_as_tuples, value)) if type(value) is tuple or type(value) is list else value
 
 
 def _fence_speaker(tx: Tx) -> None:

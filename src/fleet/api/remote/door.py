@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Seconds within which a daemon greets; one that is stopped does not.
 GREETING = 5.0
+# Seconds within which it answers what it does in a thread: rows, and short looks at the outside. What takes longer than a thread
+# should, a process of its own does, and that is waited for.
+ANSWER = 60.0
 # Says that this process is to do everything itself: it is the daemon, its child, or a person wants it so.
 DIRECT = "FLEET_DIRECT"
 PROTOCOL = 1
@@ -28,7 +31,9 @@ _CHUNK = 1 << 16
 
 
 class DoorClosed(Exception):
-    """The connection broke, or the daemon does not answer. Whether the request was done is not known."""
+    """The connection broke, or the daemon does not answer. Whether a request that `was_sent` was done is not known."""
+
+    was_sent = False
 
 
 class Door:
@@ -86,12 +91,27 @@ class Door:
         key: str | None = None,
         caller: Json | None = None,
         pushed: Callable[[Json], None] = lambda _push: None,
+        patience: float | None = None,
     ) -> Json:
         """Ask for one thing and wait for its answer; what is pushed meanwhile goes to `pushed`. Errors are raised.
 
-        DoorClosed when the connection broke before the answer came.
+        DoorClosed when the connection broke before the answer came, or nothing came for `patience` seconds. The connection cannot be
+        used after that.
         """
+        if patience is not None:
+            self._socket.settimeout(patience)
         number = self.send(method, args, key=key, caller=caller)
+        try:
+            return self._answer_to(number, pushed)
+        except DoorClosed as error:
+            error.was_sent = True
+            raise
+        finally:
+            if patience is not None:
+                self._socket.settimeout(None)
+
+    def _answer_to(self, number: int, pushed: Callable[[Json], None]) -> Json:
+        """Return the answer to a request; what comes before it goes to `pushed`."""
         while True:
             answer = self.receive()
             if answer.get("id") != number or "push" in answer:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _START = 20.0
 _END = 30.0
 _LOOK = 0.05
+# Seconds that it has to say what it does; one that is stopped does not.
+_ANSWER = 10.0
 # Seconds within which a daemon that has started takes the seats that the one before it held.
 _SEATS = 20.0
 # The event in the daemon's log that says that it could not serve its home, and how many entries are searched for it.
@@ -44,7 +46,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
     if door is None:
         return None
     try:
-        answer = door.call("daemon.status", {})
+        answer = door.call("daemon.status", {}, patience=_ANSWER)
     except DoorClosed:
         return None
     finally:
@@ -54,8 +56,24 @@ def _answered(by: Actor) -> DaemonStatus | None:
 
 
 def _absent(by: Actor) -> DaemonStatus:
-    """Return the status of a home that no daemon serves. An agent is not told of seats: its person starts the daemon."""
-    return not_running(by.home).replaced(unheld=sorted(unheld_seats(by.view)) if by.speaker is None else [])
+    """Return the status of a home that no daemon serves, or one that does not answer: then with its process.
+
+    An agent is not told of seats: its person starts the daemon.
+    """
+    unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
+    silent = why_silent(by)
+    return not_running(by.home).replaced(unheld=unheld, pid=silent.facts["pid"] if silent else None)
+
+
+def why_silent(by: Actor) -> errors.DaemonSilent | None:
+    """Return the error that names a process which serves the home, but does not answer; None when there is no such process."""
+    gate = by.world.daemon_gate()
+    if gate.is_free():
+        return None
+    holder = gate.holder()
+    return errors.DaemonSilent(
+        home=by.home, holder=str(holder or "an unknown process"), pid=holder.pid if holder else None
+    )
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
@@ -81,9 +99,8 @@ def start(by: Actor) -> DaemonStatus:
         return found
     if by.speaker is not None:
         raise errors.Refused(what="only a person starts the daemon, and this is an agent")
-    gate = by.world.daemon_gate()
-    if not gate.is_free():
-        raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
+    if silent := why_silent(by):
+        raise silent
     before = daemon_log.newest(by.home, _NEWEST)
     by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
@@ -141,9 +158,9 @@ def stop(by: Actor) -> DaemonStatus:
     found = _answered(by)
     door = _connected(by.home)
     if door is None or found is None:
-        raise errors.NoDaemon(home=by.home)
+        raise why_silent(by) or errors.NoDaemon(home=by.home)
     try:
-        door.call("daemon.stop", {}, caller={"as": by.actor})
+        door.call("daemon.stop", {}, caller={"as": by.actor}, patience=_ANSWER)
     except DoorClosed:
         pass  # it ended before it could answer
     finally:

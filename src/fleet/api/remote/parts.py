@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import inspect
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.remote import wire
 from fleet.api.remote.acts import CALLBACKS, WAYS, is_forwarded
-from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.door import ANSWER, Door, DoorClosed
+from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fleet.api.actor import Actor, Part
     from fleet.api.remote.wire import Json
 
 # What a light request needs of the asker's environment.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
+# Seconds for which the process of a daemon that went away is waited for while it holds a job.
+_ENDING = 30.0
+_LOOK_AGAIN = 0.25
+# So many operations are named in an error.
+_MOST_LISTED = 5
 _SECRET = "FLEET_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -50,12 +57,54 @@ class RemotePart:
             args["key"] = key
         door = self._actor.door
         if door is not None:
+            self._name_job(args)
             try:
                 return through(door, whole, args, key, caller_of(self._actor, whole))
-            except (DoorClosed, errors.Draining):
+            except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
+                if getattr(error, "was_sent", False):
+                    return self._repeat(own, args, key)
         with self._actor.committer.under(key):
             return own(**args)
+
+    def _name_job(self, args: Json) -> None:
+        """Give a new job its id before it is sent: whoever repeats the request goes on with that job, and begins no second one."""
+        asked = args.get("asked")
+        if self._name == "jobs" and asked is not None and asked.id is None:
+            args["asked"] = replace(asked, id=self._actor.ids.dispatch())
+
+    def _repeat(self, own: Callable[..., Any], args: Json, key: str) -> Any:  # noqa: ANN401
+        """Do here what the daemon may have done, or may still be doing. AnswerLost when it did, and the repetition is refused.
+
+        What it has committed is found by the key; but it may have come so far that nothing is left to be done.
+        """
+        try:
+            return self._repeat_when_free(own, args, key)
+        except errors.FleetError as error:
+            done = self._actor.store.read(lambda rows: q.operations_of_invocation(rows, beginning=f"{key}:"))
+            if not done:
+                raise
+            raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
+
+    def _repeat_when_free(self, own: Callable[..., Any], args: Json, key: str) -> Any:  # noqa: ANN401
+        """Do it here under the same key; a job, when the daemon's process, which was interrupted, has let go of it."""
+        clock = self._actor.clock
+        until = clock.ticks() + _ENDING
+        while True:
+            try:
+                with self._actor.committer.under(key):
+                    return own(**args)
+            except errors.ResumeInProgress:
+                if clock.ticks() >= until:
+                    raise
+                clock.wait(_LOOK_AGAIN)
+
+
+def _listed(whys: Iterable[str]) -> str:
+    """Return what was done as one text; of many things the first ones, and how many more there are."""
+    every = list(whys)
+    more = f"; and {len(every) - _MOST_LISTED} more" if len(every) > _MOST_LISTED else ""
+    return "; ".join(every[:_MOST_LISTED]) + more
 
 
 def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
@@ -78,7 +127,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
         if told is not None:
             told(wire.remade(push["value"], push.get("type", "")))
 
-    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed)
+    patience = None if WAYS.get(method) == "heavy" else ANSWER
+    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=patience)
     return wire.remade(answer["result"], answer.get("type", ""))
 
 
