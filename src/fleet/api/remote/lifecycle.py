@@ -62,7 +62,7 @@ def _absent(by: Actor) -> DaemonStatus:
     """
     unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
     silent = why_silent(by)
-    return not_running(by.home).replaced(unheld=unheld, pid=silent.facts["pid"] if silent else None)
+    return not_running(by.home).replaced(unheld=unheld, pid=silent.facts.get("pid") if silent else None)
 
 
 def why_silent(by: Actor) -> errors.DaemonSilent | None:

@@ -19,9 +19,12 @@ from fleet.store import queries as q
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from typing import TypeVar
 
     from fleet.api.actor import Actor, Part
     from fleet.api.remote.wire import Json
+
+    T = TypeVar("T")
 
 # What a light request needs of the asker's environment.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
@@ -71,9 +74,9 @@ class RemotePart:
         """Give a new job its id before it is sent: whoever repeats the request goes on with that job, and begins no second one."""
         asked = args.get("asked")
         if self._name == "jobs" and asked is not None and asked.id is None:
-            args["asked"] = replace(asked, id=self._actor.ids.dispatch())
+            args.update(asked=replace(asked, id=self._actor.ids.dispatch()))
 
-    def _repeat(self, own: Callable[..., Any], args: Json, key: str) -> Any:  # noqa: ANN401
+    def _repeat(self, own: Callable[..., T], args: Json, key: str) -> T:
         """Do here what the daemon may have done, or may still be doing. AnswerLost when it did, and the repetition is refused.
 
         What it has committed is found by the key; but it may have come so far that nothing is left to be done.
@@ -86,7 +89,7 @@ class RemotePart:
                 raise
             raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
 
-    def _repeat_when_free(self, own: Callable[..., Any], args: Json, key: str) -> Any:  # noqa: ANN401
+    def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str) -> T:
         """Do it here under the same key; a job, when the daemon's process, which was interrupted, has let go of it."""
         clock = self._actor.clock
         until = clock.ticks() + _ENDING

@@ -73,7 +73,7 @@ def check_role(method: str, role: str, *, who: str) -> None:
         raise refusal(method, role, who=who, rule=_NEEDS)
 
 
-def check_project(method: str, role: str, *, who: str, own: str | None, named: str | None) -> None:
+def check_project(method: str, role: str, *, who: str, own: str | None, named: object) -> None:
     """Raise NotAllowed when what a method is about lies outside the agent's own project."""
     if own is None or named != own:
         raise refusal(method, role, who=who, rule=_ELSEWHERE)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.actor import Actor, person_name
-from fleet.api.confined import ConfinedPart
 from fleet.api.fleet import Fleet
+from fleet.api.remote.confined import ConfinedPart
 from fleet.model.agents.actors import identify_actor
 from fleet.store.registry import open_store
 from fleet.store.sqlite import SqliteStore

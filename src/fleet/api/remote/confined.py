@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.permits import Speaker
@@ -31,14 +31,14 @@ class ConfinedPart:
         self._part = part
         self._by = by
 
-    def __getattr__(self, method: str) -> Any:  # noqa: ANN401 - whatever the part has
+    def __getattr__(self, method: str) -> object:
         """Return a method of the part: an act, whose role is checked by itself, or a read, checked here."""
         own, whole = getattr(self._part, method), f"{self._name}.{method}"
         return own if whole in ACTS or not callable(own) else self._checked(whole, own)
 
-    def _checked(self, whole: str, own: Callable[..., Any]) -> Callable[..., Any]:
+    def _checked(self, whole: str, own: Callable[..., object]) -> Callable[..., object]:
         @wraps(own)
-        def read(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as the method
+        def read(*given: object, **named: object) -> object:
             speaker = self._speaker()
             reads.check_role(whole, speaker.role, who=_name_of(speaker))
             reach = reads.READS[whole].reach
@@ -49,12 +49,12 @@ class ConfinedPart:
             if reach == reads.FOUND:
                 self._check(whole, speaker, self._project_of_agent(str(found)))
             elif reach == reads.ITS:
-                self._check(whole, speaker, found.project)
+                self._check(whole, speaker, getattr(found, "project", None))
             return found
 
         return read
 
-    def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, Any]) -> None:
+    def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, object]) -> None:
         """Refuse what lies outside the agent's own project; where no project is named, name that one."""
         if reach in {reads.PROJECT, reads.FOUND}:
             name = next(each for each in _PROJECTS if each in given)
@@ -62,15 +62,15 @@ class ConfinedPart:
                 given[name] = speaker.project
             self._check(whole, speaker, given[name])
         elif reach == reads.AGENT:
-            self._check(whole, speaker, self._project_of_agent(given[_AGENT]))
+            self._check(whole, speaker, self._project_of_agent(str(given[_AGENT])))
         elif reach == reads.ASKED:
-            self._check(whole, speaker, given["wanted"].project)
+            self._check(whole, speaker, getattr(given.get("wanted"), "project", None))
         elif reach == reads.MISSING:
-            missing = given["missing"]
-            project = str(missing.facts["project"]) if isinstance(missing, errors.NoSuchTask) else None
+            missing = given.get("missing")
+            project = missing.facts.get("project") if isinstance(missing, errors.NoSuchTask) else None
             self._check(whole, speaker, project)
 
-    def _check(self, whole: str, speaker: Speaker, project: str | None) -> None:
+    def _check(self, whole: str, speaker: Speaker, project: object) -> None:
         reads.check_project(whole, speaker.role, who=_name_of(speaker), own=speaker.project, named=project)
 
     def _speaker(self) -> Speaker:
