@@ -19,6 +19,7 @@ from fleet.api.remote import by_door, parts
 from fleet.api.remote.door import Door, DoorClosed
 from fleet.model.tasks.markdown_list import Item
 from fleet.surfaces.cli.hot import by_daemon
+from fleet.testing.crash.scenarios import until
 from fleet.verbs.dispatch.plan import Wanted
 from fleet.verbs.jobs.begin import Asked
 from fleet.verbs.tasks import note
@@ -257,3 +258,28 @@ def test_a_job_whose_daemon_went_away_is_gone_on_with_and_not_begun_again(fleet,
         ended = by.jobs.run(Asked(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
         assert [job.id for job in by.jobs.list()] == [ended.id]
     assert count.read_text().split() == ["x"], "its item was done once"
+
+
+@pytest.mark.req("IPC-2", "JOB-1")
+def test_a_job_that_was_interrupted_with_its_daemon_is_run_to_its_end(fleet, served, monkeypatch):
+    subprocess.run(["git", "commit", "--quiet", "--allow-empty", "-m", "x"], cwd=fleet.where, check=True)
+    begun, go = Path(fleet.where, "begun"), Path(fleet.where, "go")
+    lines = f"touch {begun}; until [ -e {go} ]; do sleep 0.05; done"
+    document = {"name": "n", "map": {"input": ["one", "two"], "steps": [{"shell": lines}]}}
+    Path(fleet.where, "job.yml").write_text(json.dumps(document))
+
+    def leave(door, method, args, *, key, caller, **_named):
+        door.send(method, args, key=key, caller=caller)
+        until(begun.exists)
+        door.close()  # the daemon interrupts the process that runs the job
+        until(lambda: fleet("job", "list", "--json").ok().json[0]["state"] == "paused")
+        go.touch()
+        lost = DoorClosed("it went away")
+        lost.was_sent = True
+        raise lost
+
+    with Fleet.open() as by, monkeypatch.context() as patch:
+        patch.setattr(Door, "call", leave)
+        ended = by.jobs.run(Asked(project="web", file=str(Path(fleet.where, "job.yml"))), tell=lambda _event: None)
+        assert [(job.id, job.state) for job in by.jobs.list()] == [(ended.id, "done")]
+        assert [item.state for item in by.jobs.items(ended.id)] == ["done", "done"]

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 # What a light request needs of the asker's environment.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
+# These look at what is there and go on from it, by the id of the job. Its state has changed since the first try, so that a step which that
+# one has committed may be due again: it must not be found by its key.
+_GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
 # Seconds for which the process of a daemon that went away is waited for while it holds a job.
 _ENDING = 30.0
 _LOOK_AGAIN = 0.25
@@ -66,7 +69,7 @@ class RemotePart:
             except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
                 if getattr(error, "was_sent", False):
-                    return self._repeat(own, args, key)
+                    return self._repeat(own, args, key, again=None if whole in _GONE_ON_WITH else key)
         with self._actor.committer.under(key):
             return own(**args)
 
@@ -76,21 +79,21 @@ class RemotePart:
         if self._name == "jobs" and asked is not None and asked.id is None:
             args.update(asked=replace(asked, id=self._actor.ids.dispatch()))
 
-    def _repeat(self, own: Callable[..., T], args: Json, key: str) -> T:
+    def _repeat(self, own: Callable[..., T], args: Json, key: str, *, again: str | None) -> T:
         """Do here what the daemon may have done, or may still be doing. AnswerLost when it did, and the repetition is refused.
 
-        What it has committed is found by the key; but it may have come so far that nothing is left to be done.
+        What it has committed is found by the key `again`; but it may have come so far that nothing is left to be done.
         """
         try:
-            return self._repeat_when_free(own, args, key)
+            return self._repeat_when_free(own, args, again)
         except errors.FleetError as error:
             done = self._actor.store.read(lambda rows: q.operations_of_invocation(rows, beginning=f"{key}:"))
             if not done:
                 raise
             raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
 
-    def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str) -> T:
-        """Do it here under the same key; a job, when the daemon's process, which was interrupted, has let go of it."""
+    def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str | None) -> T:
+        """Do it here under this key; a job, when the daemon's process, which was interrupted, has let go of it."""
         clock = self._actor.clock
         until = clock.ticks() + _ENDING
         while True:
