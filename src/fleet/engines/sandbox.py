@@ -63,8 +63,20 @@ class Inside:
     kept: tuple[str, ...] = ()
 
 
-def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copies: Mapping[str, int]) -> list[str]:
-    """Return the command line that runs a command in a sandbox. `copies` maps each copied file to a descriptor of its content."""
+def words(
+    bwrap: str,
+    inside: Inside,
+    command: Iterable[str],
+    *,
+    cwd: str,
+    copies: Mapping[str, int],
+    blank: Mapping[str, int] | None = None,
+) -> list[str]:
+    """Return the command line that runs a command in a sandbox.
+
+    `copies` maps each copied file to a descriptor of its content. `blank` maps each missing file that the command must not
+    create to a descriptor without content: it appears there as an empty file that cannot be written.
+    """
     mounts = [
         *((path, ["--perms", "0700", "--tmpfs", path]) for path in (*_OWN_FOLDERS, *inside.empty)),
         *_system_mounts(),
@@ -72,6 +84,7 @@ def words(bwrap: str, inside: Inside, command: Iterable[str], *, cwd: str, copie
         *_binds("--bind", inside.write),
         *_binds("--ro-bind", inside.kept),
         *((path, ["--perms", "0600", "--file", str(handle), path]) for path, handle in copies.items()),
+        *((path, ["--ro-bind-data", str(handle), path]) for path, handle in (blank or {}).items()),
     ]
     mounts.sort(
         key=lambda mount: [part for part in mount[0].split("/") if part]

@@ -37,6 +37,7 @@
     │   ├── ReplaceInProgress          a new coordinator is proving itself
     │   ├── TickInProgress
     │   ├── DaemonRuns                 one daemon a home
+    │   ├── DaemonSilent               it serves the home, and does not answer
     │   ├── BundleHeld                 another dispatch owns the task's worktree
     │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
     │   ├── ThingHeld                  another dispatch holds the claim
@@ -107,6 +108,8 @@
     │   ├── KeyReused                  one idempotency key for two requests
     │   └── ImportRefused              lists every fault with its line
     ├── NoDoor                     1   the daemon does not answer, and there is no other way
+    ├── Unanswered                 1   nor did it answer what was sent to it
+    ├── AnswerLost                 1   the daemon went away at work, and what is left is refused
     ├── JobFailed                  1   a job cannot continue
     ├── ToolError                  1   another program failed
     │   ├── TmuxRefused

@@ -12,6 +12,16 @@ class DaemonRuns(Contested):
     hint = "`fleet daemon status` shows it; `fleet daemon restart` starts it anew"
 
 
+class DaemonSilent(Contested):
+    """A process serves this home, and does not answer."""
+
+    says = "the daemon of {home} ({holder}) does not answer"
+    hint = (
+        "it may be stopped by a signal: `kill -CONT {pid}` continues it; `fleet daemon logs` shows what it did last. "
+        "Until it answers or its process has ended, commands work without it, and no other daemon starts"
+    )
+
+
 class NoDaemon(Absent):
     """No daemon serves this home."""
 
@@ -24,6 +34,20 @@ class NoDoor(FleetError):
 
     says = "the daemon does not answer at {path}: {why}"
     hint = "nothing was changed; try again in a moment, or ask the person to run `fleet daemon start`"
+
+
+class Unanswered(FleetError):
+    """An agent that has only the daemon's socket got no answer to a request that it had sent."""
+
+    says = "the daemon at {path} did not answer: {why}; whether it has done this is not known"
+    hint = "look, or repeat the same command with `--key {key}`: what was done is not done twice"
+
+
+class AnswerLost(FleetError):
+    """The daemon went away at work; what it has done is there, and the rest is refused to whoever repeats the request."""
+
+    says = "the daemon went away before it answered. It has done this: {done}. To go on from here is refused: {why}"
+    hint = "`fleet status` and `fleet ps` show what is now; `fleet ops` shows what was done"
 
 
 class OnlyForAgents(NotOwned):

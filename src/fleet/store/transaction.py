@@ -121,7 +121,12 @@ class SharedBroken(Exception):
 
 def fingerprint(why: str, request: tuple[object, ...]) -> str:
     """Return a short hash of a request, to detect a key that is used for another request."""
-    return blake2s(repr((why, request)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return blake2s(repr((why, _as_tuples(request))).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _as_tuples(value: object) -> object:
+    """Return a value with its lists as tuples: the same request has lists when it comes as JSON."""
+    return tuple(map(_as_tuples, value)) if type(value) is tuple or type(value) is list else value
 
 
 def _fence_speaker(tx: Tx) -> None:

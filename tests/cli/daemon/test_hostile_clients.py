@@ -2,10 +2,15 @@
 
 import json
 import socket
+from threading import Event, Lock, Thread
 
 import pytest
 
+from fleet.errors.refused import Refused
+from fleet.surfaces.daemon.serving import children
+from fleet.surfaces.daemon.serving.children import Children
 from fleet.surfaces.daemon.serving.connection import LONGEST_LINE
+from fleet.testing.crash.scenarios import until
 
 pytestmark = pytest.mark.req("IPC-4")
 
@@ -103,3 +108,49 @@ def test_half_a_line_and_a_hang_up_leave_nothing(fleet, served):
             sock.sendall(b'{"id": 1, "method": "tasks.log", "args": {"project"')
     assert is_well(fleet, served)
     assert served.call("daemon.status")["at_work"] == 1  # this question itself
+
+
+class Asked:
+    """A request whose process never comes to be: its start fails once the test says so."""
+
+    method = "merge.task"
+    connection = None
+
+    def __init__(self, go: Event) -> None:
+        self._go = go
+
+    @property
+    def surroundings(self):
+        self._go.wait(60)
+        raise InterruptedError
+
+    def failed(self, _error):
+        return {"error": {}}
+
+
+class Household:
+    def world(self):
+        return None
+
+
+@pytest.mark.req("IPC-4")
+def test_no_more_than_the_limit_are_begun_however_many_ask_before_the_first_has_started():
+    go, told, refused, lock = Event(), [], [], Lock()
+    every = Children(Household(), lambda _connection, answer: told.append(answer))
+
+    def ask() -> None:
+        try:
+            every.perform(Asked(go))
+        except Refused as error:
+            with lock:
+                refused.append(error)
+
+    asking = [Thread(target=ask) for _ in range(children.MOST + 10)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join()
+    assert (len(every), len(refused)) == (children.MOST, 10)
+    go.set()
+    until(lambda: len(told) == children.MOST)
+    assert len(every) == 0

@@ -141,6 +141,28 @@ def test_it_reads_and_writes_nothing_that_is_not_its_own(boxed, person):
     assert shown.splitlines().count("over") == 1
 
 
+@pytest.mark.req("SEC-3")
+def test_it_gives_git_no_configuration_of_its_own_that_runs_outside(boxed, tmp_path):
+    ran = tmp_path / "ran"
+    boxed.git("config", "extensions.worktreeConfig", "true")
+    evil = f'[filter "evil"]\\n\\tclean = touch {ran}; cat\\n\\tsmudge = touch {ran}; cat\\n'
+    with boxed.fleet() as fleet:
+        shown = run(
+            boxed,
+            fleet,
+            "t",
+            f"printf '{evil}' > $(git rev-parse --git-dir)/config.worktree && echo wrote",
+            "echo '* filter=evil' > .gitattributes; echo x > f; git add f .gitattributes; git commit --quiet --message Work",
+            "echo y > f; fleet done; echo told $?; git commit --quiet --all --message More; fleet done; echo told $?",
+        )
+        assert "wrote" not in shown, shown
+        told = [line for line in shown.splitlines() if line.startswith("told")]
+        assert told == ["told 14", "told 0"], shown
+        assert fleet.dispatches.diff(project=PROJECT, slug="t")
+        assert boxed.program("merge", "t").code == 0
+    assert not ran.exists(), "git ran outside what the agent wrote inside"
+
+
 @pytest.mark.req("SEC-2", "SEC-3")
 def test_it_speaks_for_nobody_else(boxed):
     with boxed.fleet() as fleet:

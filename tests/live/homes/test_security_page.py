@@ -9,6 +9,7 @@ import pytest
 from staging.stage import FLEET
 
 from fleet.model.agents import roles
+from fleet.model.agents.reads import READS
 from fleet.model.settings.table import SETTINGS
 from fleet.testing.crash.scenarios import until
 
@@ -33,6 +34,9 @@ TRIED = {
     "nothing of the home but the daemon's socket for agents": "live/homes/test_sandbox.py::test_it_reads_and_writes_nothing_that_is_not_its_own",
     "the database, the settings, another's worktree or prompt, `~/.ssh`": "live/homes/test_sandbox.py::test_it_reads_and_writes_nothing_that_is_not_its_own",
     "git's configuration and hooks": "live/homes/test_sandbox.py::test_it_reads_and_writes_nothing_that_is_not_its_own",
+    "**It asks the daemon for no more than its role needs**": "live/homes/test_reads_of_agents.py::test_a_worker_reads_nothing_but_the_tasks_of_its_project",
+    "as coordinator the agents there": "live/homes/test_reads_of_agents.py::test_a_coordinator_reads_about_its_project_and_no_other",
+    "opens no path that an agent names": "live/homes/test_reads_of_agents.py::test_no_path_that_an_agent_names_is_opened_for_it",
     "takes no word without a dispatch and the token of its launch": "live/homes/test_sandbox.py::test_it_speaks_for_nobody_else",
     "leads what the daemon does for it outside": "live/homes/test_sandbox.py::test_no_variable_of_an_agent_leads_what_the_daemon_does_for_it",
     "**It is asked to exit like any other**": "live/homes/test_sandbox.py::test_it_is_asked_to_exit_by_a_signal_that_reaches_it_and_its_status_is_known",
@@ -71,7 +75,8 @@ def test_the_page_of_roles_is_the_table():
     written = {
         row[0].strip("`"): (row[1], [role for role, cell in zip(columns, row[2:], strict=True) if cell]) for row in rows
     }
-    table = {name: (act.what, [role for role in columns if role in act.roles]) for name, act in roles.ACTS.items()}
+    every = roles.ACTS | READS
+    table = {name: (act.what, [role for role in columns if role in act.roles]) for name, act in every.items()}
     assert written == table
 
 

@@ -56,6 +56,8 @@ class Agents(Part):
 
         For a merge, return what its verify or setup command has printed so far.
         """
+        if "/" in ident:
+            raise errors.NoSuchDispatch(dispatch=ident)
         for name in (paths.log(ident), paths.log(ident, "verify")):
             try:
                 return self._by.files_of_home(name)

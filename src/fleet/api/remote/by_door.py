@@ -13,6 +13,7 @@ from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.remote.door import Door, DoorClosed
 from fleet.api.remote.parts import arguments, caller_of, through
 from fleet.model.agents.actors import DOOR
+from fleet.model.agents.roles import ACTS
 from fleet.store.transaction import Store
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
@@ -95,15 +96,18 @@ class FleetByDoor(Fleet):
         """
         key = args.get("key") or self.ids.key()
         args |= {"key": key} if "key" in args else {}
-        clock, why = Clock(), ""
+        clock, why, was_sent = Clock(), "", False
         until = clock.ticks() + _PATIENCE
         while clock.ticks() < until:
             try:
                 return through(self._opened_door(), method, args, key, caller_of(self, method))
             except (DoorClosed, errors.Draining) as error:
                 why = str(error)
+                was_sent = was_sent or getattr(error, "was_sent", False)
                 self.do_without_daemon()
             clock.wait(_LOOK_AGAIN)
+        if was_sent and method in ACTS:
+            raise errors.Unanswered(path=os.environ.get(DOOR), why=why, key=key)
         raise _no_door(why)
 
     def _opened_door(self) -> Door:

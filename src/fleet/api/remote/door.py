@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Seconds within which a daemon greets; one that is stopped does not.
 GREETING = 5.0
+# Seconds within which the daemon answers what it does in a thread: reads, and short looks at the outside. Longer acts are done by
+# child processes of the daemon, and have no limit.
+ANSWER = 60.0
 # The variable that tells a process not to use the daemon: set in the daemon, in its children, and by people who want it.
 DIRECT = "FLEET_DIRECT"
 PROTOCOL = 1
@@ -28,7 +31,9 @@ _CHUNK = 1 << 16
 
 
 class DoorClosed(Exception):
-    """The connection broke, or the daemon does not answer. Whether the request was done is not known."""
+    """The connection broke, or the daemon does not answer. Whether a request that `was_sent` was done is not known."""
+
+    was_sent = False
 
 
 class Door:
@@ -89,13 +94,28 @@ class Door:
         key: str | None = None,
         caller: Json | None = None,
         pushed: Callable[[Json], None] = lambda _push: None,
+        patience: float | None = None,
     ) -> Json:
         """Send one request and return its answer.
 
         Lines that the daemon pushes before the answer go to the function `pushed`. Raise the error that the daemon
-        answers; DoorClosed when the connection breaks before the answer.
+        answers; DoorClosed when the connection breaks before the answer, or nothing comes for `patience` seconds. The
+        connection cannot be used after that.
         """
+        if patience is not None:
+            self._socket.settimeout(patience)
         number = self.send(method, args, key=key, caller=caller)
+        try:
+            return self._answer_to(number, pushed)
+        except DoorClosed as error:
+            error.was_sent = True
+            raise
+        finally:
+            if patience is not None:
+                self._socket.settimeout(None)
+
+    def _answer_to(self, number: int, pushed: Callable[[Json], None]) -> Json:
+        """Return the answer to the request with this number; lines that come before it go to `pushed`."""
         while True:
             answer = self.receive()
             if answer.get("id") != number or "push" in answer:

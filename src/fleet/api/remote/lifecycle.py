@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _START = 20.0
 _END = 30.0
 _LOOK = 0.05
+# Seconds within which the daemon answers a question about its status; one that is stopped does not.
+_ANSWER = 10.0
 # Seconds within which a new daemon takes the seats that its predecessor held.
 _SEATS = 20.0
 # The event in the daemon's log when it could not serve its home, and how many log entries are searched for it.
@@ -44,7 +46,7 @@ def _answered(by: Actor) -> DaemonStatus | None:
     if door is None:
         return None
     try:
-        answer = door.call("daemon.status", {})
+        answer = door.call("daemon.status", {}, patience=_ANSWER)
     except DoorClosed:
         return None
     finally:
@@ -54,11 +56,24 @@ def _answered(by: Actor) -> DaemonStatus | None:
 
 
 def _absent(by: Actor) -> DaemonStatus:
-    """Return the status of a home without a daemon.
+    """Return the status of a home without a daemon, or with one that does not answer; then it names the process.
 
-    Only for a person it lists the projects whose coordinator needs one.
+    Only for a person it lists the projects whose coordinator needs a daemon.
     """
-    return not_running(by.home).replaced(unheld=sorted(unheld_seats(by.view)) if by.speaker is None else [])
+    unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
+    silent = why_silent(by)
+    return not_running(by.home).replaced(unheld=unheld, pid=silent.facts.get("pid") if silent else None)
+
+
+def why_silent(by: Actor) -> errors.DaemonSilent | None:
+    """Return the error that names the process of a daemon that does not answer; None when no process serves the home."""
+    gate = by.world.daemon_gate()
+    if gate.is_free():
+        return None
+    holder = gate.holder()
+    return errors.DaemonSilent(
+        home=by.home, holder=str(holder or "an unknown process"), pid=holder.pid if holder else None
+    )
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
@@ -87,9 +102,8 @@ def start(by: Actor) -> DaemonStatus:
         return found
     if by.speaker is not None:
         raise errors.Refused(what="only a person starts the daemon, and this is an agent")
-    gate = by.world.daemon_gate()
-    if not gate.is_free():
-        raise errors.DaemonRuns(home=by.home, holder=f"{gate.holder() or 'an unknown process'}, which does not answer")
+    if silent := why_silent(by):
+        raise silent
     before = daemon_log.newest(by.home, _NEWEST)
     by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
@@ -156,9 +170,9 @@ def stop(by: Actor) -> DaemonStatus:
     found = _answered(by)
     door = _connected(by.home)
     if door is None or found is None:
-        raise errors.NoDaemon(home=by.home)
+        raise why_silent(by) or errors.NoDaemon(home=by.home)
     try:
-        door.call("daemon.stop", {}, caller={"as": by.actor})
+        door.call("daemon.stop", {}, caller={"as": by.actor}, patience=_ANSWER)
     except DoorClosed:
         pass  # it ended before it could answer
     finally:

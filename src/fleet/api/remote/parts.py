@@ -8,21 +8,34 @@ from __future__ import annotations
 
 import inspect
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
 from fleet.api.remote import wire
 from fleet.api.remote.acts import CALLBACKS, WAYS, is_forwarded
-from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.door import ANSWER, Door, DoorClosed
+from fleet.store import queries as q
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
 
     from fleet.api.actor import Actor, Part
     from fleet.api.remote.wire import Json
 
+    T = TypeVar("T")
+
 # The variables of the asker's environment that a light request needs.
 _NAMED = frozenset({"USER", "LOGNAME", "HOME", "LANG", "TERM", "NO_COLOR", "FORCE_COLOR"})
+# These continue a job from its state in the store. A step that the first try has committed may be due again, so it must not be
+# found by its key.
+_GONE_ON_WITH = frozenset({"jobs.run", "jobs.resume"})
+# Seconds to wait while the child process of a daemon that has ended still holds the job.
+_ENDING = 30.0
+_LOOK_AGAIN = 0.25
+# How many operations an error names.
+_MOST_LISTED = 5
 _SECRET = "FLEET_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -53,12 +66,55 @@ class RemotePart:
             args["key"] = key
         door = self._actor.door
         if door is not None:
+            self._name_job(args)
             try:
                 return through(door, whole, args, key, caller_of(self._actor, whole))
-            except (DoorClosed, errors.Draining):
+            except (DoorClosed, errors.Draining) as error:
                 self._actor.do_without_daemon()
+                if getattr(error, "was_sent", False):
+                    return self._repeat(own, args, key, again=None if whole in _GONE_ON_WITH else key)
         with self._actor.committer.under(key):
             return own(**args)
+
+    def _name_job(self, args: Json) -> None:
+        """Give a new job its id before the request is sent, so that a repeated request continues that job."""
+        asked = args.get("asked")
+        if self._name == "jobs" and asked is not None and asked.id is None:
+            args.update(asked=replace(asked, id=self._actor.ids.dispatch()))
+
+    def _repeat(self, own: Callable[..., T], args: Json, key: str, *, again: str | None) -> T:
+        """Perform in this process a request that the daemon may have performed, or may still be performing.
+
+        Changes that the daemon has committed are found by the key `again`. Raise AnswerLost, which lists them, when the
+        repetition is refused because of them.
+        """
+        try:
+            return self._repeat_when_free(own, args, again)
+        except errors.FleetError as error:
+            done = self._actor.store.read(lambda rows: q.operations_of_invocation(rows, beginning=f"{key}:"))
+            if not done:
+                raise
+            raise errors.AnswerLost(done=_listed(row.why for row in done), why=str(error)) from error
+
+    def _repeat_when_free(self, own: Callable[..., T], args: Json, key: str | None) -> T:
+        """Perform the request under this key; wait while a child process of the daemon still holds the job."""
+        clock = self._actor.clock
+        until = clock.ticks() + _ENDING
+        while True:
+            try:
+                with self._actor.committer.under(key):
+                    return own(**args)
+            except errors.ResumeInProgress:
+                if clock.ticks() >= until:
+                    raise
+                clock.wait(_LOOK_AGAIN)
+
+
+def _listed(whys: Iterable[str]) -> str:
+    """Return the reasons of operations as one text: the first ones, and how many more there are."""
+    every = list(whys)
+    more = f"; and {len(every) - _MOST_LISTED} more" if len(every) > _MOST_LISTED else ""
+    return "; ".join(every[:_MOST_LISTED]) + more
 
 
 def arguments(own: Callable[..., Any], given: tuple[Any, ...], named: Json) -> Json:
@@ -84,7 +140,8 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
         if told is not None:
             told(wire.remade(push["value"], push.get("type", "")))
 
-    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed)
+    patience = None if WAYS.get(method) == "heavy" else ANSWER
+    answer = door.call(method, sent, key=key, caller=caller, pushed=pushed, patience=patience)
     return wire.remade(answer["result"], answer.get("type", ""))
 
 

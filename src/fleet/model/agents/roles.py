@@ -167,8 +167,13 @@ def check(act: str, role: str, *, who: str) -> None:
 def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
     """Return the NotAllowed error for an act of this role, with the rule and what to do instead."""
     entry = ACTS[act]
-    instead = _INSTEAD.get(role, _ASK)
+    instead = instead_of_role(role)
     return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
+
+
+def instead_of_role(role: str) -> str:
+    """Return what an agent of this role does instead of what it may not do."""
+    return _INSTEAD.get(role, _ASK)
 
 
 def is_freer(wanted: str, own: str | None) -> bool:

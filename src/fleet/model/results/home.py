@@ -237,7 +237,7 @@ class DaemonStatus(Value):
 
     running: bool
     home: str
-    pid: int | None
+    pid: int | None  # when it is not `running`, a process that serves the home and does not answer
     fleet: str | None  # its version
     since: Time | None
     store: str | None

@@ -642,6 +642,7 @@ _MODULES = {
     'OPERATIONS_BY_WHY '
     'OPERATIONS_MATCHING '
     'OPERATIONS_OF_DISPATCH '
+    'OPERATIONS_OF_INVOCATION '
     'OPERATIONS_OF_TASK '
     'OPERATIONS_TO_ROTATE '
     'OPERATION_BY_KEY '
@@ -652,6 +653,7 @@ _MODULES = {
     'OperationResult '
     'OperationSeq '
     'OperationWhat '
+    'OperationWhy '
     'WholeOperation '
     'count_operations '
     'first_operation '
@@ -665,6 +667,7 @@ _MODULES = {
     'operations_by_why '
     'operations_matching '
     'operations_of_dispatch '
+    'operations_of_invocation '
     'operations_of_task '
     'operations_to_rotate '
     ,

@@ -28,6 +28,18 @@ class OperationResult(Row):
         self.result = result
 
 
+class OperationWhy(Row):
+    __slots__ = (
+        'why',
+    )
+
+    def __init__(
+        self,
+        why: str,
+    ) -> None:
+        self.why = why
+
+
 class LastOperation(Row):
     __slots__ = (
         'seq',
@@ -174,6 +186,19 @@ OPERATION_BY_KEY = Query(
 def operation_by_key(rows: Rows, /, *, key: str) -> OperationResult | None:
     """The stored result of a request, if it was committed."""
     return rows.select_one(OPERATION_BY_KEY, OperationResult, {'key': key})
+
+
+OPERATIONS_OF_INVOCATION = Query(
+    'operations_of_invocation',
+    'SELECT why FROM operations WHERE substr(key, 1, length(CAST(:beginning AS TEXT))) = :beginning ORDER BY seq',
+    'SELECT why FROM operations WHERE substr(key, 1, length(CAST(%(beginning)s AS TEXT))) = %(beginning)s ORDER BY seq',
+    OperationWhy,
+)
+
+
+def operations_of_invocation(rows: Rows, /, *, beginning: str | None) -> list[OperationWhy]:
+    """What the steps of one invocation have committed, oldest first: their keys begin with its key and a colon."""
+    return rows.select_all(OPERATIONS_OF_INVOCATION, OperationWhy, {'beginning': beginning})
 
 
 FIRST_OPERATION = Query(

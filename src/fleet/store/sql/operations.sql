@@ -18,6 +18,11 @@ VALUES (:seq, :key, :at, :actor, :why, :request, :project, :slug, :dispatch, :wh
 -- returns: OperationResult?
 SELECT why, request, result FROM operations WHERE key = :key;
 
+-- name: operations_of_invocation
+-- What the steps of one invocation have committed, oldest first: their keys begin with its key and a colon.
+-- returns: OperationWhy*
+SELECT why FROM operations WHERE substr(key, 1, length(CAST(:beginning AS TEXT))) = :beginning ORDER BY seq;
+
 -- name: first_operation
 -- The smallest sequence number of an operation that is still in the database; 0 when there is none.
 -- returns: LastOperation!

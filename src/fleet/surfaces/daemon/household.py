@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.api.actor import Actor, person_name
 from fleet.api.fleet import Fleet
+from fleet.api.remote.confined import ConfinedPart
 from fleet.model.agents.actors import identify_actor
 from fleet.store.registry import open_store
 from fleet.store.sqlite import SqliteStore
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from fleet.store.transaction import Store
     from fleet.world.funnel import Funnel
     from fleet.world.home.home_record import HomeRecord
+
+    # The dispatch that asks, the name that it asks under, and whether it has only the socket for agents.
+    Asker = tuple[str | None, str | None, bool]
 
 # The actor in the operations of the daemon's own duties.
 ACTOR = "fleet-daemon"
@@ -44,6 +48,17 @@ class DaemonFleet(Fleet):
     """A Fleet inside the daemon, which uses the world of the thread that calls it."""
 
     household: Household
+    # Whether an agent asks that has only the daemon's socket for agents.
+    is_confined = False
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """Create a part when it is first used; for a confined agent, one that refuses what is not its business."""
+            part = super().__getattr__(name)
+            if self.is_confined:
+                part = self.__dict__[name] = ConfinedPart(name, part, self)
+            return part
 
     @property
     def world(self) -> World:
@@ -83,7 +98,7 @@ class Household:
 
     def open_again(self, actor: str | None = None) -> Fleet:
         """Return the Fleet of the asker, kept from the asker's earlier requests in this thread if there were any."""
-        known: dict[tuple[str | None, str | None], Fleet] | None = getattr(self._own, "fleets", None)
+        known: dict[Asker, Fleet] | None = getattr(self._own, "fleets", None)
         if known is None or len(known) > _MOST_KEPT:
             known = self._own.fleets = {}
         asker = _asker(actor)
@@ -91,12 +106,13 @@ class Household:
             known[asker] = self._opened(*asker)
         return known[asker]
 
-    def _opened(self, ident: str | None, named: str | None) -> Fleet:
+    def _opened(self, ident: str | None, named: str | None, is_confined: bool) -> Fleet:  # noqa: FBT001 - of an Asker
         """Return a new Fleet for a dispatch or a named actor; for the daemon itself when both are None."""
         name, dispatch = identify_actor(dispatch=ident, named=named, person=ACTOR)
         fleet = DaemonFleet(home=self.home, store=self.store, actor=name, dispatch=dispatch, funnel=self.funnel)
         fleet.record = self.record
         fleet.household = self
+        fleet.is_confined = is_confined
         return fleet
 
     def world(self) -> World:
@@ -139,10 +155,13 @@ class Household:
         return store
 
 
-def _asker(actor: str | None) -> tuple[str | None, str | None]:
-    """Return the dispatch id and the actor name of the asker that this thread works for; (None, `actor`) without one."""
+def _asker(actor: str | None) -> Asker:
+    """Return the dispatch id and the actor name of the asker that this thread works for, and whether it is confined.
+
+    Without an asker, return (None, `actor`, False).
+    """
     asker = surroundings.asker()
     if asker is None:
-        return None, actor
+        return None, actor, False
     ident = asker.environ.get("FLEET_DISPATCH_ID")
-    return ident, person_name() if actor is None and not ident else actor
+    return ident, person_name() if actor is None and not ident else actor, asker.is_confined

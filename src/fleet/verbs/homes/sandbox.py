@@ -34,6 +34,10 @@ _INSTALL = "install bubblewrap (Debian, Ubuntu: `apt install bubblewrap`; Fedora
 _OTHERWISE = 'or set agents.sandbox = "none" in config.toml'
 # The person's own settings that git reads.
 _GIT_SETTINGS = ("~/.gitconfig", "${XDG_CONFIG_HOME:-~/.config}/git/config", "${XDG_CONFIG_HOME:-~/.config}/git/ignore")
+# What decides which repository and configuration git uses, and what it runs: of a worktree's entry, and of a repository. An agent
+# must not make one that is missing: git reads `config.worktree` wherever the repository has the extension for it.
+_OF_WORKTREE = ("commondir", "gitdir", "config.worktree")
+_OF_REPOSITORY = ("hooks", "config", "config.worktree")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -145,6 +149,7 @@ def enclose(
     _make_folders(context, engine, env)
     copies = _copied_files(engine, env)
     read, write, kept = _places_of_git(context, work)
+    blank = {path: os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for path in kept if not os.path.lexists(path)}
     inside = sandbox.Inside(
         empty=tuple(place for place in hidden if place != "/"),
         read=(
@@ -160,10 +165,10 @@ def enclose(
         kept=kept,
     )
     held = [lease] if lease >= 0 else []
-    wrapped = sandbox.words(_bubblewrap(), inside, words, cwd=work.cwd, copies=copies)
+    wrapped = sandbox.words(_bubblewrap(), inside, words, cwd=work.cwd, copies=copies, blank=blank)
     wrapped[1:1] = ["--sync-fd", str(lease)] if held else []
     declared = {engine.root_sandbox: "1"} if engine.root_sandbox else {}
-    return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *held))
+    return Enclosed(words=wrapped, env=given | declared, handles=(*copies.values(), *blank.values(), *held))
 
 
 def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -173,9 +178,11 @@ def _places_of_git(context: Context, work: Work) -> tuple[tuple[str, ...], tuple
     common = git_dir(work.repository)
     dirs = commit_dirs(context.world.git, work.cwd)
     if not dirs:  # the folder is the main checkout: a step of a job in the shared checkout
-        return (), (work.cwd,), (f"{common}/hooks", f"{common}/config")
+        if not os.path.lexists(f"{common}/hooks"):
+            context.world.machine.make_folder(f"{common}/hooks")
+        return (), (work.cwd,), tuple(f"{common}/{name}" for name in _OF_REPOSITORY)
     own = dirs[0]
-    kept = (f"{work.cwd}/.git", *(f"{own}/{name}" for name in ("commondir", "gitdir", "config.worktree")))
+    kept = (f"{work.cwd}/.git", *(f"{own}/{name}" for name in _OF_WORKTREE))
     return (common, *_alternates(common)), (work.cwd, *dirs), kept
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fleet.model.branches import HEADS, branch_in, head_ref
 from fleet.records import record
 from fleet.world.git.leftovers import is_same_path
+from fleet.world.git.pointers import NotRegular, open_regular
 from fleet.world.git.refs import git_dir
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _linked_worktrees(common: str) -> list[tuple[str, str]]:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(open_regular(path), encoding="utf-8", errors="replace") as file:
             return file.read()
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, NotRegular):
         return ""

@@ -7,6 +7,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from fleet.world.git.pointers import open_regular
 from fleet.world.process import ps
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def is_same_path(one: str, other: str) -> bool:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open(open_regular(path), encoding="utf-8", errors="replace") as file:
             return file.read().strip()
     except OSError:
         return ""

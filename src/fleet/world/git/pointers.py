@@ -21,6 +21,10 @@ _DEPTH = 3
 _LONGEST = 8_192
 
 
+class NotRegular(OSError):
+    """Something that is neither a file nor a folder is where git keeps a file."""
+
+
 class Place:
     """A worktree, git's entry of it, and the git directory of its repository."""
 
@@ -64,14 +68,27 @@ def _points_back(place: Place) -> bool:
     return mine and os.path.realpath(os.path.join(place.entry, shared)) == place.common
 
 
+def open_regular(path: str, *, follow: bool = True) -> int:
+    """Open a regular file to read it. NotRegular for anything else: who opens a pipe that an agent made would wait for ever.
+
+    Without `follow` a link is refused as well: it may lead to a file that the agent itself cannot read.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
+    mode = os.fstat(fd).st_mode
+    if stat.S_ISREG(mode):
+        return fd
+    os.close(fd)
+    raise IsADirectoryError(path) if stat.S_ISDIR(mode) else NotRegular(path)
+
+
 def _line_of_file(path: str) -> str:
     """Return the text of a small regular file; empty for anything else."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fd = open_regular(path, follow=False)
     except OSError:
         return ""
     try:
-        said = os.read(fd, _LONGEST) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+        said = os.read(fd, _LONGEST)
     except OSError:
         return ""
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from fleet.model.branches import FOLLOWED_REF, HEADS, branch_in, head_ref
+from fleet.world.git.pointers import open_regular
 
 # What git leaves in a worktree's own directory while a rebase waits there.
 _REBASES = ("rebase-merge", "rebase-apply")
@@ -132,7 +133,7 @@ def _packed(git_dir: str) -> dict[str, str]:
 def _text_of_file(path: str) -> str | None:
     """Return a file's content; None when there is no such file."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(open_regular(path), encoding="utf-8") as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from fleet.model.branches import branch_in
 from fleet.records import record
+from fleet.world.git.pointers import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
     own = asked.out.rstrip("\n")
     copy = f"{own}.{os.urandom(4).hex()}.fleet"
     try:
-        funnel.through("copy index", lambda: shutil.copyfile(own, copy))
+        funnel.through("copy index", lambda: _copy_index(own, copy))
         if not clear_flags(ask, path, names, index=copy):
             return None
         done = ask("status", path, "--porcelain", "-z", "--untracked-files=no", NOT_INTO, index=copy)
@@ -119,6 +120,12 @@ def _differing(ask: Ask, path: str, names: list[str], funnel: Funnel) -> list[st
             funnel.through("unlink copy of index", lambda: os.unlink(copy))
     found = {name for _code, name in _entries(done.out)}
     return [name for name in names if name in found] if done.ok else None
+
+
+def _copy_index(own: str, copy: str) -> None:
+    """Copy an index. A link is refused: the agent can read the copy, and the link may lead to what it cannot read."""
+    with open(open_regular(own, follow=False), "rb") as given, open(copy, "xb") as made:
+        shutil.copyfileobj(given, made)
 
 
 def clear_flags(ask: Ask, path: str, names: list[str], *, index: str = "") -> bool:

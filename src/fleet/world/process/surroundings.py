@@ -23,12 +23,20 @@ _CHUNK = 1 << 16
 class Surroundings:
     """The environment, working directory, pid and terminal width of the process that makes a request."""
 
-    __slots__ = ("columns", "directory", "environ", "pid")
+    __slots__ = ("columns", "directory", "environ", "is_confined", "pid")
 
     def __init__(
-        self, *, environ: Mapping[str, str], directory: str | None = None, pid: int = 0, columns: int = 0
+        self,
+        *,
+        environ: Mapping[str, str],
+        directory: str | None = None,
+        pid: int = 0,
+        columns: int = 0,
+        is_confined: bool = False,
     ) -> None:
         self.environ = environ
+        # Whether the asker is an agent that has only the daemon's socket for agents.
+        self.is_confined = is_confined
         # None when it was removed, or is not known.
         self.directory = directory
         # 0 when the kernel does not name the process.

@@ -39,21 +39,25 @@ class Children:
         self._household = household
         self._send = send
         self._at_work: dict[Child, Connection] = {}
+        # How many were begun and have not ended, also those whose process is only about to start.
+        self._begun = 0
         self._lock = Lock()
 
     def __len__(self) -> int:
         """Return how many child processes are at work."""
-        return len(self._at_work)
+        return self._begun
 
     def perform(self, request: Request) -> None:
         """Perform a request in a child process; its answer is sent later.
 
         Raise Refused when 64 children are at work.
         """
-        if len(self) >= MOST:
-            raise errors.Refused(
-                what=f"{MOST} commands are at work in the daemon already; try again when some have ended"
-            )
+        with self._lock:
+            if self._begun >= MOST:
+                raise errors.Refused(
+                    what=f"{MOST} commands are at work in the daemon already; try again when some have ended"
+                )
+            self._begun += 1
         Thread(target=self._attend, args=(request,), name=f"child of {request.method}", daemon=True).start()
 
     def interrupt(self, connection: Connection) -> None:
@@ -69,6 +73,8 @@ class Children:
             answer = self._answer_of(request)
         except BaseException as error:  # noqa: BLE001 - the client is told
             answer = request.failed(error)
+        with self._lock:
+            self._begun -= 1
         self._send(request.connection, answer)
 
     def _answer_of(self, request: Request) -> Json:

@@ -68,6 +68,7 @@ class Request:
             environ=environ,
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),
             pid=self.connection.pid,
+            is_confined=self.connection.is_for_agents,
             columns=int(self.args.get("columns") or 0) if self.method == "command" else 0,
         )
 

@@ -12,6 +12,8 @@ from fleet.api.remote import lifecycle, wire
 from fleet.api.remote.door import PROTOCOL
 from fleet.api.tokens import refuse_wrong_token
 from fleet.model import VERSION
+from fleet.model.agents.reads import READS, refusal
+from fleet.model.agents.roles import ACTS, WORKER
 from fleet.model.results.home import DaemonStatus
 from fleet.model.text.times import iso
 from fleet.surfaces.daemon.serving.changes import Changes
@@ -161,6 +163,8 @@ class Server:
             raise errors.OnlyForAgents(path=f"{self._household.home}/{paths.AGENTS_SOCKET}")
         if request.method in _OWN_METHODS or request.method == "subscribe":
             raise errors.BadRequest(why=f"{request.method} is for people, and not at the agents' socket")
+        if request.method != "command" and request.method not in ACTS and request.method not in READS:
+            raise refusal(request.method, WORKER, who=f"agent {request.dispatch}")
 
     # the ways ---------------------------------------------------------------------------------------------------------
     def _do(self, request: Request, act: Callable[[], dict[str, object]], *, is_quick: bool) -> None:

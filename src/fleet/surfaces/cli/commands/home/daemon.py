@@ -142,8 +142,11 @@ def status(*, json: bool) -> None:
     """
     with Fleet.open() as fleet:
         found = lifecycle.status(fleet)
+        silent = None if found.running else lifecycle.why_silent(fleet)
     if json:
         terminal.say_json(found)
+    elif silent is not None:
+        terminal.say(f"{silent}; {silent.next_step}")
     elif not found.running:
         terminal.say(f"no daemon serves {found.home}; `fleet daemon start` starts one")
         _print_unheld(found)

@@ -1,0 +1,86 @@
+"""The parts of `Fleet` for an agent at the daemon's socket for agents: its acts, and the reads that the table gives to its role."""
+
+from __future__ import annotations
+
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING
+
+from fleet import errors
+from fleet.api.permits import Speaker
+from fleet.model.agents import reads
+from fleet.model.agents.roles import ACTS
+from fleet.store import queries as q
+from fleet.verbs.dispatch.journal import dispatch_or_none
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fleet.api.actor import Actor, Part
+
+# What a parameter that names a project is called, and one that names an agent.
+_PROJECTS = ("project", "name")
+_AGENT = "ident"
+
+
+class ConfinedPart:
+    """One part of `Fleet`, for the agent that speaks. What the agent may not read is refused before it is looked up."""
+
+    def __init__(self, name: str, part: Part, by: Actor) -> None:
+        self._name = name
+        self._part = part
+        self._by = by
+
+    def __getattr__(self, method: str) -> object:
+        """Return a method of the part: an act, whose role is checked by itself, or a read, checked here."""
+        own, whole = getattr(self._part, method), f"{self._name}.{method}"
+        return own if whole in ACTS or not callable(own) else self._checked(whole, own)
+
+    def _checked(self, whole: str, own: Callable[..., object]) -> Callable[..., object]:
+        @wraps(own)
+        def read(*given: object, **named: object) -> object:
+            speaker = self._speaker()
+            reads.check_role(whole, speaker.role, who=_name_of(speaker))
+            reach = reads.READS[whole].reach
+            bound = signature(own).bind(*given, **named)
+            bound.apply_defaults()
+            self._check_arguments(whole, reach, speaker, bound.arguments)
+            found = own(*bound.args, **bound.kwargs)
+            if reach == reads.FOUND:
+                self._check(whole, speaker, self._project_of_agent(str(found)))
+            elif reach == reads.ITS:
+                self._check(whole, speaker, getattr(found, "project", None))
+            return found
+
+        return read
+
+    def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, object]) -> None:
+        """Refuse what lies outside the agent's own project; where no project is named, name that one."""
+        if reach in {reads.PROJECT, reads.FOUND}:
+            name = next(each for each in _PROJECTS if each in given)
+            if given[name] is None:
+                given[name] = speaker.project
+            self._check(whole, speaker, given[name])
+        elif reach == reads.AGENT:
+            self._check(whole, speaker, self._project_of_agent(str(given[_AGENT])))
+        elif reach == reads.ASKED:
+            self._check(whole, speaker, getattr(given.get("wanted"), "project", None))
+        elif reach == reads.MISSING:
+            missing = given.get("missing")
+            project = missing.facts.get("project") if isinstance(missing, errors.NoSuchTask) else None
+            self._check(whole, speaker, project)
+
+    def _check(self, whole: str, speaker: Speaker, project: object) -> None:
+        reads.check_project(whole, speaker.role, who=_name_of(speaker), own=speaker.project, named=project)
+
+    def _speaker(self) -> Speaker:
+        ident = str(self._by.speaker)
+        return Speaker.of(ident, self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)))
+
+    def _project_of_agent(self, ident: str) -> str | None:
+        row = dispatch_or_none(self._by.view, ident)
+        return row.project if row is not None else None
+
+
+def _name_of(speaker: Speaker) -> str:
+    return speaker.display_name(speaker.id)

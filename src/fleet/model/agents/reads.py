@@ -1,0 +1,85 @@
+"""What an agent may read at the daemon's socket for agents: one table, each entry with its roles and how far it reaches.
+
+An agent that has the home can read the home. One that has only that socket, in a sandbox, reads what is in this table: the tasks
+of its own project, and what its role needs besides. Whatever is not in it is refused.
+"""
+
+from __future__ import annotations
+
+from fleet import errors
+from fleet.model.agents.roles import AGENTS, COORDINATOR, REVIEWER, instead_of_role
+
+# How far a method reaches, by what it is asked with.
+PROJECT = "project"  # names a project: the agent's own; without one, it is the agent's own
+AGENT = "agent"  # names an agent of the agent's own project
+FOUND = "found"  # returns the id of an agent of its own project
+ITS = "its"  # returns something that says its project: the agent's own
+ASKED = "asked"  # is asked with an object that says its project: the agent's own
+MISSING = "missing"  # is about a task of its own project that does not exist
+ANY = "any"  # says nothing about what is in a project
+
+
+class Read:
+    """One method that reads: its description, how far it reaches, and the roles of agents that may call it."""
+
+    __slots__ = ("reach", "roles", "what")
+
+    def __init__(self, what: str, reach: str, *roles: str) -> None:
+        self.what = what
+        self.reach = reach
+        self.roles = roles
+
+
+_JUDGES = (REVIEWER, COORDINATOR)
+READS = {
+    "tasks.show": Read("look at a task", PROJECT, *AGENTS),
+    "tasks.list": Read("list tasks", PROJECT, *AGENTS),
+    "tasks.ready": Read("list tasks that are ready", PROJECT, *AGENTS),
+    "tasks.why": Read("ask why a task waits", PROJECT, *AGENTS),
+    "graph.show": Read("look at the graph", PROJECT, *AGENTS),
+    "graph.slugs": Read("list slugs", PROJECT, *AGENTS),
+    "graph.export": Read("export the graph", PROJECT, *AGENTS),
+    "graph.markdown": Read("export the graph", PROJECT, *AGENTS),
+    "dispatches.diff": Read("look at a task's changes", PROJECT, *AGENTS),
+    "projects.show": Read("look at the project", PROJECT, *AGENTS),
+    "views.nearest": Read("be shown a similar name", MISSING, *AGENTS),
+    "reviews.work": Read("look at work to review", PROJECT, *_JUDGES),
+    "merge.ahead": Read("ask which merge runs", PROJECT, *_JUDGES),
+    "reviews.waiting": Read("list what waits for review", PROJECT, COORDINATOR),
+    "merge.mergeable": Read("list what can be merged", PROJECT, COORDINATOR),
+    "merge.recorded": Read("list merges", PROJECT, COORDINATOR),
+    "views.status": Read("look at the status", PROJECT, COORDINATOR),
+    "views.recap": Read("ask what happened", PROJECT, COORDINATOR),
+    "agents.list": Read("list agents", PROJECT, COORDINATOR),
+    "agents.screen": Read("look at an agent's screen", AGENT, COORDINATOR),
+    "agents.output": Read("look at an agent's output", AGENT, COORDINATOR),
+    "dispatches.list": Read("list dispatches", PROJECT, COORDINATOR),
+    "dispatches.show": Read("look at a dispatch", AGENT, COORDINATOR),
+    "dispatches.find": Read("find an agent", FOUND, COORDINATOR),
+    "dispatches.resumable": Read("list what can be resumed", PROJECT, COORDINATOR),
+    "dispatches.check_start": Read("ask whether an agent can be started", ASKED, COORDINATOR),
+    "jobs.named": Read("ask whether an id is a job's", ANY, COORDINATOR),
+    "coord.show": Read("look at the coordinator's seat", PROJECT, COORDINATOR),
+    "coord.handoffs": Read("list handoffs", PROJECT, COORDINATOR),
+    "coord.handoff": Read("look at a handoff", ITS, COORDINATOR),
+}
+_NEEDS = "at the agents' socket it reads only what its role needs"
+_ELSEWHERE = "at the agents' socket it reads only about its own project"
+
+
+def check_role(method: str, role: str, *, who: str) -> None:
+    """Raise NotAllowed when the table does not let this role call the method."""
+    if method not in READS or role not in READS[method].roles:
+        raise refusal(method, role, who=who, rule=_NEEDS)
+
+
+def check_project(method: str, role: str, *, who: str, own: str | None, named: object) -> None:
+    """Raise NotAllowed when what a method is about lies outside the agent's own project."""
+    if own is None or named != own:
+        raise refusal(method, role, who=who, rule=_ELSEWHERE)
+
+
+def refusal(method: str, role: str, *, who: str, rule: str = _NEEDS) -> errors.NotAllowed:
+    """Return the error for something that an agent may not read."""
+    what = READS[method].what if method in READS else f"ask for {method}"
+    return errors.NotAllowed(role=role, who=who, act=method, what=what, rule=rule, instead=instead_of_role(role))
