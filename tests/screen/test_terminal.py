@@ -176,7 +176,7 @@ def accept_and_land(terminal: Terminal) -> None:
 def look_around(terminal: Terminal) -> None:
     for key, page in (
         ("g", "Graph of p"),
-        ("t", "p/paint-the-door"),
+        ("t", "the last 1h"),  # not what a message on the board may say, too
         ("?", "Join the agent's terminal; Ctrl+Q comes back."),
     ):
         terminal.presses(key)
