@@ -24,7 +24,11 @@ from benchmarks.timing import taking_turns
 from benchmarks.writers import Bare, Ours
 from fleet.api.remote.door import Door, DoorClosed
 from fleet.api.remote.lifecycle import ONE_ARENA
+from fleet.testing.crash.scenarios import until
 from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
+from fleet.testing.scene import PROJECT as OF_SCENE
+from fleet.testing.scene import Scene
+from fleet.verbs.dispatch.plan import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +42,10 @@ CLIENTS = (1, 5, 20, 50)
 WRITES = 2_000  # by all clients of a round together
 CROWD_ROUNDS = 3
 IDLE = 20.0
-SMALLEST = {"ROUNDS": 2, "WARM": 0, "CLIENTS": (1, 2), "WRITES": 8, "CROWD_ROUNDS": 2, "IDLE": 0.2}
+# Seconds for the daemon to see the last agents start.
+SETTLED = 5.0
+AGENTS = 100
+SMALLEST = {"ROUNDS": 2, "WARM": 0, "CLIENTS": (1, 2), "WRITES": 8, "CROWD_ROUNDS": 2, "IDLE": 0.2, "AGENTS": 2}
 LOG_TARGET, READ_TARGET, GROUP_TARGET = at_most(1.3), at_most(2), at_least(0.8)
 MEMORY_TARGETS = {"SQLite": at_most(40), "PostgreSQL": at_most(55)}
 FORK = multiprocessing.get_context("fork")
@@ -58,6 +65,7 @@ def run(directory: Path) -> Iterator[Table]:
                 yield _idle(store, pid)
     finally:
         server.stop()
+    yield _idle_with_agents()
     yield _crowds(directory)
 
 
@@ -134,6 +142,27 @@ def _idle(store: str, pid: int) -> Table:
     table.add("processor", f"{used:.2%}", judged=used * 100, target=at_most(0.5))
     memory = _memory(pid)
     table.add("memory, MB", f"{memory:.1f}", judged=memory, target=MEMORY_TARGETS[store])
+    return table
+
+
+def _idle_with_agents() -> Table:
+    """Return a table with the processor time and memory of a daemon while many agents run and nothing happens."""
+    with Scene(settings="[limits]\nagents = 1000\nproject_agents = 1000\n") as scene, served(Path(scene.home)) as pid:
+        with scene.fleet() as fleet:
+            for number in range(AGENTS):
+                fleet.tasks.add(project=OF_SCENE, title="T", slug=f"t{number}")
+                fleet.dispatches.start(
+                    Wanted(project=OF_SCENE, slug=f"t{number}", engine="shell", command=("sleep", "1000"))
+                )
+            until(lambda: all(agent.process for agent in fleet.agents.list()))
+        sleep(min(IDLE, SETTLED))
+        before = _cpu(pid)
+        sleep(IDLE)
+        used = (_cpu(pid) - before) / IDLE
+        memory = _memory(pid)
+    table = Table(f"daemon: {AGENTS} idle agents on SQLite", ("", "value"), [f"over {IDLE:g} s"])
+    table.add("processor", f"{used:.2%}")
+    table.add("memory, MB", f"{memory:.1f}")
     return table
 
 

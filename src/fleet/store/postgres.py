@@ -141,7 +141,7 @@ class PostgresStore(Store):
             self._undo()
 
     def _start(self, words: str) -> psycopg.Cursor[tuple[Any, ...]]:
-        """Execute the statements that begin a transaction; open a connection that broke while idle again."""
+        """Execute the statements that begin a transaction; reconnect first if the connection broke while idle."""
         try:
             return self._db.execute(words.encode())
         except psycopg.OperationalError:

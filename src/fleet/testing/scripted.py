@@ -155,6 +155,7 @@ def _do_daemon(_rest: str) -> None:
 
 
 def _do_env(rest: str) -> None:
+    """Print the variable of the environment that `rest` names, and its value."""
     print(f"{rest}={os.environ.get(rest, '')}", flush=True)  # noqa: T201
 
 

@@ -176,9 +176,9 @@ class Tmux:
         return found.server
 
     def recalled(self, server: Identity) -> Identity:
-        """Make a living server whose socket was deleted create its socket again; raise TmuxRefused when it does not.
+        """Tell a living server whose socket was deleted to create the socket again; return the server.
 
-        A second server is never started beside it.
+        Raise TmuxRefused when it does not. A second server is never started beside it.
         """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):

@@ -97,7 +97,7 @@ def line(message: Received) -> str:
 
 
 def lines(messages: Sequence[Received]) -> str:
-    """Return several messages as the agent reads them, with the rule to follow each id once."""
+    """Return several messages as the agent reads them, and after them the rule to act on each message only once."""
     return "\n\n".join([*map(line, messages), ONCE])
 
 

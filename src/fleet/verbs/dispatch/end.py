@@ -61,7 +61,10 @@ def end(context: Context, ident: str, *, asked_for: AskedFor, reason: str) -> En
 
 
 def press(context: Context, row: Dispatch, remedy: Press) -> str:
-    """Do one stage of ending an agent (ask, wait or kill). Returns what happened, for people. Never waits for the agent."""
+    """Do one stage of ending an agent: ask it to exit, look whether it has exited, or kill it.
+
+    Returns what happened, for people, without waiting for the agent.
+    """
     leftover_processes.record_descendants(context, row)
     match remedy.stage:
         case "ask":

@@ -243,7 +243,10 @@ class Failure:
 def record_outcomes(
     job: Job, passed: list[Item], failed: list[Failure], steps: list[JobStep], *, merge: bool
 ) -> Change[None]:
-    """Return the change that records ended attempts: passed items merge next (`merge`) or are done, failed ones follow `Failure`."""
+    """Return the change that records ended attempts, with their steps.
+
+    A passed item is to be merged next if `merge`, else done. A failed item becomes what its `Failure` says.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(job.project)

@@ -149,6 +149,6 @@ def _record_report(tx: Tx, attempt: Dispatch, report: states.Report, reason: str
 
 
 def _superseded_assignee(was: TaskState, tx: Tx) -> str | None:
-    """Return the task's assignee whose running work the caller has ended; None when there was no other assignee."""
+    """Return the assignee who worked on the task, if this report came from somebody else; else None."""
     taken = was.status == "in_progress" and was.assignee != tx.caller.actor
     return was.assignee if taken else None

@@ -40,7 +40,7 @@ def recap(rows: Rows, *, since: int, now: int, project: str | None = None) -> Re
 
 
 def _is_counted_end(row: SettledDispatch, facts: dict[str, Any]) -> bool:
-    """Return whether an operation ended a dispatch. False for a coordinator that was asked to exit, which is no failure."""
+    """Return whether the recap counts an operation as the end of a dispatch; not for a coordinator that was asked to exit."""
     return "exec_state" in facts and not (row.slug is None and facts.get("asked_for"))
 
 

@@ -393,7 +393,7 @@ class Git:
         meanwhile: Meanwhile = None,
         given: str | None = None,
     ) -> Done:
-        """Run git on a repository, outside its checkout. `given` is the standard input."""
+        """Run a git command on a repository's git directory, without its working files. `given` is the standard input."""
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
             f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_git_env(), meanwhile=meanwhile, given=given

@@ -78,7 +78,7 @@ class Hot:
 
     @property
     def usage(self) -> str:
-        """The words of the command's long form, for error messages."""
+        """The command's usage line, such as `fail SLUG --reason TEXT`, for error messages."""
         given = [{"message": "TEXT"}.get(self.argument, self.argument.upper())] if self.argument else []
         given += [f"{option.names[-1]} {option.metavar}" for option in self.options if option.required]
         return " ".join([self.name, "SLUG", *given])

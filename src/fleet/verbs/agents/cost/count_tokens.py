@@ -78,10 +78,9 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
 
 
 def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
-    """Find the conversation of an agent for which the store has none, record it, and return its name; None if not
-    found.
+    """Search for an agent's conversation that the store does not know, record it, and return its name; None if not found.
 
-    Finding it reads all conversations of the engine. So with `newest`, skip the search when the last one was after that
+    A search reads all conversations of the engine. With `newest`, do not search again if the last search was after that
     time.
     """
     if engine.kept is None or agent.slug is None:

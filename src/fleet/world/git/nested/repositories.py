@@ -59,7 +59,7 @@ def has_submodules(path: str) -> bool:
 
 
 def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool:
-    """Return whether a submodule may have edits. A nested submodule that its commit does not record is judged on its own."""
+    """Return whether a submodule may have edits of its own. Untracked submodules inside it do not count: they are checked separately."""
     path = f"{tree}/{name}"
     if has_filters(git, path):
         return True
