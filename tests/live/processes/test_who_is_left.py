@@ -253,7 +253,9 @@ def test_a_persons_shell_and_editor_in_the_worktree_keep_nothing(scene, no_cgrou
         if shell == 0:
             os.chdir(scene.tree("t"))
             os.execv("/bin/sh", ["sh", "-c", "nohup sleep 1000 >/dev/null & echo here; exec sleep 1000"])
-        assert b"here" in os.read(terminal, 100)
+        said = b""
+        while b"here" not in said:
+            said += os.read(terminal, 100)
         editor = scene.start("sleep", "1000", cwd=str(scene.tree("t")), env={"PATH": os.environ["PATH"]})
         pane = scene.tmux(
             "new-session", "-d", "-P", "-F", "#{pane_pid}", "-s", "by", "-c", str(scene.tree("t")), "sleep", "1000"

@@ -6,7 +6,7 @@ It does the same when the daemon refuses, so that a daemon of another version st
 
 from __future__ import annotations
 
-from fleet.surfaces.cli.hot.door import HookingByDoor, Unanswered
+from fleet.surfaces.cli.hot.door import HookingByDoor, HookUnanswered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class HookingAtHome:
         if self._own is None:
             try:
                 return by_daemon()
-            except Unanswered as unanswered:
+            except HookUnanswered as unanswered:
                 key = unanswered.key
             from fleet.api.hooking import Hooking  # noqa: PLC0415 - loads the store
 

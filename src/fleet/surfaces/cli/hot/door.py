@@ -32,7 +32,7 @@ SETTLING = 20.0
 PATIENCE = 10.0
 
 
-class Unanswered(Exception):
+class HookUnanswered(Exception):
     """The daemon did not answer, or refused. `key` is the request's key, under which the act can be repeated safely."""
 
     def __init__(self, why: str, key: str) -> None:
@@ -124,7 +124,7 @@ class HookingByDoor:
         return is_agent_gone()
 
     def _ask(self, method: str, args: Json, *, until: float = 0.0) -> Answered:
-        """Send one request and return the daemon's answer. Raise Unanswered when it refuses, or does not answer.
+        """Send one request and return the daemon's answer. Raise HookUnanswered when it refuses, or does not answer.
 
         With `waits`, try again until the time `until`, for at least ten seconds.
         """
@@ -135,10 +135,10 @@ class HookingByDoor:
             if answer is not None and (answer.get("error") or {}).get("name") != "Draining":
                 break
             if self._clock.ticks() >= limit:
-                raise Unanswered(f"the daemon does not answer at {self._path}", key)
+                raise HookUnanswered(f"the daemon does not answer at {self._path}", key)
             self._clock.wait(LOOK_AGAIN)
         if error := answer.get("error"):
-            raise Unanswered(str(error.get("message")), key)
+            raise HookUnanswered(str(error.get("message")), key)
         return Answered(answer.get("result") or {})
 
 
