@@ -1,6 +1,6 @@
 """The tests of the command line run both ways: without a daemon, and through one.
 
-A whole run takes a part of those about tasks through a daemon, another part each time; the seed is printed, and
+A whole run takes a part of those about tasks through a daemon, another part each time, and a quick run none; the seed is printed, and
 FLEET_TESTS_DAEMON_SEED repeats it. FLEET_TESTS_DAEMON=1 takes all. A test whose subject is a process alone with its files bears `@pytest.mark.alone("why")`.
 """
 
@@ -38,6 +38,6 @@ def is_wanted(request: pytest.FixtureRequest) -> bool:
     if request.node.get_closest_marker("alone") or FOLDER_ALONE in str(request.path):
         return False
     every, seed = request.config.stash[CHOSEN]
-    if every:
-        return True
+    if every or request.config.option.quick:
+        return every
     return FOLDER in str(request.path) and random.Random(f"{seed} {request.node.nodeid}").randrange(SHARE) == 0

@@ -1,8 +1,9 @@
 """`--quick`: the tests for the inner loop. A test is left out because of what it needs, never because of a list.
 
 It needs PostgreSQL when it, or a fixture that it uses, asks for `postgres_directory`; tmux, when it asks for `tmux`, or when the
-parameter that it runs with has the mark `tmux`. A test that
-starts a tmux server without asking for `tmux` fails the quick run: a stand-in on PATH writes such a test down.
+parameter that it runs with has the mark `tmux`; a daemon, a broken home or many
+merges, when it is in the folder about those. A test that starts a tmux server without asking for `tmux` fails the quick run: a stand-in on
+PATH writes such a test down.
 `@pytest.mark.slow("why")` is for a test that takes a second or more by its nature: a crowd of processes, a flood of data, a time
 limit that really has to pass. A property that does not say how many examples it needs gets a quarter of the usual ones.
 """
@@ -18,6 +19,12 @@ import pytest
 from plugins.recording import store_of
 
 POSTGRES, TMUX = "postgres_directory", "tmux"
+# Folders whose tests all need the same, and what that is.
+FOLDERS = {
+    "tests/cli/daemon/": "a daemon",
+    "tests/cli/homes/": "processes in broken homes",
+    "tests/verbs/merge/": "merges with real git",
+}
 SLOWEST = 5
 EXAMPLES = 25
 # A disk in memory: what is under test syncs its files, and need not wait for a real one.
@@ -48,6 +55,9 @@ def why_left_out(item: pytest.Item) -> str:
         return "PostgreSQL"
     if TMUX in fixtures or item.get_closest_marker(TMUX):
         return "tmux"
+    for folder, need in FOLDERS.items():
+        if getattr(item, "nodeid", "").startswith(folder):
+            return need
     return "slow by nature" if item.get_closest_marker("slow") else ""
 
 

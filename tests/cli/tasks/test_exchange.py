@@ -76,6 +76,7 @@ def test_what_is_exported_is_imported_as_it_was(either, tmp_path):
     assert target.read_text() == text
 
 
+@pytest.mark.slow("many processes for each graph")
 @pytest.mark.req("GRAPH-11")
 @settings(
     max_examples=15,

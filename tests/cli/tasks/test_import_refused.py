@@ -74,6 +74,7 @@ def project(either):
     return either
 
 
+@pytest.mark.slow("a process for every finding")
 @pytest.mark.req("GRAPH-11", "GRAPH-5", "GRAPH-7")
 def test_each_finding_has_its_line_and_nothing_is_imported(project):
     before = project.everything()

@@ -33,6 +33,8 @@ from fleet.model.dispatch.remedies import (
     remedy_for,
 )
 
+pytestmark = pytest.mark.slow("walks the whole space of inputs")
+
 FACTS = {
     "condition": get_args(Condition),
     "kind": get_args(Kind),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("compiles all modules again")
+
 REPOSITORY = Path(__file__).parents[3]
 IGNORED = shutil.ignore_patterns("__pycache__")
 SAY_LOADER = "from fleet.model import names; print(type(names.__loader__).__name__, getattr(names, 'ADDED', ''))"

@@ -50,6 +50,7 @@ def well_formed(draw, hot: Hot, *, short: bool) -> list[str]:
     return [word for part in draw(st.permutations(parts)) for word in part]
 
 
+@pytest.mark.slow("click reads every example")
 @every_form
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
@@ -91,6 +92,7 @@ def anything(hot: Hot) -> st.SearchStrategy[str]:
     return st.sampled_from([*names, *odd, *(f"{name}=v" for name in names)]) | WORD
 
 
+@pytest.mark.slow("click reads every example")
 @every_form
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
@@ -170,6 +172,7 @@ def well_formed_read(draw, read: Read) -> list[str]:
     return [word for part in draw(st.permutations(parts)) for word in part]
 
 
+@pytest.mark.slow("click reads every example")
 @every_read
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
@@ -180,6 +183,7 @@ def test_a_well_formed_read_is_read_alike(read, data):
     assert values == read_by_click(read, words)
 
 
+@pytest.mark.slow("click reads every example")
 @every_read
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())

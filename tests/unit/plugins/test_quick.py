@@ -7,10 +7,16 @@ import pytest
 from plugins.quick import put_stand_in, why_left_out
 
 
-def item(*fixtures: str, store: str = "", marker: pytest.MarkDecorator | None = None) -> SimpleNamespace:
+def item(
+    *fixtures: str,
+    store: str = "",
+    marker: pytest.MarkDecorator | None = None,
+    nodeid: str = "tests/unit/test_a.py::test",
+) -> SimpleNamespace:
     callspec = SimpleNamespace(params={"store_url_kind": store} if store else {})
     marks = {marker.name: marker} if marker else {}
     return SimpleNamespace(
+        nodeid=nodeid,
         fixturenames=fixtures,
         callspec=callspec,
         get_closest_marker=marks.get,
@@ -27,6 +33,8 @@ def item(*fixtures: str, store: str = "", marker: pytest.MarkDecorator | None = 
         (item("scene", "tmux"), "tmux"),
         (item("world", marker=pytest.mark.tmux), "tmux"),
         (item(marker=pytest.mark.slow("a crowd")), "slow by nature"),
+        (item(nodeid="tests/cli/daemon/test_a.py::test"), "a daemon"),
+        (item(nodeid="tests/verbs/merge/test_a.py::test"), "merges with real git"),
     ],
 )
 def test_a_test_is_left_out_for_what_it_needs(test, why):

@@ -46,6 +46,7 @@ def written() -> list[Path]:
     return sorted(set(found) - {BRANCHES, PATHS})
 
 
+@pytest.mark.slow("reads the whole source")
 @pytest.mark.parametrize(("pattern", "place"), [(BRANCH, BRANCHES), (PATH, PATHS)], ids=["branches", "paths"])
 def test_a_name_is_spelt_in_its_own_file_alone(pattern, place):
     assert spelt(pattern, [place]), "the pattern finds what it looks for"

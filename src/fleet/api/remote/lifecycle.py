@@ -95,13 +95,16 @@ def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:
 def start(by: Actor) -> DaemonStatus:
     """Start the daemon of a home unless one runs, and wait until it answers. Returns its status.
 
-    Raise Refused for an agent, and DaemonRuns when a daemon runs but does not answer.
+    Raise Refused for an agent, DaemonSilent when a daemon runs but does not answer, and why the home may not be changed
+    when it was moved or copied.
     """
     found = _answered(by)
     if found is not None:
         return found
     if by.speaker is not None:
         raise errors.Refused(what="only a person starts the daemon, and this is an agent")
+    if by.moved is not None:
+        raise by.moved
     if silent := why_silent(by):
         raise silent
     before = daemon_log.newest(by.home, _NEWEST)
