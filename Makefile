@@ -18,7 +18,7 @@ test: check
 whole: check
 	@FLEET_EVERY_TEST=1 $(MAKE) conformance
 
-# The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/plugins/quick.py has the rules). Under a minute.
+# The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/plugins/quick.py has the rules). A minute or so.
 QUICK := tests/unit tests/contract tests/verbs tests/cli
 quick: ready
 	@$(BIN)/pytest --quiet --quick $(QUICK)
