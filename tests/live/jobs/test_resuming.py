@@ -72,8 +72,12 @@ def test_a_runner_killed_in_the_middle_is_resumed_and_every_item_ends_once(eithe
     child, ident = begun(either, out, isolation, at=2)
     child.kill()
     child.wait(PATIENCE)
-    (out / "go").touch()
-    done = either.resume(ident)
+    resumed = either.start(FLEET, "resume", ident)
+    with either.jobs() as fleet:
+        until(lambda: fleet.jobs.show(ident).runs)  # the attempts of the dead runner are still at work
+        (out / "go").touch()
+        assert answer(resumed).code == 0
+        done = fleet.jobs.show(ident)
     assert (done.state, done.items.done, done.items.total) == ("done", 3, 3)
     ends = [line for line in lines(out) if line.startswith("end")]
     # In worktrees the attempts go on while nobody runs the job; in place they die with their runner and begin again.
