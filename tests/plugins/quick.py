@@ -1,9 +1,8 @@
-"""`--quick`: the tests for the inner loop. A test is left out because of what it needs, never because of a list.
+"""`--quick`: the tests for the inner loop. A test is left out because of what it needs.
 
 It needs PostgreSQL when it, or a fixture that it uses, asks for `postgres_directory`; tmux, when it asks for `tmux`, or when the
-parameter that it runs with has the mark `tmux`; a daemon, a broken home or many
-merges, when it is in the folder about those. A test that starts a tmux server without asking for `tmux` fails the quick run: a stand-in on
-PATH writes such a test down.
+parameter that it runs with has the mark `tmux`; a daemon, a broken home or merges, when it is in the folder about those. A test
+that starts a tmux server without asking for `tmux` fails the quick run: a stand-in on PATH writes such a test down.
 `@pytest.mark.slow("why")` is for a test that takes a second or more by its nature: a crowd of processes, a flood of data, a time
 limit that really has to pass. A property that does not say how many examples it needs gets a quarter of the usual ones.
 """

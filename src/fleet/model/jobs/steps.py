@@ -45,13 +45,13 @@ _PARTS = tuple(Steps.__annotations__)
 
 
 def written(steps: Steps, source: str) -> bytes:
-    """Return the content of a file that holds the steps of a document, and says of which one."""
+    """Return the content of a job's `steps.json`: its steps, and a digest of the document that they come from."""
     parts = [[[getattr(step, name) for name in _FIELDS] for step in getattr(steps, part)] for part in _PARTS]
     return json.dumps([_digest(source), _FIELDS, parts]).encode()
 
 
 def steps_in(content: bytes, source: str) -> Steps | None:
-    """Return the steps in such a file; None when it is damaged, or holds those of another document or another fleet."""
+    """Return the steps in a job's `steps.json`; None when it is damaged, or from another document or version of fleet."""
     try:
         digest, fields, parts = json.loads(content)
         if digest != _digest(source) or tuple(fields) != _FIELDS:
@@ -63,4 +63,5 @@ def steps_in(content: bytes, source: str) -> Steps | None:
 
 
 def _digest(source: str) -> str:
+    """Return the hash of a job's document."""
     return blake2s(source.encode("utf-8", "surrogatepass")).hexdigest()

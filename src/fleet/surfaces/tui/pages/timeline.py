@@ -20,7 +20,9 @@ _WINDOWS = (15 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR)
 _TONES: dict[str, Tone] = {"working": "cyan", "done": "green", "failed": "red", "blocked": "yellow"}
 # The sign at the end of a bar, for each outcome.
 _ENDS = {"working": "▶", "done": "✓", "failed": "✕", "blocked": "⏸"}
-_NAME, _MARGIN = 26, 14
+# A dispatch that has not ended: whether its agent works, waits or is gone, the board tells.
+_NOT_ENDED = "not ended"
+_NAME, _MARGIN = 26, 17
 
 
 class TimelinePage(LivePage):
@@ -72,5 +74,6 @@ class TimelinePage(LivePage):
         line.append(" " * left)
         line.append("━" * (right - left) + _ENDS[span.outcome], style=self.look.style(tone, bold=True))
         line.append(" " * (room - right - 1))
-        line.append(f" {span.outcome} {age(end - start)}", style=self.look.style(tone))
+        word = span.outcome if span.ended_at else _NOT_ENDED
+        line.append(f" {word} {age(end - start)}", style=self.look.style(tone))
         return line
