@@ -20,7 +20,14 @@ from fleet.testing.postgres import ThrowawayPostgres, url_in, wait_until_ready
 from fleet.world.clock import Clock
 from fleet.world.funnel import Funnel
 
-pytest_plugins = ["plugins.recording", "staging.fixtures", "plugins.quick", "plugins.part", "plugins.daemons"]
+pytest_plugins = [
+    "plugins.recording",
+    "staging.fixtures",
+    "plugins.quick",
+    "plugins.part",
+    "plugins.daemons",
+    "plugins.untouched",
+]
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", ".build/hypothesis")
 hypothesis.settings.register_profile("on a busy machine", deadline=None)

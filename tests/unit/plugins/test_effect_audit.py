@@ -10,7 +10,7 @@ import pytest
 from plugins.auditing import effect_audit
 
 from fleet.testing.crash.catalogue import SCENARIOS
-from fleet.testing.crash.watchers import Recorder
+from fleet.testing.crash.harness import act_out, recorded
 from fleet.world.funnel import Funnel
 
 OFFENDER = f"{effect_audit.SOURCE}verbs/offender.py"
@@ -62,20 +62,13 @@ def test_what_is_left_out_of_the_audit_is_there(path):
     assert os.path.exists(path)
 
 
-def effects(scenario, scene) -> list[str]:
-    with scene.fleet() as fleet:
-        fleet.funnel.watcher = recorder = Recorder()
-        scenario.act(fleet)
-    return recorder.effects
-
-
 def test_copies_into_a_worktree_and_the_link_in_bin_are_effects(tmux):
     scenario = SCENARIOS["launch"]
     with scenario.scene("sqlite") as scene:
         scenario.prepare(scene)
         for name, text in ((".gitignore", ".env\n"), (".worktreeinclude", ".env\n"), (".env", "A=1\n")):
             Path(scene.repository, name).write_text(text)
-        found = effects(scenario, scene)
+        found = recorded(scene, lambda: act_out(scenario, scene)).effects
     assert {"copy into worktree", "link bin/fleet"} <= set(found)
 
 
@@ -83,6 +76,6 @@ def test_what_a_step_of_a_job_does_is_an_effect(tmux):
     scenario = SCENARIOS["job-in-place"]
     with scenario.scene("sqlite") as scene:
         scenario.prepare(scene)
-        found = effects(scenario, scene)
+        found = recorded(scene, lambda: act_out(scenario, scene)).effects
     assert {"job step shell", "SIGKILL to job step"} <= set(found)
     assert any(re.fullmatch(r"unlink jobs/.*\.log", each) for each in found)
