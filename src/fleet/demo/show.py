@@ -167,7 +167,10 @@ class _KillAtEffect:
 
 
 def leftovers(fleet: Fleet) -> list[str]:
-    """Return the sessions, claims, prompt files and worktrees of a home that still exist although nothing needs them."""
+    """Return all sessions, claims, prompt files and worktrees of the demo's project that exist in the home, one line each.
+
+    Call it when the demo is over: then each of them is a leak. The claim of kind coord_spawn_marker does not count.
+    """
     leaked = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
     leaked += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]
     leaked += [f"prompt {name}" for name in fleet.files.names(paths.INBOX) if name != "archive"]

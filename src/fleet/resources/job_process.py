@@ -92,7 +92,11 @@ def recorded_processes(claim: Claim) -> dict[str, Identity]:
 
 
 def left_processes(claim: Claim, world: World) -> list[Identity]:
-    """Return the living processes of a job that at least one of the three proofs finds, descendants first, without the runner."""
+    """Return the living processes of a job, descendants first, without the runner and the calling process.
+
+    A process belongs to the job if it has the job's mark or lock, if the runner recorded it, or if it descends from such a
+    process.
+    """
     processes = world.processes
     roots = [who for who in recorded_processes(claim).values() if processes.life(who) == "alive"]
     roots += processes.of_job(claim.job or "")

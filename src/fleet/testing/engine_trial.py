@@ -80,7 +80,10 @@ def clear(root: str) -> None:
 
 
 def _other_processes(home: str) -> list[int]:
-    """Return the pids of other processes of a home: tmux, and what tmux started at an agent's death."""
+    """Return the pids of all processes, except this one, whose environment names the home.
+
+    After the agents and the daemon have ended, these are tmux and the hooks that tmux started at an agent's death.
+    """
     mark = f"FLEET_HOME={home}".encode()
     return [pid for pid in ps.parents() if pid != os.getpid() and mark in ps.environment(pid)]
 

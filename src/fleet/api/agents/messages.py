@@ -168,7 +168,7 @@ class Messages(Part):
     def _find_question(self, given: str) -> AskedQuestion | OpenQuestion:
         """Return the question with this id, or the open question of the agent or task that `given` names.
 
-        Raise Ambiguous when several open questions fit, NoSuchQuestion when none does.
+        Raise Ambiguous when several fit, CannotAnswer when the agent asks only in its terminal, NoSuchQuestion when none fits.
         """
         store = self._by.store
         row = store.read(lambda rows: q.question_by_id(rows, id=given)) if names.is_dispatch_id(given) else None

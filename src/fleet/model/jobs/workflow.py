@@ -188,7 +188,10 @@ def _workflow_of(given: dict[str, Any]) -> Workflow:
 
 
 def _map_of(given: dict[str, Any]) -> Map:
-    """Return the map part of a workflow, with defaults for missing keys."""
+    """Return the map part of a workflow from its keys, which already include the defaults of the map.
+
+    Missing keys of `retry` and of the steps get their defaults here.
+    """
     listed = isinstance(given["input"], list)
     where = {} if listed else given["input"]
     source = "list" if listed else next(key for key in ("file", "command", "glob") if key in where)

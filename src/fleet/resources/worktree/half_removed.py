@@ -23,7 +23,7 @@ def has_lost_its_pointer(claim: Claim) -> bool:
 
 
 def is_registered_on_branch(claim: Claim, here: Worktree) -> bool:
-    """Return whether git still lists a worktree that lost its `.git` file, on the claim's branch."""
+    """Return whether an interrupted removal deleted the worktree's `.git` file, and git's entry `here` is on the claim's branch."""
     return has_lost_its_pointer(claim) and here.branch == claim.data["branch"]
 
 

@@ -60,7 +60,10 @@ class Worktree:
         return self._look_in_list(claim, world.git.worktrees(claim.data["repository"]), world)
 
     def _look_in_list(self, claim: Claim, known: list[Listed] | None, world: World) -> Look:
-        """Return whether the worktree is ours, absent, foreign or unknown, by git's list of worktrees; `known` is None if git failed."""
+        """Return whether the worktree is ours, absent, foreign or unknown, by git's list of worktrees `known`.
+
+        If git failed, `known` is None: unused leftovers of the claim's interrupted creation are then ours, all else is unknown.
+        """
         if known is None:
             begun = half_made.has_leftovers(claim, world) and not half_made.is_used(claim, world)
             return "ours" if begun else "unknown"

@@ -179,7 +179,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
 
 
 def _is_at_rest(context: Context, known: LivingAgent) -> bool:
-    """Return whether no turn of the coordinator's agent runs: by its hooks, or by its screen if it has no hooks."""
+    """Return whether the coordinator's agent is between turns: by its hooks, or by its screen if no hook has reported."""
     engine = read_engine(context.world.home, known.engine)
     if engine.hooks is not None and known.heartbeat_at is not None:
         return known.state in RESTS

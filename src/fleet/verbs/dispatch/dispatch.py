@@ -116,7 +116,11 @@ def _create_agent_resources(context: Context, claims: list[Claim], order: Order)
 
 
 def _write_plan(context: Context, wanted: Wanted, order: Order) -> list[Claim]:
-    """Record the dispatch and return the claims to acquire. Waits while another process releases the task's bundle."""
+    """Record the dispatch and its claims, and return the claims to acquire.
+
+    While another process releases the task's worktree and directory (its bundle), try again for at most `wanted.wait`
+    seconds. Raise Contested after that, and at once when the task has an unfinished dispatch or the dispatch has no task.
+    """
     deadline = context.world.clock.ticks() + wanted.wait
     while True:
         try:

@@ -55,7 +55,10 @@ def keep_environment(context: Context) -> None:
 
 
 def missing_variables(context: Context, engine: Engine) -> list[str]:
-    """Return the variables that the engine requires or the setting `environment.pass` names, and that a tick would not pass."""
+    """Return the names of variables that an agent of this engine would lack if a coordinator's tick dispatched it.
+
+    Checked are the variables that the engine requires and those in the setting `environment.pass`; patterns are skipped.
+    """
     names = (*engine.require, *_own_names(context))
     return inheritance.lacking(environment_of_agent(context, engine, ticks=True), names) if names else []
 

@@ -143,10 +143,10 @@ def _free_name(project: Project, wanted: str) -> str:
 
 
 def _worktree_place(worktree: str, head: str | None, branch: str) -> Tree:
-    """Return where a worktree is: on its branch, on another, on none, gone or unknown.
+    """Return where a worktree is: on `branch`, on another branch, on none, gone or unknown.
 
-    `head` is the content of its HEAD; None when it cannot be read. In the middle of a rebase the worktree counts as on
-    the branch that the rebase returns to: git would refuse a checkout, and the next agent continues there.
+    `head` is the content of its HEAD; None when it cannot be read. In the middle of a rebase of `branch` it counts as on
+    `branch`: git would refuse a checkout, and the next agent continues there.
     """
     if head is None:
         return "unknown" if os.path.lexists(worktree) else "gone"

@@ -69,9 +69,10 @@ def _points_back(place: Place) -> bool:
 
 
 def open_regular(path: str, *, follow: bool = True) -> int:
-    """Open a regular file to read it. NotRegular for anything else: who opens a pipe that an agent made would wait for ever.
+    """Open a regular file and return its descriptor; raise IsADirectoryError for a folder, NotRegular for a pipe, socket or device.
 
-    Without `follow` a link is refused as well: it may lead to a file that the agent itself cannot read.
+    It never blocks on a pipe that an agent made. Without `follow`, raise OSError for a symbolic link, because the link may
+    lead to a file that the agent cannot read.
     """
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW))
     mode = os.fstat(fd).st_mode

@@ -74,9 +74,10 @@ class Census:
         return "" if dispatch and f"{_HINT}{dispatch}" in self._kernel.command(pid) else dispatch
 
     def is_fleets(self, pid: int) -> bool:
-        """Return whether a process is a fleet command of this home, or was started by one, and not by an agent.
+        """Return whether a process is a fleet command of this home, or a descendant of one, and was not started by an agent.
 
-        Its variables alone prove nothing: an agent can start a program without its mark.
+        The process and each ancestor up to that command must have this home, and no FLEET_DISPATCH_ID, in their environment.
+        The environment of the process alone is no proof, because an agent can start a program without FLEET_DISPATCH_ID.
         """
         for each in (self.entries[pid], *self._ancestors(pid)):
             told = self.environment(each.pid)

@@ -116,7 +116,10 @@ def _keep_conversation(dispatch: str, name: str) -> Change[None]:
 
 
 def _record_search(dispatch: str, look: str) -> Change[None]:
-    """Return the change that records when a living agent's conversation was searched for. It uses a row of the table of usage files."""
+    """Return the change that records the time of a search for an agent's conversation; it does nothing when the agent has ended.
+
+    The time is in the table of usage files, in the row whose path is the key `look` (from `look_for`).
+    """
 
     def act(tx: Tx) -> None:
         tx.dispatch = dispatch

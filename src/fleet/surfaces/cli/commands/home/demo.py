@@ -83,9 +83,9 @@ def _run_crowd(scene: str, processes: int, tasks: int, *, as_json: bool) -> int:
 
 
 def _run_agents(scene: str, *, as_json: bool, keep: bool) -> int:
-    """Run `fleet demo` with scripted agents in the folder `scene`.
+    """Run `fleet demo` with scripted agents in the folder `scene`, which the caller removes unless `keep` is set.
 
-    Returns exit code 0 if all is merged and nothing leaked.
+    Return exit code 0 if all is merged and nothing leaked, otherwise 1. `keep` only changes the hint printed at the end.
     """
     make_repository(f"{scene}/repository")
     os.mkdir(f"{scene}/home", mode=0o700)
