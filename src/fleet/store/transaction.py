@@ -152,8 +152,8 @@ class Store:
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
         """Do the work in one transaction with one operation, and return its result.
 
-        A request that is repeated under the same key returns the first result. Raise KeyReused when the key was used
-        for another request.
+        The operation is stored under the idempotency key in `by`, with `why` and a fingerprint of `request`. When the key
+        was used before, for the same request, return the result of the first time; for another request raise KeyReused.
         """
         self._refuse_after_fork()
         self._funnel.refuse_in_transaction(f"transaction {why!r}")

@@ -107,6 +107,7 @@ class HookCaller:
         self._fail_turn("overloaded", "API Error: 529 Overloaded")
 
     def _fail_turn(self, error: str, words: str) -> None:
+        """Call the hook of a turn that the API failed, with the kind of error and the agent's last message."""
         self.call("StopFailure", {"error": error, "last_assistant_message": words})
 
     def _send_status(self, payload: Payload) -> None:

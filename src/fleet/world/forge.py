@@ -31,7 +31,7 @@ class _Asked:
         self.said = ""
 
     def _ask(self, *words: str) -> Done:
-        """Run the program in the repository, keep its message in `said`, and return the result."""
+        """Run gh, glab or the user's program in the repository, keep its message in `said`, and return the result."""
         done = self._programs.run(self.name, [*self._words, *words], limit=LIMIT, cwd=self._repository)
         self.said = hidden(" ".join((done.err or done.out).split())) or f"it gave {done.status}"
         return done

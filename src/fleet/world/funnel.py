@@ -45,7 +45,10 @@ class Funnel:
         return self._watched(effect, act)
 
     def commit(self, why: str, act: Callable[[], T]) -> T:
-        """Commit a transaction: the only effect that is allowed while one is open."""
+        """Call `act`, which commits the open transaction, and return its result. `why` names the commit for a watcher.
+
+        No other effect is allowed while this thread has a transaction open.
+        """
         return self._watched(f"commit {why}", act)
 
     def during(self, effect: str, pid: int) -> None:

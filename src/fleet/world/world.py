@@ -214,9 +214,9 @@ class World:
         return Gate(path, home=self.home, clock=self.clock, host=self.host, subject=subject)
 
     def work_gate(self, name: str, subject: str) -> Gate:
-        """Return the gate of one piece of work, which the process that starts or resumes it holds.
+        """Return the gate of one piece of work. The process that starts or resumes the work holds it.
 
-        The gate's file names the exact process.
+        `name` names the gate's file. The file says what the work is (`subject`) and exactly which process holds it.
         """
         from fleet.world.files.gates import Gate
 

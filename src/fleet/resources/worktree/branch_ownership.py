@@ -87,5 +87,8 @@ def mark_unmarked_branch(claim: Claim, owner: str, world: World) -> None:
 
 
 def _may_be_marked_branch(mark: str, birth: Birth) -> bool:
-    """Return whether the mark can belong to this branch according to its reflog; True when the reflog is too short to tell."""
+    """Return whether fleet's mark in git's configuration can be about this branch, and not an earlier one of the same name.
+
+    The reflog says when and by whom the branch was made (`birth`). True when the reflog is too short to say.
+    """
     return not birth.at or birth.maker.startswith(_MAKER) or birth.at == birth_in(mark)

@@ -123,6 +123,7 @@ def _add_task(scene: Scene) -> None:
 
 
 def _dispatch(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: dispatch the task `t` to an agent that only sleeps."""
     fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
 
 

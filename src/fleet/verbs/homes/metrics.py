@@ -113,7 +113,7 @@ def _project_families(projects: list[ProjectMetrics]) -> Iterator[Family]:
 
 
 def _daemon_families(daemon: DaemonFigures) -> Iterator[Family]:
-    """Yield one family for each figure of the daemon."""
+    """Yield one metric (in OpenMetrics a family) for each figure of the daemon."""
     yield _plain("fleet_daemon_uptime_seconds", "gauge", "How long the daemon has been running.", daemon.uptime)
     yield _plain("fleet_daemon_requests", "counter", "Requests that the daemon has answered.", daemon.requests)
     yield _plain("fleet_daemon_errors", "counter", "Requests that ended in an error.", daemon.errors)

@@ -221,7 +221,7 @@ def _stored_needs(rows: Rows) -> list[NeedView]:
 
 
 def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfinished, now: str) -> list[NeedView]:
-    """Return the stored needs and those of agents that wait without a question, in the order of the page."""
+    """Return all that needs a person: open questions first, then agents that wait without having asked, then the rest."""
     asked = [need for need in stored if need.question]
     waiting = _needs_without_question(_agents_needing_person(agents, found), {need.dispatch for need in asked}, now)
     return [*asked, *waiting, *(need for need in stored if not need.question)]

@@ -118,7 +118,11 @@ class Processes:
         return True
 
     def may_live(self, who: Identity | None) -> bool:
-        """Return whether a process is alive; also True when that is unknown and a process with its pid and start time is visible."""
+        """Return whether a process is alive, or may be; False for None.
+
+        It may be alive when its boot or pid namespace cannot be compared with ours, and a process with its pid and start
+        time is visible here.
+        """
         found = self.life(who)
         return who is not None and (
             found == "alive" or (found == "unknown" and self._kernel.is_seen(who.pid, who.start))

@@ -75,12 +75,15 @@ def directory() -> str | None:
 
 
 def enter(other: Surroundings) -> None:
-    """Answer for another process in this thread from now on."""
+    """Let the functions of this module describe another process, to this thread only, until `leave` is called.
+
+    The daemon works for the process that sent it a request.
+    """
     _ASKERS[get_ident()] = other
 
 
 def leave() -> None:
-    """Stop answering for another process in this thread."""
+    """Let the functions of this module describe this process again, to this thread."""
     _ASKERS.pop(get_ident(), None)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_of_repository(git: Git, path: str, repository: str) -> bool:
-    """Return whether git, run in a worktree, reports that worktree and its expected repository."""
+    """Return whether a folder is the top of a worktree of this repository, by what git says when it runs in the folder."""
     found = git.place_of(path)
     return found is not None and found == (os.path.realpath(path), os.path.realpath(git_dir(repository)))
 
