@@ -1,6 +1,12 @@
-"""The daemon's unit under a real systemd of the user, started for the test in a mount namespace of its own."""
+"""The daemon's unit under a real systemd of the user, started for the test in a mount namespace and a control group of its own.
 
+A systemd takes over the control group that it is started in: it moves every process there into a subgroup, also those of
+others. So it gets a group of its own, and sees no hierarchy of groups in which it has none.
+"""
+
+import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -11,10 +17,18 @@ import pytest
 from staging.stage import PATIENCE, Stage
 
 from fleet.testing.crash.scenarios import until
+from fleet.world.clock import Clock
+from fleet.world.funnel import Funnel
+from fleet.world.process.cgroups import Cgroups
+from fleet.world.process.programs import Programs
 
 SYSTEMD = "/lib/systemd/systemd"
-# A manager starts only where /run says that systemd has booted the machine.
-MANAGER = f"mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec {SYSTEMD} --user --log-target=null"
+# A manager starts only where /run says that systemd has booted the machine. $0: the control group that it is to have.
+MANAGER = f"""
+echo 0 >"$0/cgroup.procs" || exit 1
+while read -r _ at type _; do [ "$type" != cgroup ] || umount "$at" || exit 1; done </proc/mounts
+mount -t tmpfs none /run && mkdir -p /run/systemd/system && exec {SYSTEMD} --user --log-target=null
+"""
 NAMESPACE = ("unshare", "--mount", "--propagation", "private")
 ENTER = '#!/bin/sh\nexec nsenter --target {pid} --mount {program} "$@"\n'
 
@@ -30,7 +44,7 @@ def can_have_one() -> bool:
 class Manager:
     """A systemd of the user, and a stage whose `systemctl` asks it."""
 
-    def __init__(self, stage: Stage, root: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, stage: Stage, root: Path, group: Path, patch: pytest.MonkeyPatch) -> None:
         self.stage = stage
         (root / "runtime").mkdir(mode=0o700)
         (root / "bin").mkdir()
@@ -38,7 +52,7 @@ class Manager:
         patch.setenv("XDG_CONFIG_HOME", str(root / "config"))
         patch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
         nowhere = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.process = subprocess.Popen([*NAMESPACE, "sh", "-c", MANAGER], **nowhere)
+        self.process = subprocess.Popen([*NAMESPACE, "sh", "-c", MANAGER, str(group)], **nowhere)
         for name in ("systemctl", "loginctl"):
             program = root / "bin" / name
             program.write_text(ENTER.format(pid=self.process.pid, program=shutil.which(name)))
@@ -58,9 +72,29 @@ class Manager:
         self.process.wait(PATIENCE)
 
 
+def is_removed(group: Path) -> bool:
+    """Remove a control group and its subgroups; False while a process is in one of them."""
+    for folder, _folders, _files in os.walk(group, topdown=False):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
+    return not group.exists()
+
+
 @pytest.fixture
-def manager(scene: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
-    made = Manager(scene, tmp_path, monkeypatch)
+def group() -> Iterator[Path]:
+    """A control group of the test's own, until whatever the scene has left in it is gone."""
+    place = Cgroups(Funnel(), "0" * 12, programs=Programs(Funnel()), clock=Clock()).place_for("a" * 8, os.getpid())
+    if place is None:
+        pytest.skip("no control group can be made here")
+    made = Path(os.path.dirname(place), f"systemd-{secrets.token_hex(6)}")
+    made.mkdir()
+    yield made
+    until(lambda: is_removed(made))
+
+
+@pytest.fixture
+def manager(group: Path, scene: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
+    made = Manager(scene, tmp_path, group, monkeypatch)
     until(lambda: made.ask("is-system-running") == "running")
     yield made
     made.end()
