@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+BEFORE = pytest.StashKey[tuple[str, str]]()
+
 
 def place() -> tuple[str, str]:
     """The control groups and the folder of this process."""
@@ -16,10 +18,12 @@ def place() -> tuple[str, str]:
     return groups.read_text() if groups.exists() else "", os.getcwd()
 
 
-PLACE = place()
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[BEFORE] = place()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown() -> Iterator[None]:
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     yield
-    assert place() == PLACE, "this test has moved the process of the run"
+    assert place() == item.stash[BEFORE], "the process of the run was moved while this test ran"
