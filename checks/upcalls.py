@@ -1,7 +1,8 @@
 """Fail when an object of a lower layer holds a callable of a higher layer. import-linter sees only imports.
 
-There are two checks. In the source, no class below `api` stores a callable that it was given, except those in GIVEN. At run time,
-no object that can be reached from the context of a verb holds a function or method of a layer above its own.
+There are two checks. In the source, no class of `api` or below stores a callable that it was given, except those in GIVEN. At run
+time, no object that can be reached from the context of a verb, in a command or in the daemon, holds a function or method of a layer
+above its own.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from fleet.api.fleet import Fleet
 from fleet.fast import made_once
+from fleet.surfaces.daemon.household import Household
+from fleet.world.funnel import Funnel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +32,11 @@ RANKS = {
     )
     for name in layer.split()
 }
-# Callables that a class below `api` may be given and keep, and why.
+# Callables that a class of `api` or below may be given and keep, and why.
 GIVEN = {
+    "api.actor.Actor.opened_by_daemon": "how commands open the home while they run inside its daemon",
+    "api.loop.Loop._say": "where fleet's own coordinator prints; ends with the loop",
+    "api.watch.Watch._say": "where the watch of a session prints; ends with the watch",
     "model.text.documents.kinds.Kind.accepts": "of its own layer",
     "resources.kind.Order.meanwhile": "what to do while git writes a worktree; ends with the order",
     "store.transaction.Change.work": "the work of a transaction; ends with it",
@@ -45,11 +51,11 @@ GIVEN = {
 
 # in the source --------------------------------------------------------------------------------------------------------
 def stored_callables(source: Path) -> set[str]:
-    """Return every attribute of a class below `api` that keeps a callable given to it, as module.Class.attribute."""
+    """Return every attribute of a class of `api` or below that keeps a callable given to it, as module.Class.attribute."""
     trees = {
         path.relative_to(source).with_suffix("").as_posix().replace("/", "."): ast.parse(path.read_text("utf-8"))
         for layer, rank in RANKS.items()
-        if rank < RANKS["api"]
+        if rank <= RANKS["api"]
         for path in (source / layer).rglob("*.py")
     }
     names = {"Callable"} | {name for tree in trees.values() for name in _aliases(tree)}
@@ -176,6 +182,8 @@ def main() -> int:
         del os.environ[name]  # the check may run inside an agent of a real fleet, and must not use its home
     with tempfile.TemporaryDirectory(prefix="fleet-upcalls-") as home, Fleet.open(home, actor="check") as fleet:
         faults += upcalls(fleet.context)
+        assert fleet.record is not None, "an open home has a record"
+        faults += upcalls(Household(fleet.home, fleet.record, Funnel()).open().context)
     print(*sorted(faults), sep="\n", end="\n" if faults else "")
     print(f"upcalls: {len(given)} callables stored, {len(faults)} faults")
     return 1 if faults else 0
