@@ -28,6 +28,7 @@ _KEY = _ACTOR | {":"}
 _MODEL_FIRST = _ACTOR - frozenset("-.@+_")
 _HEX = frozenset("0123456789abcdef")
 _ID_LENGTH = 8
+_SESSION = "fleet-"
 _SHORTEST_COMMIT, _LONGEST_COMMIT = 4, 64
 
 
@@ -46,6 +47,16 @@ class DispatchId(str):
 def is_dispatch_id(given: str) -> bool:
     """Return whether the text has the shape of a dispatch id."""
     return len(given) == _ID_LENGTH and _HEX.issuperset(given)
+
+
+def session(dispatch: str) -> str:
+    """Return the name of a dispatch's tmux session."""
+    return f"{_SESSION}{dispatch}"
+
+
+def dispatch_of_session(name: str) -> str:
+    """Return the dispatch that a tmux session is named after; a text without the prefix of sessions is returned as it is."""
+    return name.removeprefix(_SESSION)
 
 
 def is_commit(given: str) -> bool:

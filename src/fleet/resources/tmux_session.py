@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
+from fleet.model import names
 from fleet.model.identity import Identity
 from fleet.resources.worktree.half_made import UNMADE
 
@@ -31,7 +32,7 @@ class TmuxSession:
 
     def name_for(self, order: Order, _world: World) -> str:
         """Return the name of the session, which contains the dispatch id."""
-        return f"fleet-{order.dispatch}"
+        return names.session(order.dispatch)
 
     def data_for(self, order: Order, world: World) -> dict[str, Any]:
         """Return the tmux server on which the session is created: only that server can prove the session absent."""

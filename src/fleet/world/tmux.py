@@ -268,7 +268,7 @@ class Tmux:
 
         Return whether that worked.
         """
-        name = f"fleet-{os.urandom(4).hex()}"
+        name = f"fleet-text-{os.urandom(4).hex()}"
         words = ["tmux", "-N", "-S", self.socket, "load-buffer", "-b", name, "-"]
         if not self._programs.run("tmux load-buffer", words, limit=LIMIT, given=text).ok:
             return False

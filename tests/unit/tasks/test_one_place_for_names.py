@@ -1,4 +1,4 @@
-"""Branches, refs and paths of the home are spelt in one file each."""
+"""Branches, refs, sessions and paths of the home are spelt in one file each."""
 
 import ast
 import re
@@ -9,11 +9,13 @@ import pytest
 import fleet
 
 SOURCE = Path(fleet.__file__).parent
-BRANCHES, PATHS = SOURCE / "model/branches.py", SOURCE / "world/home/paths.py"
+BRANCHES, PATHS, NAMES = SOURCE / "model/branches.py", SOURCE / "world/home/paths.py", SOURCE / "model/names.py"
 BRANCH = re.compile(r"\bworker/|\bfleet/(job-|main)|\brefs/(heads|fleet)\b")
 FOLDERS = "projects|inbox|logs|locks|dispatches|jobs|rooms|trash|removed|handoffs|hooks|trust|operations|backups|bin"
 # From the beginning of a text, or behind what an f-string puts before it: the home.
 PATH = re.compile(rf"(^|\}}/)(({FOLDERS})/|(rooms|backups|trash)$|home\.json|fleet\.db|tmux\.(sock|conf))|/projects/")
+# The prefix of a session alone, or what an f-string makes of it.
+SESSION = re.compile(r"\bfleet-(\{\})?$")
 
 
 def literals(source):
@@ -41,13 +43,17 @@ def spelt(pattern, files):
 
 
 def written() -> list[Path]:
-    """The files of the source that people write, but for the two."""
+    """The files of the source that people write, but for the three."""
     found = (path for path in SOURCE.rglob("*.py") if "queries" not in path.parts)
-    return sorted(set(found) - {BRANCHES, PATHS})
+    return sorted(set(found) - {BRANCHES, PATHS, NAMES})
 
 
 @pytest.mark.slow("reads the whole source")
-@pytest.mark.parametrize(("pattern", "place"), [(BRANCH, BRANCHES), (PATH, PATHS)], ids=["branches", "paths"])
+@pytest.mark.parametrize(
+    ("pattern", "place"),
+    [(BRANCH, BRANCHES), (PATH, PATHS), (SESSION, NAMES)],
+    ids=["branches", "paths", "sessions"],
+)
 def test_a_name_is_spelt_in_its_own_file_alone(pattern, place):
     assert spelt(pattern, [place]), "the pattern finds what it looks for"
     assert spelt(pattern, written()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.api.actor import Part
+from fleet.model import names
 from fleet.model.dispatch.steps import is_held_by_daemon, is_unfinished
 from fleet.store import queries as q
 from fleet.verbs.views.at_work import agents_at_work
@@ -42,7 +43,7 @@ class Agents(Part):
         if text is None and self._pane(ident) is None:
             return self.output(ident)  # it has just ended
         if text is None:
-            raise errors.Absent(what=f"answer from tmux about fleet-{ident}")
+            raise errors.Absent(what=f"answer from tmux about {names.session(ident)}")
         return f"{text.rstrip()}\n" if text.strip() else ""
 
     def mirror(self, ident: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import names
 from fleet.testing.simulated.processes import FIRST
 from fleet.world.tmux import LIMIT, Listing, Pane, Tmux
 
@@ -107,7 +108,7 @@ class SimulatedServer:
             pane.dead = True
             self._machine.table.reap(pane.process)
             if pane.stamped:
-                self._machine.started.append(("settle", "--hint", f"fleet-{pane.dispatch}"))
+                self._machine.started.append(("settle", "--hint", names.session(pane.dispatch)))
             else:
                 self.close(pane)
 

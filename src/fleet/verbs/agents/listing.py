@@ -14,6 +14,7 @@ from fleet.engines.hooks import states_without_hook
 from fleet.engines.kept import status_file
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
+from fleet.model import names
 from fleet.model.dispatch.steps import is_held_by_daemon, is_pending
 from fleet.model.identity import Identity
 from fleet.model.results.agents import AgentView
@@ -62,7 +63,7 @@ def _agent_view(context: Context, row: Dispatch, known: LivingAgent | None, sign
         source=state.source,
         state_at=iso_or_none(state.at),
         detail=state.detail,
-        session=None if is_held_by_daemon(row) else f"fleet-{row.id}",
+        session=None if is_held_by_daemon(row) else names.session(row.id),
         started_at=iso(row.created_at),
         launched_at=iso_or_none(row.launched_at),
         heartbeat_at=iso_or_none(known.heartbeat_at) if known else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fleet.model import names
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
@@ -48,7 +49,7 @@ def _place_of_holder(context: Context, ident: str | None) -> str | None:
     if row is None or not is_unfinished(row):
         return None
     process = Identity.parse(row.process or "") if is_held_by_daemon(row) else None
-    return f"daemon, pid {process.pid}" if process is not None else f"fleet-{row.id}"
+    return f"daemon, pid {process.pid}" if process is not None else names.session(row.id)
 
 
 def _wake_trouble(context: Context, seat: Seat) -> str | None:

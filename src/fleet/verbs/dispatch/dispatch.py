@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import names
 from fleet.model.dispatch.branch_marks import mark_of
 from fleet.model.dispatch.may_start import why_no_room
 from fleet.model.dispatch.steps import is_in_flight, owner
@@ -74,7 +75,7 @@ def start(context: Context, wanted: Wanted) -> Dispatched:
         task=order.slug,
         kind=order.kind,
         engine=order.engine,
-        session=f"fleet-{order.dispatch}",
+        session=names.session(order.dispatch),
         worktree=order.cwd,
         branch=order.branch or None,
     )
@@ -178,7 +179,7 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
         for name in own if inbox_claim is None else own[1:]:
             bundles.add_claim(tx, fresh[name])
             to_acquire.append(fresh[name])
-        tx.note(kind=order.kind, engine=order.engine, session=f"fleet-{order.dispatch}")
+        tx.note(kind=order.kind, engine=order.engine, session=names.session(order.dispatch))
 
     who = f"{order.kind} of {owner(project=order.project, slug=order.slug)}"
     context.commit(Change(f"dispatch {order.dispatch} ({who})", work))
@@ -301,7 +302,7 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
     if not written:
         held = q.unfinished_of_task(tx, project=order.project, slug=order.slug or "")
         raise errors.BundleHeld(project=order.project, slug=order.slug, holder=held.id if held else "someone")
-    ident, session = order.dispatch, f"fleet-{order.dispatch}"
+    ident, session = order.dispatch, names.session(order.dispatch)
     q.add_agent(tx, id=ident, engine=order.engine, session=session, conversation=wanted.conversation, at=tx.at)
     if order.slug is not None and (wanted.resumes or wanted.handoffs):
         q.inherit_messages(tx, dispatch=ident, predecessor=wanted.predecessor or "")

@@ -14,6 +14,7 @@ from fleet import errors
 from fleet.engines import command, permissions, readiness
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.sandbox import SIGNALS
+from fleet.model import names
 from fleet.model.agents.actors import TOKEN
 from fleet.model.agents.roles import role_of
 from fleet.model.agents.token import hash_token
@@ -112,7 +113,10 @@ def launch(context: Context, ident: str) -> Launched:
     if launched == "too late":
         now = context.dispatch(ident).exec_state
         raise errors.Superseded(
-            who=f"session fleet-{ident}", project=row.project, slug=row.slug or "", now=f"its dispatch is {now}"
+            who=f"session {names.session(ident)}",
+            project=row.project,
+            slug=row.slug or "",
+            now=f"its dispatch is {now}",
         )
     repository = context.project(row.project).path
     cwd = f"{context.world.home}/{paths.worktree(row.project, row.slug)}" if row.slug else repository

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.model import names
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.home import Swept
@@ -50,7 +51,7 @@ def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterato
             continue
         row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=pane.dispatch))  # noqa: B023
         what = f"the pane of dispatch {pane.dispatch} in tmux session {pane.session}" if pane.stamped else what
-        if row is not None and (is_unfinished(row) or f"fleet-{pane.dispatch}" in held):
+        if row is not None and (is_unfinished(row) or names.session(pane.dispatch) in held):
             continue  # the session is released with its dispatch's claim
         if row is None and archived_dispatch(context, pane.dispatch) is None:
             yield Swept(what=what, why="it has our mark, but its dispatch is neither in the database nor archived",

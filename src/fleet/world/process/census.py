@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from fleet.model import names
 from fleet.model.identity import Identity
 from fleet.world.process import ps
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from fleet.world.process.ps import Entry
 
 _MARK = b"FLEET_DISPATCH_ID="
-_HINT = " settle --hint fleet-"
+_HINT = f" settle --hint {names.session('')}"
 _FIRST = 1
 # Programs by which a person logs in. What they start belongs to a person, also without a terminal.
 _LOGINS = frozenset({"sshd", "sshd-session", "login", "mosh-server"})

@@ -8,7 +8,7 @@ import sys
 
 from fleet import errors
 from fleet.api.fleet import Fleet
-from fleet.model.names import DispatchId
+from fleet.model import names
 from fleet.model.text import escapes
 from fleet.world.process.programs import detach
 
@@ -66,11 +66,11 @@ def _write_output(text: str) -> None:
 def settle_soon(given: str) -> None:
     """Settle the dispatch of a tmux session whose agent is exiting, in a background process.
 
-    Ignore the session name "fleet-".
+    Ignore a session name without a dispatch.
     """
-    if given == "fleet-":
+    if not (dispatch := names.dispatch_of_session(given)):
         return
-    ident = DispatchId(given.removeprefix("fleet-"), source="the session's name")
+    ident = names.DispatchId(dispatch, source="the session's name")
     if not detach():
         with Fleet.open(make=False) as fleet:
             fleet.sessions.settle_soon(ident)

@@ -51,7 +51,7 @@ class Acts:
             else:
                 self._post(lambda: self._end(name, lambda: done(result)))
 
-        threading.Thread(target=run, name=f"fleet-{name}", daemon=True).start()
+        threading.Thread(target=run, name=f"act {name}", daemon=True).start()
         return True
 
     def _end(self, name: str, then: Callable[[], None]) -> None:

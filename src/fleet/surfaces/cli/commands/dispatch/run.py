@@ -9,6 +9,7 @@ import click
 
 from fleet import errors
 from fleet.api.fleet import Fleet
+from fleet.model import names
 from fleet.model.results.coord import Seated
 from fleet.model.tasks.prompts import split_prompt
 from fleet.surfaces.cli.commands.projects.down import print_down
@@ -138,7 +139,7 @@ def settle(given: str, *, hint: bool) -> int:
         session.settle_soon(given)
         return 0
     with Fleet.open() as fleet:
-        ended = fleet.sessions.settle(fleet.dispatches.find(given.removeprefix("fleet-")))
+        ended = fleet.sessions.settle(fleet.dispatches.find(names.dispatch_of_session(given)))
     terminal.say(f"{ended.id}: {ended.exec_state or ended.why}")
     return 0
 
