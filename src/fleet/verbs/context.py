@@ -49,7 +49,7 @@ class Committer:
         return Caller(actor=self.actor, at=self.clock.now(), key=key, dispatch=self.dispatch)
 
     def commit(self, change: Change[T], key: str | None = None) -> T:
-        """Commit a change and return its result. Raise `refusal` when the home was moved or copied."""
+        """Commit a change and return its result. Raise the error in `refusal` when the home was moved or copied."""
         if self.refusal is not None:
             raise self.refusal
         return self.commit_anyway(change, key)

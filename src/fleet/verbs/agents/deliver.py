@@ -87,7 +87,8 @@ def _why_busy(known: LivingAgent) -> str:
 def _type_message(context: Context, dispatch: str, engine: Engine, listing: Listing, *, hooked: bool) -> str:
     """Type the oldest waiting message into the agent's terminal, if its screen shows an empty input box.
 
-    Returns the reason when a message still waits; "" when none waits.
+    Returns the reason when a message still waits; "" when none waits. Without `hooked`, no hook will acknowledge the
+    message, so it is recorded as acknowledged at once.
     """
     pane = listing.pane_of(dispatch)
     if pane is None or pane.dead:

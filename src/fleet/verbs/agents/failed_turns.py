@@ -37,8 +37,8 @@ def try_engine_again(context: Context, engine: str) -> Lifted:
     """End the hold of an engine because a person says that it works again; remind the agents that the hold had stopped.
 
     One agent continues first, as the trial. When its model has answered, the ticks of the coordinators remind the
-    others; in a project without a coordinator, the others wait until a person calls this again. Raise Absent when there
-    is no such engine and it holds nobody back.
+    others; in a project without a coordinator, the others wait until a person calls this again. Raises Absent for an
+    unknown engine, unless it has a hold or stopped agents.
     """
     stopped = stopped_by_hold(context, engine)
     if not stopped and context.store.read(lambda rows: q.hold_of(rows, engine=engine)) is None:
@@ -72,7 +72,10 @@ def _end_hold_now(engine: str) -> Change[bool]:
 
 
 def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
-    """Return the unreported agents of this home that a limit or a failed login of the engine has stopped, oldest first."""
+    """Return the agents of this home that a limit or a failed login of the engine has stopped, oldest first.
+
+    Leaves out agents that have reported, or were asked to exit.
+    """
     agents = context.store.read(lambda rows: q.living_agents(rows, project=None))
     stopped = [row for row in agents if row.engine == engine and row.state in HELD and is_own(context, row)]
     return [row for row in stopped if not row.report and not row.asked_for]
@@ -81,7 +84,7 @@ def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
 def continue_agents(context: Context, project: str) -> list[str]:
     """Remind agents of a project to continue, deliver the waiting messages, and close the questions of ended agents.
 
-    Returns a line for each reminder.
+    Returns a line for people for each reminder.
     """
     reminded = []
     if context.store.read(q.orphaned_questions).n:
@@ -121,13 +124,20 @@ def _reminder(context: Context, agent: LivingAgent) -> str:
 
 
 def _is_answering(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Return whether the agent got a message after its last state change, less than ten minutes ago, so may still answer."""
+    """Return whether an agent may still be answering a message.
+
+    It may for ten minutes after the message, unless its state has changed since.
+    """
     last = context.store.read(lambda rows: q.last_said(rows, dispatch=agent.dispatch)).at
     return last is not None and last > (agent.state_at or 0) and now - last < _ANSWER_TIME
 
 
 def _may_continue(context: Context, agent: LivingAgent, now: int) -> bool:
-    """Return whether an agent may continue after a limit: the hold is lifted, or the agent is, or now becomes, the trial."""
+    """Return whether an agent that was stopped by its engine's hold may continue.
+
+    It may when the hold is lifted, or when the agent is the trial of the engine. When the hold's time has passed and no
+    other agent is the trial, record this agent as the trial.
+    """
     held = context.store.read(lambda rows: q.hold_of(rows, engine=agent.engine))
     if held is None or held.trial == agent.dispatch:
         return True

@@ -94,6 +94,7 @@ class HookEvent(Value):
         """Return what the store knows of the agent; None when the agent has ended."""
 
         def look(rows: Rows) -> Known | None:
+            """Read the agent, its engine's hold and its counts in one snapshot; None when the agent has ended."""
             agent = q.heard_agent(rows, dispatch=self.dispatch)
             if agent is None:
                 return None
@@ -124,6 +125,7 @@ def _on_prompted(event: HookEvent, _known: Known) -> Reply:
     carried = messages.ids_in(event.text("prompt"))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Close the agent's questions, acknowledge messages; return the report "working", and no messages."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         for ident in carried:
             q.acknowledge_message(tx, id=ident, dispatch=event.dispatch, at=tx.at)
@@ -141,6 +143,7 @@ def _on_worked(event: HookEvent, known: Known) -> Reply:
     answered = _asked_question(event).text
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Close the answered question; return the report "asks" or "working", and the messages handed out."""
         q.close_questions(tx, dispatch=event.dispatch, text=answered, at=event.at)
         left = q.open_questions(tx, dispatch=event.dispatch)
         state, detail = ("asks", left[0].text) if left else ("working", "")
@@ -170,6 +173,7 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
     busy = _count_background_tasks(event)
 
     def decide(tx: Tx, agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Close the agent's questions; return the report about its state now, and the messages handed out."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         stops = event.over_budget and not agent.report and not agent.asked_for
         handed = [] if stops else messages.hand_out(tx, event.dispatch, "stop feedback")
@@ -214,6 +218,7 @@ def _on_failed(event: HookEvent, _known: Known) -> Reply:
     remedy = event.dialect.errors.get(error)
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Hold the engine back if the error demands it; return the report of the failure, and no messages."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         if remedy is not None and remedy != "again":
             engine_limits.hold_engine(tx, event.dialect.engine, remedy, reason)
@@ -230,6 +235,7 @@ def _on_ended(event: HookEvent, _known: Known) -> Reply:
     """Record that the agent's session has ended, and close its questions."""
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Close the agent's questions; return the report "ended", and no messages."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
         return HookReport(event.at, state="ended", detail=event.text("reason"), facts=_facts(event)), []
 
@@ -252,6 +258,7 @@ def _on_status(event: HookEvent, known: Known) -> Reply:
         return Reply()
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Record the quota windows; return a report with the other figures, and no messages."""
         engine_limits.record_windows(tx, engine, windows)
         return HookReport(event.at, facts=_facts(event)), []
 
@@ -270,6 +277,7 @@ def _on_asks(event: HookEvent, known: Known) -> Reply:
         return Reply(payload=permission(event.name))
 
     def decide(tx: Tx, _agent: LivingAgent) -> tuple[HookReport, list[Received]]:
+        """Record the question; return the report "asks", and no messages."""
         questions.add(tx, event.fresh, event.dispatch, asked, at=event.at)
         return HookReport(event.at, state="asks", detail=asked.text, facts=_facts(event)), []
 
@@ -319,7 +327,7 @@ def permission(event: str) -> Payload:
 
 # writing --------------------------------------------------------------------------------------------------------------
 def _record_event(event: HookEvent, decide: Decide, *, question: str | None = None) -> Outcome | None:
-    """Call `decide` and record its decision in one transaction. Returns None when the agent has ended.
+    """Call `decide` and record the report that it returns, in one transaction. Returns None when the agent has ended.
 
     If the daemon recorded the event under the same key and its reply was lost, return the recorded outcome.
     """
@@ -376,7 +384,10 @@ def _record_if_news(event: HookEvent, known: Known, report: HookReport) -> None:
 
 
 def _record_and_hand_out(event: HookEvent, known: Known, report: HookReport, how: str) -> Reply:
-    """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message."""
+    """Record a hook report and reply with the waiting messages; do nothing when there is neither news nor a message.
+
+    `how` is recorded with the messages: the way in which the agent gets them.
+    """
     lifts = report.turn == "good" and engine_limits.is_hold_over(known.hold, report.at)
     if not known.waiting and not lifts and agent_after_report(known.agent, report) is None:
         return Reply()

@@ -116,7 +116,10 @@ def _answer_payload(event: HookEvent, answer: questions.Answer) -> Payload:
 
 
 def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[], bool]) -> list[Received]:
-    """Wait beside an idle agent for messages. Returns none when the agent continues by itself, ends, or the time is up."""
+    """Wait beside an idle agent for messages, and take them.
+
+    Returns an empty list when the agent continues by itself, when it ends, or when the time is up.
+    """
     begun, until = clock.ticks(), clock.ticks() + event.dialect.wait
     while clock.ticks() < until:
         received = look_for_messages(event, settling=clock.ticks() <= begun + SETTLING)
@@ -128,10 +131,10 @@ def wait_for_messages(event: HookEvent, clock: Clock, is_agent_gone: Callable[[]
 
 
 def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | None:
-    """Look once for messages to an idle agent, and take them; None when the wait is over: the agent is not idle or has
-    ended.
+    """Look once for messages to an idle agent, and take them.
 
-    `settling` is True while the hook that reports the stop may not yet have recorded that the agent is idle.
+    Returns an empty list when the agent gets none now; None when the wait is over, because the agent is not idle or has
+    ended. `settling` is True while the hook that reports the stop may not yet have recorded that the agent is idle.
     """
     known = event.known()
     if known is None:
@@ -147,7 +150,7 @@ def look_for_messages(event: HookEvent, *, settling: bool) -> list[Received] | N
 
 
 def _received(given: object) -> Received:
-    """Return a message that was taken; a repeated request gets it as stored JSON, which is converted."""
+    """Return a taken message as `Received`. A repeated request gets the message as stored JSON, which is converted."""
     return given if isinstance(given, Received) else Received.from_json(given)
 
 

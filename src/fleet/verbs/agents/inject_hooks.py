@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Write an engine's hook files. Returns the command-line words and environment variables that activate them; none without hooks."""
+    """Write an engine's hook files. Returns the command-line words and environment variables that activate them.
+
+    Both are empty when the engine has no hooks, or none at this level of autonomy.
+    """
     if engine.hooks is None or (engine.hooks.at and autonomy not in engine.hooks.at):
         return (), {}
     write_dialect(context, engine)
@@ -35,7 +38,10 @@ def inject(context: Context, engine: Engine, autonomy: str | None) -> tuple[tupl
 
 
 def inject_rules(context: Context, engine: Engine, project: str, role: str, allowed: Allowed) -> dict[str, str]:
-    """Write the file of an agent's allowed commands. Returns the variable that names it; none for an engine without such a file."""
+    """Write the file of commands that an agent may run unasked. Returns the environment variable that names the file.
+
+    Returns an empty dict when the engine reads no such file.
+    """
     if engine.rules is None:
         return {}
     text = permissions.rules_text(engine.rules, allowed)

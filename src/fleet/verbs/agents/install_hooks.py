@@ -59,7 +59,10 @@ def status(context: Context, engine: Engine) -> HooksOf:
 
 
 def _read_settings(engine: Engine) -> tuple[str, Settings]:
-    """Return the path and content of the person's settings file; Refused when it is not JSON of the expected shape."""
+    """Return the path and content of the person's settings file; the content is {} when there is no file.
+
+    Raises Refused when the engine has no such file, or when the file is not JSON of the expected shape.
+    """
     if engine.hooks is None or not engine.hooks.install:
         raise errors.Refused(what=f"engine {engine.name!r} has no settings file that hooks can be installed in")
     path = os.path.realpath(os.path.expanduser(engine.hooks.install))

@@ -92,7 +92,7 @@ def acknowledge(dispatch: str, idents: Sequence[str]) -> Change[list[str]]:
 
 
 def line(message: Received) -> str:
-    """Return one message as the agent reads it. It begins with a mark that no terminal takes for a command."""
+    """Return one message as the agent reads it. It begins with `MARK`, which no terminal takes for a command."""
     return f"{MARK}{message.id}] from {message.sender}: {message.text}"
 
 

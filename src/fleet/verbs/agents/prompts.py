@@ -82,7 +82,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
 
 
 def _refuse_another_owner(context: Context, ident: str, wanted: str) -> None:
-    """Raise NotOwned when the dispatch exists and its owner is not `wanted`, which asks for its prompt."""
+    """Raise NotOwned when the dispatch exists and its owner is not `wanted`."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None and row.owner != wanted:
         raise errors.NotOwned(what=f"dispatch {ident}", owner=row.owner)
@@ -108,7 +108,10 @@ def _record_intent(context: Context, kind: DispatchKind, order: Order, claim: Cl
 
 
 def _retake_claim(context: Context, held: Claim, wanted: Claim) -> Claim:
-    """Take over a prompt's claim whose maker was killed before it wrote the file; raise Contested when another process was faster."""
+    """Take over the claim `held` on a prompt whose maker was killed before it wrote the file; return the new claim.
+
+    The new claim has the actor and the data of `wanted`. Raises Contested when another process was faster.
+    """
 
     def work(tx: Tx) -> None:
         tx.dispatch = held.dispatch
@@ -184,7 +187,10 @@ def release_prompt(context: Context, ident: str, kind: str) -> PromptOutcome:
 
 
 def _refuse_unreleasable(ident: str, kind: str) -> None:
-    """Raise BadInput for a kind of claim that does not exist, or whose resources are not released by a dispatch."""
+    """Raise BadInput unless `kind` is a kind of claim that this dispatch may release.
+
+    It may not release the kinds that belong to its task, and those that are computed from the store.
+    """
     if class_of(kind) == "adoptable":
         raise errors.BadInput(
             what=f"a {kind} belongs to its task, not to {ident}; it is released when the task is archived"
@@ -199,7 +205,11 @@ def _refuse_unreleasable(ident: str, kind: str) -> None:
 
 
 def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
-    """Raise if the agent's record or the seat is held: the record ends with its dispatch, the seat with `coord stop`."""
+    """Raise an error while the row that counts as this claim is held: the agent's record, or the project's seat.
+
+    Raises SeatKept when the dispatch itself holds the seat, else NotOwned. The record ends with its dispatch, the seat
+    with `coord stop`.
+    """
     row = dispatch_or_none(context, ident)
     if row is None:
         return
@@ -233,7 +243,8 @@ def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:
 def rewrite_prompt(context: Context, new: str, old: str, content: str) -> PromptOutcome:
     """Hand the prompt file of the dispatch `old` over to the dispatch `new`, with new content.
 
-    Returns whether it was rewritten now or before, or why not. Raise Absent when there is no dispatch `new`.
+    Returns the outcome "rewritten", or "already_rewritten" when an earlier call did it. Raises Absent when there is no
+    dispatch `new`, or no prompt of `old`.
     """
     names.DispatchId(new)
     names.DispatchId(old)
@@ -337,7 +348,10 @@ def _is_rewrite_pending(rows: Rows, claim: Claim) -> bool:
 
 
 def _parse_kind(given: str | None, slug: str | None) -> DispatchKind:
-    """Return the kind of dispatch; worker or coordinator by default. Raise BadInput unless exactly a coordinator has no task."""
+    """Return the kind of a dispatch; by default "worker" for a task, and "coord" without a task.
+
+    Raises BadInput for an unknown kind, a coordinator with a task, and any other kind without a task.
+    """
     word = given or ("worker" if slug else "coord")
     kind = next((known for known in DISPATCH_KINDS if known == word), None)
     if kind is None or (kind == "coord") != (slug is None):

@@ -33,7 +33,10 @@ _SETTLED = 10 * SECOND
 
 
 def watch(context: Context, project: str) -> list[str]:
-    """Check the screens of agents whose engines have no hook for trouble. Returns a line for each new trouble."""
+    """Look for a limit or a failed turn on the screens of agents whose engines have no hook for it.
+
+    Returns a line for people for each new trouble.
+    """
     rows = context.store.read(lambda snapshot: q.living_agents(snapshot, project=project))
     watched = [(row, engine) for row in rows if (engine := _engine_to_watch(context, row)) is not None]
     if not watched:
@@ -55,7 +58,7 @@ def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
 
 
 def _check_screen(context: Context, row: LivingAgent, engine: Engine, listing: Listing) -> str:
-    """Record or clear trouble that the agent's screen shows. Returns a line about new trouble, else ""."""
+    """Record or clear trouble that the agent's screen shows. Returns a line for people about new trouble, else ""."""
     pane = listing.pane_of(row.dispatch)
     text = context.world.tmux.capture(pane, history=False) if pane else None
     state, words = state_of(engine, text or "")

@@ -72,7 +72,10 @@ def _hold_seat(context: Context, wanted: Wanted, daemon: Identity) -> Dispatched
 
 
 def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, proof: str) -> Change[None]:
-    """Return the change that records the dispatch as running in the daemon, and makes it the seat's holder or candidate."""
+    """Return the change that records a dispatch as running in the daemon, and as the seat's holder or candidate.
+
+    `proof` is the hash of the nonce with which a candidate proves itself.
+    """
     world = context.world
 
     def work(tx: Tx) -> None:
@@ -108,12 +111,12 @@ def _take_seat(context: Context, wanted: Wanted, ident: str, daemon: Identity, p
 
 
 def held_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the coordinators that this very process runs and that hold their seat."""
+    """Return, by project, the ids of the coordinators that this very process runs and that hold their seat."""
     return {seat.project: row.id for seat, row in _seated_duties(context) if is_held_here(context, row)}
 
 
 def lost_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the coordinators whose daemon is proven dead: this daemon takes their seats again.
+    """Return, by project, the ids of the coordinators whose daemon is proven dead: this daemon takes their seats again.
 
     Leaves out coordinators that somebody asked to exit.
     """
@@ -121,10 +124,9 @@ def lost_seats(context: Context) -> dict[str, str]:
 
 
 def unheld_seats(context: Context) -> dict[str, str]:
-    """Return, by project, the coordinators that a daemon ran and no running daemon holds: a starting daemon takes their
-    seats.
+    """Return, by project, the ids of the coordinators that a daemon ran and that no running daemon holds.
 
-    Leaves out coordinators that somebody asked to exit.
+    A starting daemon takes their seats. Leaves out coordinators that somebody asked to exit.
     """
     daemon = context.world.daemon_process()
     return {

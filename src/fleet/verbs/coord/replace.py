@@ -106,7 +106,10 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
 
 
 def withdraw_hopeless(context: Context, project: str) -> list[str]:
-    """Withdraw the seat's candidate if it can no longer prove itself. Returns one line if it was withdrawn, else none."""
+    """Withdraw the seat's candidate if it can no longer prove itself.
+
+    Returns a line for people if it was withdrawn, else an empty list.
+    """
     candidate, why = hopeless_candidate(context, project)
     if not why or not withdraw(context, project, candidate, why):
         return []
@@ -131,7 +134,10 @@ def unseated_coordinators(context: Context, project: str) -> list[Dispatch]:
 
 
 def retire_unseated(context: Context, project: str) -> list[str]:
-    """Ask each coordinator that has lost the seat to exit, and kill it in a later call. Returns one line for each."""
+    """Ask each coordinator that has lost the seat to exit, and kill it in a later call.
+
+    Returns a line for people for each.
+    """
     return [f"{row.id}: {_retire_coordinator(context, row)}" for row in unseated_coordinators(context, project)]
 
 

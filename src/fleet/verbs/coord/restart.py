@@ -27,7 +27,10 @@ SPAWN_GATE = "coord-spawn"
 
 
 def restart_dead_loops(context: Context, *, besides: str | None = None) -> list[str]:
-    """Start fleet's own coordinator again in each project, except `besides`, where it has died. Returns a line for each."""
+    """Start fleet's own coordinator again in each project where it has died, except in the project `besides`.
+
+    Returns a line for people for each.
+    """
     others = [seat for seat in context.store.read(q.all_seats) if seat.project != besides]
     again = [seat.project for seat in others if _restart(context, seat)]
     return [f"started the coordinator of {project} again: it had died" for project in again]

@@ -22,10 +22,10 @@ _STAGES_WITHOUT_AGENT = frozenset({"finisher", "review"})
 
 
 def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Start every merge and agent of a project that the limits allow now. Returns one line for each; adds errors to
-    `troubles`.
+    """Start every merge and agent of a project that the limits allow now; add errors to `troubles`.
 
-    While merged work is missing from the integration branch, start nothing: agents would build without that work.
+    Returns a line for people for each start. While merged work is missing from the integration branch, start nothing:
+    agents would build without that work.
     """
     missing = describe_missing(context, project)
     if missing:
@@ -53,14 +53,18 @@ def advance_tasks(context: Context, project: str, troubles: list[str]) -> list[s
 
 
 def _is_due(row: WaitingStage, review: str | None) -> bool:
-    """Return whether the coordinator starts an agent for a waiting task: a fix below the limit, or a review when agents review."""
+    """Return whether the coordinator starts an agent for a task that waits to be repaired or reviewed.
+
+    For a repair (a fix or a rebase) it does, up to a number of times for each task; for a review, only when the setting
+    `review` is "agent".
+    """
     if row.stage in MENDING:
         return row.fixes < MOST_FIXES
     return review == "agent"
 
 
 def _ready_tasks(context: Context, project: str, review: str | None) -> list[ListedTask]:
-    """Return the open tasks to start an agent for. A task at its review is included only when agents review."""
+    """Return the open tasks to start an agent for. A task that waits for review counts only if `review` is "agent"."""
     now = context.world.clock.now()
     rows = context.store.read(lambda snapshot: q.ready_tasks(snapshot, project=project, now=now, most=_MOST_READY))
     return [
@@ -69,7 +73,10 @@ def _ready_tasks(context: Context, project: str, review: str | None) -> list[Lis
 
 
 def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask) -> str:
-    """Start the agent for a task's stage, as the successor of the task's assignee if it has one. Returns one line."""
+    """Start the agent for a task's stage, as the successor of the task's assignee if it has one.
+
+    Returns a line for people.
+    """
     predecessor = row.assignee if row.status == "in_progress" else None
     kind = KIND_AT.get(row.stage, "worker")
     started = dispatching.dispatch(context, Wanted(project=project, slug=row.slug, kind=kind, predecessor=predecessor))
@@ -79,7 +86,8 @@ def _start_agent(context: Context, project: str, row: WaitingStage | ListedTask)
 def _start_next_merge(context: Context, project: str) -> list[str]:
     """Start `fleet merge` for the tasks that wait to be merged, as a background process, because it may take long.
 
-    Returns one line; none when nothing waits, a merge is running, or the project merges by pull requests.
+    Returns a line for people; an empty list when nothing waits, a merge is running, or the project merges by pull
+    requests.
     """
     rows = context.store.read(lambda snapshot: q.mergeable_tasks(snapshot, project=project))
     mergeable = [row.slug for row in rows if row.status != "done"]

@@ -27,9 +27,10 @@ _RECORD_AFTER = 5.0
 
 
 def tend_dispatches(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Tend each unfinished agent of a project except its coordinators. Returns one line for each agent acted on.
+    """Settle or end the unfinished agents of a project for which that is due, except its coordinators.
 
-    An error about one agent is added to `troubles`, and the others are tended all the same.
+    Returns a line for people for each agent acted on. An error about one agent is added to `troubles`, and the others
+    are tended all the same.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=project, ended=0))
     listing, census = context.world.tmux.listing(), context.world.processes.census() if rows else None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Steps:
-    """The lines that a tick's steps returned (`done`) and the errors they met (`troubles`)."""
+    """The steps of one tick: lines that say what they did (`done`), and the errors that they met (`troubles`)."""
 
     context: Context
     project: str
@@ -111,7 +111,7 @@ def _own_seat(context: Context, project: str, ident: str) -> Seat:
 
 
 def _run_steps(context: Context, project: str, steps: Steps) -> Steps:
-    """Run the steps of one tick in order, while the project's watch is kept from looking."""
+    """Run the steps of one tick in order. Meanwhile the project's watch (`fleet coord watch`) does nothing."""
     with wake.no_look(context, project):
         return _run_each(context, project, steps)
 
@@ -138,12 +138,12 @@ def _run_each(context: Context, project: str, steps: Steps) -> Steps:
 
 
 def _continue_allowed(context: Context, project: str) -> list[str]:
-    """Send a "go on" message to agents whose budget was raised. Returns one line for each, for the tick."""
+    """Send a "go on" message to agents whose budget was raised. Returns a line for people for each."""
     return [f"{ident} goes on: its budget was raised" for ident in continue_allowed(context, project)]
 
 
 def _drain_handoffs(context: Context, project: str, troubles: list[str]) -> list[str]:
-    """Advance the queued handoffs. Returns one line for each; adds their warnings to `troubles`, each once."""
+    """Advance the queued handoffs; add their warnings to `troubles`, each once. Returns a line for people for each."""
     lines = []
     for entry in handoff.drain(context, project):
         troubles += [warning for warning in entry.warnings or () if warning not in troubles]

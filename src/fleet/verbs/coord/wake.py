@@ -47,15 +47,16 @@ _STARTING = 15 * SECOND
 
 
 def watch_gate(context: Context, project: str) -> Gate:
-    """Return the gate that the watch of a project holds, so that there is never a second watch."""
+    """Return the gate that the project's watch (`fleet coord watch`) holds, so that there is never a second watch."""
     return context.world.project_gate(project, _WATCH_GATE)
 
 
 @contextmanager
 def no_look(context: Context, project: str) -> Iterator[None]:
-    """Keep the project's watch from looking while the block runs; first wait for a look to end.
+    """Keep the project's watch (`fleet coord watch`), and the daemon in its place, from acting while the block runs.
 
-    Raises TickInProgress when the look does not end within a few seconds.
+    First waits until a round of the watch that has begun is over. Raises TickInProgress when that takes longer than a
+    few seconds.
     """
     gate = context.world.project_gate(project, _LOOK_GATE)
     try:
@@ -69,7 +70,10 @@ def no_look(context: Context, project: str) -> Iterator[None]:
 
 
 def start_watch(context: Context, project: str) -> bool:
-    """Start a project's watch in the background if an agent coordinates and no watch runs. Returns whether it was started."""
+    """Start a project's watch (`fleet coord watch`) in the background, if an agent coordinates and no watch runs.
+
+    Returns whether it was started.
+    """
     if not watched_coordinators(context, project):
         return False
     if not watch_gate(context, project).is_free():
@@ -118,9 +122,10 @@ def _takes_turns(context: Context, row: Dispatch) -> bool:
 
 
 def watch(context: Context, project: str) -> list[str] | None:
-    """Look once: continue failed turns, deliver messages, wake the coordinator. Returns one line for each thing done.
+    """Do one round of a project's watch: continue failed turns, deliver messages, wake the coordinator.
 
-    Returns None when no coordinator needs a watch, so that the watch ends; no lines while a tick runs.
+    Returns a line for people for each thing done, none while a tick runs. Returns None when no coordinator needs a
+    watch, so that the watch ends.
     """
     if not watched_coordinators(context, project):
         return None
@@ -144,10 +149,9 @@ def unattended_projects(context: Context) -> list[str]:
 
 
 def look_after(context: Context, project: str) -> list[str]:
-    """Continue failed turns and deliver messages in a project without a coordinator. Returns one line for each thing
-    done.
+    """Continue failed turns and deliver messages in a project without a coordinator.
 
-    Does nothing while a tick runs or another process does the same.
+    Returns a line for people for each thing done. Does nothing while a tick runs or another process does the same.
     """
     gate = context.world.project_gate(project, _LOOK_GATE)
     try:
@@ -161,7 +165,10 @@ def look_after(context: Context, project: str) -> list[str]:
 
 
 def _wake_holder(context: Context, project: str) -> list[str]:
-    """Send the coordinator a message if there is news and none of its turns runs. Returns one line; none when not woken."""
+    """Send the coordinator a message if there is news and none of its turns runs.
+
+    Returns a line for people; an empty list when the coordinator was not woken.
+    """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
     if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
@@ -189,7 +196,10 @@ def _is_at_rest(context: Context, known: LivingAgent) -> bool:
 
 
 def _last_told(rows: Rows, known: LivingAgent) -> Wake:
-    """Return what the coordinator was last told, and when; nothing, since its launch, if it has neither ticked nor been woken."""
+    """Return what the coordinator was last told, and when.
+
+    If it has neither ticked nor been woken, this is an empty list, told at its launch.
+    """
     wake = q.wake_of(rows, project=known.project)
     if wake is not None and wake.dispatch == known.dispatch:
         return wake
@@ -198,7 +208,10 @@ def _last_told(rows: Rows, known: LivingAgent) -> Wake:
 
 
 def _send_wake(known: LivingAgent, message: str, text: str, things: list[str]) -> Change[None]:
-    """Return the change that stores the wake message and the list of things it tells; NotSeated if the seat has changed."""
+    """Return the change that stores the wake message and the list of things that the message tells.
+
+    Committing it raises NotSeated when the coordinator has lost the seat.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(known.project)
@@ -221,7 +234,7 @@ def _write_told(tx: Tx, project: str, ident: str, things: list[str], message: st
 def record_tick(context: Context, project: str, ident: str) -> list[str]:
     """Record what a tick has told a coordinator that is an agent, and start its watch if missing.
 
-    Returns one line when the watch was started.
+    Returns a line for people when the watch was started, else an empty list.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is None or not _takes_turns(context, row):
@@ -241,7 +254,7 @@ def record_tick(context: Context, project: str, ident: str) -> list[str]:
 
 
 def note_trouble(context: Context, project: str, trouble: str | None) -> None:
-    """Record why the coordinator cannot be woken, or None when it can. Writes only a change."""
+    """Record `trouble`, the reason why the coordinator cannot be woken (None when it can), if it has changed."""
     before = context.store.read(lambda rows: q.wake_of(rows, project=project))
     if (before.trouble if before else None) == trouble:
         return

@@ -91,13 +91,14 @@ def create_resources(
 ) -> list[Claim]:
     """Create the resources of the claims, and return the claims; the caller records them as made.
 
-    On failure record which resources were created, and raise. Resources that need no other program are created while a
-    program such as git runs.
+    On failure record which resources were created, those of `made_before` too, and raise. Resources that need no other
+    program are created while a program such as git runs.
     """
     ours = [claim for claim in claims if not KINDS[claim.kind].by_program]
     made: list[Claim] = []
 
     def make_ours() -> None:
+        """Create the resources that need no other program."""
         while ours:
             _create_resource(context, ours[0], order)
             made.append(ours.pop(0))
@@ -137,7 +138,8 @@ def is_free(context: Context, claim: Claim) -> bool:
 def release(context: Context, claim: Claim) -> WhyLeft:
     """Release the resource of a claim in any state. If another process is releasing it, wait a few seconds for that.
 
-    Returns an empty text when the resource is released, else why it is not.
+    Returns an empty text when the resource is released, or was handed over to another dispatch meanwhile; else why it
+    is not released.
     """
     until = context.world.clock.ticks() + _PATIENCE
     while True:
@@ -181,14 +183,20 @@ def _release_by_look(context: Context, claim: Claim, look: Look) -> WhyLeft | No
 
 
 def _release_unmade(context: Context, claim: Claim) -> WhyLeft | None:
-    """Remove a resource whose creation was not completed. Returns None when another process has completed it meanwhile."""
+    """Remove a resource whose creation was not completed. Returns RELEASED, or why it is not released.
+
+    Returns None when another process has completed the creation meanwhile, or is at work on the resource.
+    """
     if claim.state == "allocating" and not context.commit(step(claim, "not_made")):
         return None
     return _undo_half_made(context, replace(claim, state="failed_alloc"))
 
 
 def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
-    """Remove the remains of a failed creation. Returns None when another process holds the effect lock."""
+    """Remove the remains of a failed creation. Returns RELEASED, or why it is not released.
+
+    Returns None when another process holds the effect lock.
+    """
     lock = context.world.effect_lock(claim.id)
     try:
         handle = lock.take()
@@ -209,7 +217,7 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
 
 
 def _record_gone(context: Context, claim: Claim) -> WhyLeft:
-    """Record that the resource of a claim no longer exists."""
+    """Record that the resource of a claim no longer exists; return RELEASED."""
     context.world.forget_effect_lock(claim.id)
     context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
     return RELEASED

@@ -50,9 +50,10 @@ def apply(
     reclaims: bool = True,
     known: Seen | None = None,
 ) -> Applied:
-    """Apply a remedy to a dispatch. With `wait`, ending an agent runs to its end; without, it does one stage (ask, wait, kill).
+    """Apply a remedy to a dispatch.
 
-    Without `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered just now.
+    With `wait`, end an agent in this call; else do only the next stage of that: ask it to exit, wait, or kill. Without
+    `reclaims`, the caller reclaims the claims of a settled dispatch. `known` are facts that were gathered just now.
     """
     match remedy:
         case Settle():

@@ -187,10 +187,9 @@ def _write_plan_once(context: Context, wanted: Wanted, order: Order) -> list[Cla
 
 
 def _look_at_bundle(context: Context, order: Order) -> dict[str, tuple[Claim, Seen]]:
-    """Return the unreleased claims of the task's bundle by kind, each with whether it is free and how its resource
-    looks.
+    """Return the unreleased claims of the task's bundle by kind, each with whether it is free and how its thing looks.
 
-    Returns none for a coordinator, which has no bundle.
+    Returns an empty dict for a coordinator, which has no bundle.
     """
     if order.slug is None:
         return {}
@@ -320,7 +319,11 @@ def _write_journal(tx: Tx, context: Context, order: Order, wanted: Wanted) -> No
 def _adopt_bundle(
     tx: Tx, context: Context, order: Order, fresh: dict[str, Claim], before: dict[str, tuple[Claim, Seen]]
 ) -> list[Claim]:
-    """Give the task's bundle to the dispatch. Returns the claims still to acquire. Raises Contested when the bundle changed."""
+    """Give the task's bundle to the dispatch. Returns the claims still to acquire.
+
+    `fresh` are new claims by kind; `before` is what `_look_at_bundle` returned. Raises Contested when the bundle has
+    changed since.
+    """
     host, slug = context.world.host.id, order.slug or ""
     bundles.own_bundle(tx, project=order.project, slug=slug, host=host, dispatch=order.dispatch, kind=order.kind)
     now = {claim.kind: claim for claim in bundles.claims_of_bundle(tx, order.project, slug)}

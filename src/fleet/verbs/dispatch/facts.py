@@ -56,9 +56,10 @@ def facts_about_candidate(context: Context, seat: Seat) -> Seen:
 
 
 class Deaths(NamedTuple):
-    """The dead agents of this home that are not settled yet, the living processes of other agents, and the count of others.
+    """The dead agents of this home that are not settled yet, and what is known of its other unfinished dispatches.
 
-    `awaited` are the dead agents that the living runner of a job is about to settle.
+    `dead`: the ids of the dead agents. `alive`: the processes that live. `others`: how many dispatches are not dead.
+    `awaited`: the dead agents that the living runner of a job is about to settle.
     """
 
     dead: list[str]
@@ -70,7 +71,8 @@ class Deaths(NamedTuple):
 def find_deaths(context: Context) -> Deaths:
     """Find the unfinished dispatches of this home whose process is dead, and the pending ones whose tmux pane is dead.
 
-    tmux is asked only when a dispatch is pending; the kernel answers for all others without running a program.
+    Finishers and coordinators in the daemon are left out. tmux is asked only when a dispatch is pending; the kernel
+    answers for all others without running a program.
     """
     rows = context.store.read(lambda snapshot: q.listed_dispatches(snapshot, project=None, ended=0))
     own = [row for row in rows if row.kind != "finisher" and not is_held_by_daemon(row) and is_own(context, row)]
@@ -86,7 +88,7 @@ def find_deaths(context: Context) -> Deaths:
 
 
 def _awaited(context: Context, dead: list[Dispatch]) -> frozenset[str]:
-    """Return the items of jobs among dead dispatches whose runner, which started them, lives."""
+    """Return the ids of the dead dispatches for items of jobs whose runner lives: the runner will settle them."""
     runners = {row.id: Identity.parse(row.spawner) for row in dead if row.engine == _JOB}
     return frozenset(ident for ident, who in runners.items() if context.world.processes.life(who) == "alive")
 
@@ -140,7 +142,11 @@ def _look_at_dead(context: Context, row: Dispatch, kind: Kind, listing: Listing 
 
 # facts about the seat, the task and the requested exit ---------------------------------------------------------------
 def _place_in_seat(context: Context, rows: Rows, row: Dispatch) -> Place:
-    """Return a coordinator's place: holder, candidate, late (its time is over), withdrawn (nonce never used), out, or none."""
+    """Return a coordinator's place in its project's seat: "holder", "candidate", or one of the following.
+
+    "late": a candidate whose time to prove itself is over. "withdrawn": out of the seat, and it never used its nonce.
+    "out": out of the seat. "none": never in the seat, because another program starts it.
+    """
     seat = seats.seat(rows, row.project)
     if seat.holder == row.id:
         return "holder"
@@ -235,7 +241,7 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
 
 
 def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
-    """Return which processes carry the id of a pending dispatch in their environment; "" when none does.
+    """Return, for people, which processes carry the id of a pending dispatch in their environment; "" when none does.
 
     A program that called `fleet claims acquire-prompt` starts the agent itself, without fleet, and may exit before the
     agent.
@@ -249,7 +255,10 @@ def _why_carried(context: Context, row: Dispatch, census: Census | None) -> str:
 
 
 def _why_unknown(context: Context, row: Dispatch, process: Identity | None) -> str:
-    """Return the words for a process of another machine, whose life cannot be proven here; "" for one of this machine."""
+    """Return the clause that a process belongs to another machine, so that its life cannot be proven here.
+
+    Returns "" for a process of this machine, and when there is no process.
+    """
     if process is None or process.host == context.world.host.machine:
         return ""
     there, here = host_named(context, process.host), host_named(context, context.world.host.machine)

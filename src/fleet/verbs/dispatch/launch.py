@@ -357,7 +357,10 @@ def _prepare_worktree(context: Context, row: Dispatch, repository: str, cwd: str
 
 
 def populate_submodules(context: Context, project: str, repository: str, tree: str) -> None:
-    """Check out, in a fresh worktree, the submodules that the user's checkout has; none with `worktree.submodules` "none"."""
+    """Check out, in a fresh worktree, the submodules that the user's checkout has.
+
+    Does nothing when the setting `worktree.submodules` is "none".
+    """
     if context.setting("worktree.submodules", project) != "none":
         populate(context.world.git, repository, tree)
 

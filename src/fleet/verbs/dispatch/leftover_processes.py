@@ -65,7 +65,8 @@ def way_out(ident: str, pids: Iterable[int]) -> str:
 def find_remains(context: Context, row: Dispatch, census: Census | None = None) -> Remains:
     """Return the processes that a dispatch has left running.
 
-    To decide something, pass no census (list of all processes) that was taken before the proof of the agent's death.
+    `census` is a list of all processes that was read before. A caller that decides something must not pass one from
+    before the proof of the agent's death.
     """
     groups = _cgroup_claims(context, row)
     for _ in range(_LOOKS):
@@ -100,7 +101,7 @@ def _unexcused(context: Context, row: Dispatch, census: Census, pids: list[int])
 
 
 def _is_confined(context: Context, process: Identity, groups: list[Claim]) -> bool:
-    """Return whether the agent joined its control group before it began, and this process sees the same control groups.
+    """Return whether the agent joined its control group before its program began, and this process sees those groups.
 
     A process leaves the group only by writing into cgroup.procs or by asking a service to start it; this is not
     checked.
@@ -150,7 +151,7 @@ def _recorded_descendants(row: Dispatch) -> list[Identity]:
 
 
 def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
-    """Return the dispatch's unreleased claims on control groups; none where the system has no control groups."""
+    """Return the dispatch's unreleased claims on control groups; an empty list where there are no control groups."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
     return [Claim.of(held) for held in claims if held.kind == "cgroup" and held.state != "released"]
 

@@ -211,7 +211,10 @@ def _task_to_work_on(context: Context, wanted: Wanted) -> WholeTask | None:
 
 
 def _start_branches(context: Context, wanted: Wanted, repository: str) -> tuple[str, str | None, bool]:
-    """Return the integration branch, the commit to start at, and whether the task's branch exists; nothing for a coordinator."""
+    """Return the integration branch, the commit to start at, and whether the task's branch exists.
+
+    Returns "", None and False for a coordinator.
+    """
     if wanted.slug is None:
         return "", None, False
     return branches.start_of_task(context, wanted.project, wanted.slug, repository, onto=wanted.onto)

@@ -224,6 +224,7 @@ def is_bundle_releasable(context: Context, project: str, slug: str) -> bool:
     """Return whether the task is archived and has no unfinished dispatch, so that its worktree may be released."""
 
     def look(rows: Rows) -> bool:
+        """Read the task and its unfinished dispatch in one snapshot, and decide from both."""
         task = q.task_state(rows, project=project, slug=slug)
         at_work = q.unfinished_of_task(rows, project=project, slug=slug)
         return task is not None and bool(task.archived) and at_work is None
@@ -268,7 +269,10 @@ def _update_recl_state(ident: str) -> Change[ReclState | None]:
 
 
 def _reclaim_event(states: set[ClaimState], *, owns: bool) -> str:
-    """Return the event of the reclamation table for the states of the unreleased claims."""
+    """Return the event that sets a dispatch's reclamation state, from the states of its unreleased claims.
+
+    `owns`: whether the dispatch owns its task's bundle, which stays when its other claims are released.
+    """
     if "releasing_blocked" in states:
         return "release_blocked"
     if states:

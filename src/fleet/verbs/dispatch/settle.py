@@ -174,9 +174,10 @@ def _has_work(context: Context, row: Dispatch, work: str | None) -> bool:
 
 
 def _forgotten_work(context: Context, row: Dispatch, end: Outcome, work: str | None) -> str:
-    """Return the sentence that an agent reported done with changed files and without a commit; "" in all other cases.
+    """Return the sentence which says that an agent reported done with changed files and without a commit.
 
-    It is "" also when the agent said why it leaves the files uncommitted, and when git cannot tell.
+    Returns "" in all other cases, also when the agent said why it leaves the files uncommitted, and when git cannot
+    tell.
     """
     if end.exec_state != "done" or row.kind not in WORKING or row.slug is None or row.base is None or work is None:
         return ""

@@ -73,7 +73,10 @@ def _refuse_alive(context: Context, row: Dispatch) -> None:
 
 
 def _is_unjudgeable(context: Context, row: Dispatch, *, stuck: bool) -> bool:
-    """Return whether this home cannot prove the dispatch alive or dead. For an ended dispatch, return `stuck`."""
+    """Return whether this home cannot prove the dispatch alive or dead.
+
+    For an ended dispatch return `stuck`: whether there are claims that only a person can give up or free.
+    """
     if not is_unfinished(row):
         return stuck
     who = Identity.parse(row.process or row.spawner or "")
@@ -158,7 +161,10 @@ def _disown_dispatch(
 
 
 def _end_dispatch(tx: Tx, row: Dispatch, why: str, spawns: tuple[int, int]) -> ExecState:
-    """End an unfinished dispatch as failed or blocked, and settle its task. Returns the dispatch's state."""
+    """End an unfinished dispatch as failed or blocked, and settle its task; leave an ended one as it is.
+
+    Returns the dispatch's state. `spawns` are the settings limits.failed_spawns and spawn_cooldown.
+    """
     if not is_unfinished(row):
         return row.exec_state
     state: Report = "failed" if is_pending(row) else "blocked"

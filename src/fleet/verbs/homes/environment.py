@@ -86,7 +86,7 @@ def _own_names(context: Context) -> list[str]:
 
 
 def _person_file(context: Context) -> dict[str, str]:
-    """Return the variables in the file that the setting `environment.file` names; none when it is not set."""
+    """Return the variables in the file that the setting `environment.file` names; {} when it is not set."""
     path = context.setting("environment.file")
     return environment.variables_in_person_file(path) if path else {}
 

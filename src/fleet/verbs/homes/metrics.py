@@ -131,9 +131,10 @@ def _agent_sample(count: AgentCount) -> Sample:
 
 
 def _plain(name: str, kind: FamilyKind, help_: str, value: float) -> Family:
-    """Return a family with one sample and no labels."""
+    """Return a metric (in OpenMetrics a family) with one sample and no labels."""
     return _family(name, kind, help_, [Sample(value=value)])
 
 
 def _family(name: str, kind: FamilyKind, help_: str, samples: Iterable[Sample]) -> Family:
+    """Return a metric (in OpenMetrics a family) with these samples."""
     return Family(name=name, kind=kind, help=help_, samples=tuple(samples))

@@ -51,10 +51,10 @@ def home_view(context: Context) -> HomeView:
 
 
 def plan_repair(context: Context, moved: errors.FleetError | None) -> Repair:
-    """Return what a repair would change.
+    """Return what a repair would change. `moved` is the error about the home's new path; None when it was not moved.
 
-    Raises Refused when the home was not moved or something may still run at its old path; raises `moved` itself when
-    that says that the home is a copy.
+    Raises Refused when the home was not moved, or something may still run at its old path. Raises `moved` when it says
+    that the home is a copy.
     """
     if moved is None:
         raise errors.Refused(what=f"the fleet home {context.world.home} was not moved; nothing is to be repaired")
@@ -137,7 +137,10 @@ def _find_worktrees(context: Context) -> tuple[list[tuple[str, str]], list[str]]
 
 
 def _repair_worktrees(context: Context) -> list[str]:
-    """Tell git the new path of each worktree. Returns a line for each that git refused, which stays as it is."""
+    """Tell git the new path of each worktree. Returns a line for people for each that git refused.
+
+    Such a worktree stays as it is.
+    """
     left = []
     for path, repository in _find_worktrees(context)[0]:
         gate = context.world.git_gate(repository)

@@ -61,7 +61,7 @@ class Enclosed:
 
 
 def plan_sandbox(context: Context, engine: Engine) -> str | None:
-    """Return the sandbox in which an agent of the engine is started; None for none.
+    """Return the sandbox in which an agent of the engine is started; None when it is started without one.
 
     Raises SandboxRefused or NoAgentsDoor when the settings want something that this machine cannot provide.
     """
@@ -87,7 +87,7 @@ def check_sandbox(context: Context) -> str:
 
 
 def wanted_sandbox(context: Context, engine: Engine) -> str | None:
-    """Return the sandbox that the settings want for agents of an engine; None for none."""
+    """Return the sandbox that the settings want for agents of an engine; None when they want none."""
     named: str = context.setting("agents.sandbox")
     return None if is_part_of_fleet(engine) or named == "none" else named
 
@@ -98,10 +98,10 @@ def is_part_of_fleet(engine: Engine) -> bool:
 
 
 def socket_variable(context: Context, engine: Engine, enclosed: str | None) -> dict[str, str]:
-    """Return the variable that names the daemon's socket for agents; none when the agent reaches fleet through the
-    home.
+    """Return the environment variable that names the daemon's socket for agents; {} for an agent that uses the home.
 
-    The socket is used when the setting `agents.door` says so, and always in a sandbox, which has no home.
+    An agent uses the socket when the setting `agents.door` says so, and always in a sandbox (`enclosed`), which has no
+    home. An engine that is part of fleet always uses the home.
     """
     is_given = enclosed is not None or context.setting("agents.door") == "socket"
     return {DOOR: _agents_socket(context)} if is_given and not is_part_of_fleet(engine) else {}

@@ -145,7 +145,10 @@ def _refuse_other_isolation(context: Context, job: Job, workflow: Workflow) -> N
 
 
 def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell: Tell, wanted: Wish) -> JobEnded:
-    """Record a job and run it to its end. A known id runs again: its input is read again, and done items stay done."""
+    """Record a job and run it to its end. A known id runs again: its input is read again, and done items stay done.
+
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    """
     new, workflow = prepare(context, asked, environment)
     gate = gate_of(context, new.id)
     lock_work_to_resume(context, gate, new.id, force=False)
@@ -162,7 +165,10 @@ def run_job(context: Context, asked: Asked, environment: Mapping[str, str], tell
 
 
 def resume_job(context: Context, ident: str, tell: Tell, wanted: Wish, *, force: bool = False) -> JobEnded:
-    """Resume a job and run it to its end, holding its gate. With `force`, first stop the process that holds the gate."""
+    """Resume a job and run it to its end, holding its gate. With `force`, first stop the process that holds the gate.
+
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    """
     refuse_foreign(context, f"job {ident}", context.store.read(lambda rows: records.job_of(rows, ident)))
     gate = gate_of(context, ident)
     stopped = lock_work_to_resume(context, gate, ident, force=force)

@@ -37,7 +37,7 @@ def wait_of_job(context: Context, job: Job) -> str | None:
 
 
 def _describe_hold(row: EngineHold, now: int) -> str:
-    """Return until when an engine is held back, as text; or that one item tries it, when the limit's time has passed."""
+    """Return, for people, until when an engine is held back; after that time, that one item tries the engine."""
     if row.until is None:
         return f"{row.engine} is held back until somebody logs in ({row.reason})"
     if row.until <= now:
@@ -57,7 +57,10 @@ class EngineWait:
         self._named = {step.engine for step in workflow.agent_steps()}
 
     def room(self) -> int:
-        """Return how many items may run: 0 while an engine is held back, 1 after its reset, else sys.maxsize."""
+        """Return how many items may run at once.
+
+        0 while an engine is held back or a budget is spent; 1 after a hold's time, to try the engine; else sys.maxsize.
+        """
         holds = self._holds()
         if self._spent() is not None:
             return 0

@@ -48,7 +48,10 @@ class _Halt(Exception):
 
 
 def run_to_end(context: Context, ident: str, tell: Tell, wanted: Wish) -> JobEnded:
-    """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate."""
+    """Run a job until it is done, paused, failed or cancelled. The caller holds the job's gate.
+
+    `tell` is called with each event of progress. The job pauses when `wanted` returns False.
+    """
     context.commit(records.begin(ident))
     job = context.store.read(lambda rows: records.job_of(rows, ident))
     workflow = read(job.source, f"the document of job {ident}")
@@ -392,9 +395,9 @@ class Runner:
             merge_item.release_item(self._context, self._job, item)
 
     def tidy(self, *, over: bool) -> list[str]:
-        """Remove the worktrees of done and skipped items, except setup's while items use it.
+        """Remove the worktrees of done and skipped items. Returns what could not be removed, and why.
 
-        Returns what could not be removed, and why.
+        Setup's worktree stays while items use it, unless the job is done (`over`).
         """
         job, left = self._job, []
         rows = self._context.store.read(lambda snapshot: q.open_tasks_of_job(snapshot, project=job.project, job=job.id))

@@ -62,7 +62,7 @@ def merge_entries(context: Context, entries: list[Entry], results: Results) -> N
 
 
 def _groups(context: Context, entries: list[Entry]) -> list[list[Entry]]:
-    """Return the groups of tasks to merge together, in the given order."""
+    """Return the tasks in groups to merge together, in the given order. A task with its own verify is a group alone."""
     groups: list[list[Entry]] = []
     shared: list[Entry] = []
     for entry in entries:

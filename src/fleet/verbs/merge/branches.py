@@ -142,7 +142,11 @@ def _branch_exists(context: Context, repository: str, branch: str) -> bool:
 def start_of_task(
     context: Context, project: str, slug: str, repository: str, *, onto: str | None = None
 ) -> tuple[str, str | None, bool]:
-    """Return the branch that a task starts from, its commit, and whether the task already has its own branch."""
+    """Return the branch that a task starts from, its commit, and whether the task already has its own branch.
+
+    `onto` is a branch to start from in place of the integration branch. Without it, first fast-forward the integration
+    branch to its target if possible; raise MergesMissing when recorded merges are missing.
+    """
     name, mine = onto or context.setting("integration", project), task_branch(slug)
     target = "" if onto else _followed_branch(context, project, repository)
     commits = context.world.git.branches(repository, name, mine, *filter(None, [target]))

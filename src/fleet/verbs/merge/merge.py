@@ -73,9 +73,9 @@ def merge_together(context: Context, project: str, slugs: list[str]) -> Results:
 
 
 def _task_to_merge(context: Context, project: str, slug: str) -> Entry | Merged:
-    """Return the entry for a task to be merged; its merge when the branch contains the work already.
+    """Return the `Entry` of a task to be merged; its `Merged` when the integration branch contains the work already.
 
-    Raises when the task cannot be merged.
+    Such a merge is recorded here if it was not. Raises when the task cannot be merged, and may park it.
     """
     repository, git = context.project(project).path, context.world.git
     refuse_foreign_bundle(context, project, slug)

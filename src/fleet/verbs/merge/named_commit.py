@@ -32,10 +32,10 @@ def refuse_moved(context: Context, project: str, slug: str, state: TaskState, ti
 
 
 def judged_commit(context: Context, project: str, slug: str, *, accept: bool, seen: str | None) -> str | None:
-    """Return the commit that a verdict is about; None when the task has no branch.
+    """Return the commit that a verdict is about: that of the task's branch; None when the task has no branch.
 
-    `seen` is the commit that the reviewer looked at. Raises WorkMoved when the branch is not at `seen`; without `seen`,
-    when an acceptance finds the branch not at the reported commit.
+    `seen` is the commit that the reviewer looked at. Raises BadInput when it is no commit, WorkMoved when the branch is
+    elsewhere. Without `seen`, raises WorkMoved when work is accepted and the branch is not at the reported commit.
     """
     repository = context.project(project).path
     state = context.store.read(lambda rows: tasks.state(rows, project, slug))

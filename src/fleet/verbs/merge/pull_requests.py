@@ -73,9 +73,10 @@ def check_pull_request(context: Context, project: str, slug: str) -> PullRequest
 
 
 def start_pull_request_check(context: Context, project: str) -> list[str]:
-    """Start `fleet pr --check` in the background, if a pull request is due. Returns a line that says so, else none.
+    """Start `fleet pr --check` in the background, if a pull request is due.
 
-    The check runs in its own process because the server of the pull requests may be slow.
+    Returns a line for people that says so, else an empty list. The check runs in its own process because the server of
+    the pull requests may be slow.
     """
     due = _due_tasks(context, project, _last_checks(context, project))
     if not due:
@@ -121,7 +122,10 @@ def _update_pull_request(context: Context, project: str, slug: str, *, opened: b
 
 
 def _last_checks(context: Context, project: str) -> dict[str, int]:
-    """Return when each task's pull request was last checked; nothing when the file is lost, so that all are checked again."""
+    """Return when each task's pull request was last checked, by slug.
+
+    Returns an empty dict when the file is lost, so that all are checked again.
+    """
     try:
         times = json.loads(context.world.files.read(paths.pulls(project)))
     except (OSError, ValueError):

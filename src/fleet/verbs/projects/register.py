@@ -90,9 +90,9 @@ def remove(*, name: str, with_tasks: bool, kept: str | None = None, seen: int | 
 
 
 def is_removable(rows: Rows, name: str, *, with_tasks: bool) -> bool:
-    """Return whether `remove` would succeed.
+    """Return whether `remove` would succeed; False for a project that is not registered.
 
-    It does not while the project has job processes, dispatches, or tasks in progress; or any tasks, without
+    It would not while the project has job processes, dispatches, or tasks in progress; or any tasks, without
     `with_tasks`.
     """
     if q.project_by_name(rows, name=name) is None:

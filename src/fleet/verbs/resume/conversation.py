@@ -35,7 +35,10 @@ def _archived_conversation(context: Context, ident: str) -> str | None:
 
 
 def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch | LeftAttempt) -> str | None:
-    """Return the conversation that began in the worktree during the attempt, by the engine's files; None unless exactly one."""
+    """Return the conversation that began in the task's worktree during the attempt, as the engine's files tell.
+
+    Returns None when no conversation or more than one began there, and when the engine keeps no such files.
+    """
     since, until = row.launched_at, row.ended_at
     if engine.kept is None or since is None or until is None or row.slug is None:
         return None
@@ -44,7 +47,11 @@ def conversation_kept_by_engine(context: Context, engine: Engine, row: Dispatch 
 
 
 def can_continue(engine: Engine, conversation: str | None) -> bool:
-    """Return whether the engine can resume a conversation, and still has its file if it keeps conversations in files."""
+    """Return whether a successor on this engine can continue the conversation.
+
+    True if the engine can resume without naming a conversation. Otherwise the conversation must be known, and its file
+    must exist if the engine keeps conversations in files.
+    """
     if not engine.resume:
         return False
     if not any("{conversation}" in word for word in engine.resume):
@@ -53,7 +60,7 @@ def can_continue(engine: Engine, conversation: str | None) -> bool:
 
 
 def transcript_files(engine: Engine, conversation: str) -> list[str]:
-    """Return the files in which the engine keeps a conversation; none when it keeps conversations elsewhere."""
+    """Return the files in which the engine keeps a conversation; an empty list when it keeps them elsewhere."""
     return [found for path in engine.transcript for found in glob.glob(_pattern(path, conversation))]
 
 
@@ -61,6 +68,7 @@ def _pattern(path: str, conversation: str) -> str:
     """Return the glob pattern of a conversation's file. {conversation:8} means the first eight characters of its id."""
 
     def filled(match: re.Match[str]) -> str:
+        """Return the conversation's id, cut to the length that the placeholder names, and escaped for glob."""
         return glob.escape(conversation[: int(match[1])] if match[1] else conversation)
 
     return _PLACEHOLDER.sub(filled, expand_path(path))

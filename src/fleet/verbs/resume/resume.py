@@ -167,7 +167,10 @@ def _refuse_foreign(context: Context, row: Dispatch) -> None:
 
 
 def _refuse_unresumable(context: Context, row: Dispatch, slug: str, *, parked: bool) -> None:
-    """Raise NotResumable for an attempt that belongs to a job, has finished, or whose task was taken up since."""
+    """Raise NotResumable for an attempt that belongs to a job, has finished, or whose task was taken up since.
+
+    `parked`: its task was parked because handoffs made no progress.
+    """
     place = {"project": row.project, "slug": slug}
     task = context.store.read(lambda rows: q.task_job(rows, **place))
     if task is not None and task.job:

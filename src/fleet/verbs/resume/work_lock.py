@@ -29,12 +29,18 @@ _LOOKS = 20
 
 
 def gate_of_task(context: Context, project: str, slug: str, subject: str = "") -> Gate:
-    """Return the gate that is the work lock of a task, not yet taken."""
+    """Return the gate that is the work lock of a task, not yet taken.
+
+    `subject` tells other processes what the holder works on; by default it is the task.
+    """
     return context.world.work_gate(paths.work_gate_name(project, slug), subject or f"{project}/{slug}")
 
 
 def cleanup_gate_of_task(context: Context, project: str, slug: str) -> Gate:
-    """Return the work lock of a task, for a caller that removes files. `--force` does not stop a holder of this form."""
+    """Return the work lock of a task, for a process that only removes or moves files.
+
+    `fleet resume --force` does not stop a holder of this form.
+    """
     return gate_of_task(context, project, slug, f"{_CLEANUP}{project}/{slug}")
 
 

@@ -34,7 +34,7 @@ def why_clock_doubted(context: Context) -> str:
 
 
 def _stored_times(context: Context) -> tuple[int | None, int]:
-    """Return the stored time of the last look, None when there is none, and until when the clock is doubted."""
+    """Return when the clock was last looked at (None: unknown), and until when it is doubted (0: it is not)."""
     try:
         seen, until = context.world.files.read(paths.CLOCK).split()
         return int(seen), int(until)

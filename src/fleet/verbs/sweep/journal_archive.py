@@ -29,7 +29,10 @@ def prune_journals(context: Context, *, older_than: str | None) -> Pruned:
 
 
 def journals_over_limit(context: Context) -> list[str]:
-    """Return as many of the oldest journals as bring the archive below its size limit; none from the last day."""
+    """Return the names of the oldest journals to delete, so that the archive is below its size limit.
+
+    Journals of the last day are never among them.
+    """
     sizes = _journal_sizes(context)
     total, surplus = sum(sizes.values()), []
     for name in sorted(sizes, key=lambda journal: _archived_at(journal) or 0):

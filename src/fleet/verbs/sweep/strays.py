@@ -39,7 +39,10 @@ _LATE = 168 * HOUR
 
 
 def sweep_sessions(context: Context, listing: Listing, *, kill: bool) -> Iterator[Swept]:
-    """Kill panes of ended dispatches. Only report sessions with fleet's name or mark that belong to no known dispatch."""
+    """Kill panes of ended dispatches; without `kill`, only report them.
+
+    Sessions with fleet's name or mark that belong to no known dispatch are reported, never killed.
+    """
     held = {row.name for row in context.store.read(q.open_claims)}
     ours = {pane.session for pane in listing.panes if pane.home == context.world.tmux.home_id}
     for pane in listing.panes:
@@ -73,7 +76,10 @@ def _kill_pane(context: Context, pane: Pane, seen: Listing) -> bool:
 
 
 def sweep_processes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Kill processes that carry the id of an ended dispatch. Only report them when fleet never launched that dispatch."""
+    """Kill processes that carry the id of an ended dispatch; without `kill`, only report them.
+
+    When fleet never launched that dispatch, they are reported, never killed.
+    """
     for ident, marked in context.world.processes.marks().items():
         row = dispatch_or_none(context, ident)
         if row is None or is_unfinished(row):
@@ -93,7 +99,10 @@ def _besides_daemon(context: Context, marked: list[Identity]) -> list[Identity]:
 
 
 def sweep_cgroups(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Remove empty control groups of this home that have no claim. Only report a group that has processes."""
+    """Remove empty control groups of this home that have no claim; without `kill`, only report them.
+
+    A group that has processes is reported, never removed.
+    """
     # List groups before reading the claims: a claim is recorded before its group is made.
     groups = context.world.cgroups.all_of_home(context.world.processes.me().pid)
     held = {row.name for row in context.store.read(q.open_claims)}
@@ -160,7 +169,10 @@ def _remove_leftover_links(context: Context) -> None:
 
 
 def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Finish the rewrite of prompt files that were handed to a successor by a process that died before writing them."""
+    """Finish rewriting prompt files whose writer died after it had handed them to a successor.
+
+    Without `kill`, only report them.
+    """
     for row in context.store.read(q.unfinished_rewrites):
         claim = Claim.of(row)
         if not is_own(context, claim):
@@ -170,7 +182,7 @@ def sweep_rewrites(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def sweep_late_inboxes(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release the prompt files that still exist a week after their dispatch ended."""
+    """Release the prompt files that still exist a week after their dispatch ended; without `kill`, only report them."""
     before = context.world.clock.now() - _LATE
     for row in context.store.read(lambda rows: q.late_inboxes(rows, before=before)):
         claim = Claim.of(row)

@@ -276,7 +276,10 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
 
 
 def _sweep_long_ended_tasks(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Archive tasks that failed or were abandoned longer ago than `task.archive_after`. A merge archives done tasks."""
+    """Archive tasks that failed or were abandoned longer ago than `task.archive_after`.
+
+    Without `kill`, only report them. Done tasks are left out: a merge archives them.
+    """
     now = context.world.clock.now()
     for project in [row.name for row in context.store.read(q.all_projects)]:
         try:
@@ -322,7 +325,7 @@ def _release_bundle(context: Context, project: str, slug: str) -> Outcome:
 
 
 def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Release claims on worktrees and folders that no longer exist."""
+    """Release claims on worktrees and folders that no longer exist; without `kill`, only report them."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
         gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
@@ -350,7 +353,7 @@ def _sweep_coord_states(context: Context, *, kill: bool) -> Iterator[Swept]:
 
 
 def _sweep_journal_archive(context: Context, *, kill: bool) -> Iterator[Swept]:
-    """Delete the oldest journals when the archive is too large."""
+    """Delete the oldest journals when the archive is too large; without `kill`, only report that."""
     names = journal_archive.journals_over_limit(context)
     if names:
         yield act_on(paths.JOURNALS, f"it is larger than {journal_archive.MOST_BYTES // 1_000_000} MB", "the sizes of its files",

@@ -152,7 +152,7 @@ def bring_back(context: Context, claim: Claim) -> list[str]:
 
 
 def describe_trash(context: Context, project: str, slug: str) -> list[str]:
-    """Return a line for each trash folder of a task: how many files it has, where it is, and when it expires."""
+    """Return a line for people for each trash folder of a task: how many files, where they are, when they expire."""
     place = {"project": project, "slug": slug, "home": own_home_id(context)}
     return [_describe_row(context, row) for row in context.store.read(lambda rows: q.trash_of_task(rows, **place))]
 
@@ -165,9 +165,10 @@ def _describe_row(context: Context, row: AnyTrash) -> str:
 
 
 def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept]:
-    """Sweep each trash folder of this home, except while another process works on its task's bundle.
+    """Bring each trash folder of this home and its row into agreement, and yield a finding for each.
 
-    `is_due`: expired folders may be deleted.
+    Folders of a task whose bundle another process is working on are skipped. Without `kill`, only report; expired
+    folders are deleted only if `is_due`.
     """
     for row in context.store.read(lambda rows: q.kept_trash(rows, home=own_home_id(context))):
         gate = cleanup_gate_of_task(context, row.project, row.slug)
@@ -184,7 +185,7 @@ def sweep_trash(context: Context, *, kill: bool, is_due: bool) -> Iterator[Swept
 def _sweep_row(context: Context, row: KeptTrash, *, kill: bool, is_due: bool) -> Swept:
     """Make a trash folder and its row agree again: move files back, record them as moved or gone, delete, or keep.
 
-    Without `kill`, only return the finding.
+    Without `kill`, only return the finding. An expired folder is deleted only if `is_due`.
     """
     now, what = context.world.clock.now(), f"{row.name} ({describe_count(row)} of {row.project}/{row.slug})"
     if row.held:

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def sweep_warm_trees(context: Context, *, every: bool, kill: bool) -> Iterator[Swept]:
-    """Release warm trees that no merge can use any more; with `every`, also those that the next merge would use."""
+    """Release warm trees that no merge can use any more; with `every`, also those that the next merge would use.
+
+    Without `kill`, only report them.
+    """
     for row in context.store.read(q.claims_of_projects):
         claim = Claim.of(row)
         why, proof = _why_released(context, claim, every=every)

@@ -115,6 +115,7 @@ def _report_change(
         return result(after, ready, changed=True)
 
     def result(status: str, ready: list[str], *, changed: bool) -> Report:
+        """Return the report as the caller gets it, with the message that was logged."""
         return Report(project=project, task=slug, status=status, changed=changed, logged=last_words, ready=ready)
 
     return Change(f"{event} {project}/{slug}", work, why, last_words, override, returns=Report)

@@ -61,6 +61,7 @@ def observed_claims(context: Context, journal: Journal) -> list[JournalClaim]:
     now, place = context.world.clock.now(), {"project": journal.project, "slug": journal.slug or ""}
 
     def look(rows: Rows) -> tuple[list[ClaimRow], list[JournalClaim], list[ClaimRow]]:
+        """Read the dispatch's own claims, its record and seat as claims, and the claims of the bundle that it owns."""
         bundle = q.bundle_of(rows, **place)
         owned = q.claims_of_bundle(rows, **place) if bundle is not None and bundle.owner == journal.id else []
         seat = [_seat_claim(rows, journal.project, journal.id)] if journal.kind == "coord" else []
@@ -109,7 +110,10 @@ def _seat_claim(rows: Rows, project: str, ident: str) -> JournalClaim:
 
 
 def row_claims(rows: Rows, here: str) -> list[ClaimView]:
-    """Return the held seats and the live agent records as claims. `here` is the host given for a holder that is archived."""
+    """Return the held seats and the live agent records as claims.
+
+    `here` is the host to show for a seat whose holder has no unfinished dispatch.
+    """
     agents = q.listed_dispatches(rows, project=None, ended=0)
     hosts = {row.id: row.host for row in agents}
     held = [(COORD_SPAWN_MARKER, row.project, row.holder) for row in q.all_seats(rows) if row.holder]

@@ -65,7 +65,10 @@ def decide_steps(context: Context, found: Sequence[StepFacts]) -> dict[Key, Next
 
 
 def _is_resumable(context: Context, row: StepFacts) -> bool:
-    """Return whether a task's last attempt can be resumed: it is this home's, and the task is still at that attempt's stage."""
+    """Return whether a task's last attempt can be resumed.
+
+    It can when this home made it, it has not finished, and the task is still at that attempt's stage.
+    """
     if row.left_kind is None or row.stage != STAGE_OF.get(row.left_kind):
         return False
     if why_finished(row, parked=row.status == "blocked" and bool(row.is_parked)):

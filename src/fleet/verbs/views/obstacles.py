@@ -75,7 +75,7 @@ def _obstacles_of_ready_tasks(context: Context, project: str) -> list[Obstacle]:
 
 
 def start_refusals(context: Context, wanted: Wanted) -> list[errors.FleetError]:
-    """Return every reason why the wanted agent could not be started now, as errors; none when it could be started."""
+    """Return every reason why the wanted agent could not be started now, as errors; an empty list when it could."""
     project = wanted.project
     checks = (
         lambda: _check_engine(context, wanted),
@@ -203,6 +203,7 @@ def _merge_refusals(context: Context, project: str) -> list[errors.FleetError]:
     from fleet.verbs.merge.branches import refuse_checked_out
 
     def check() -> None:
+        """Raise the error that the integration branch is checked out or cannot be read."""
         repository, branch = context.project(project).path, str(context.setting("integration", project))
         if branch in context.world.git.branches(repository, branch):
             refuse_checked_out(context, repository, branch)

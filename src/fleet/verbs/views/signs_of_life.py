@@ -109,7 +109,10 @@ class SignsOfLife:
         return Trouble(name="stopped", source="process", at=None, detail=detail)
 
     def _cheap_signs(self, agent: Subject) -> Iterator[Sign | None]:
-        """Yield an agent's signs of life that cost no further read: its start, its last hook, its screen."""
+        """Yield an agent's signs of life that cost no further read: its start, its last hook, and its screen.
+
+        The screen of an interactive agent counts only if no hook has reported.
+        """
         row, known = agent.row, agent.known
         yield _sign_at("start", row.launched_at)
         heard = _sign_by_hook(known)

@@ -87,7 +87,7 @@ def _without_resting(context: Context, agents: list[AgentView], needs: list[Need
 
 
 def _rests_in_seat(context: Context, agent: AgentView) -> bool:
-    """Return whether an agent is a seated coordinator that waits to be woken, its normal state, and can be woken."""
+    """Return whether an agent is a coordinator at rest in its seat: it waits to be woken, and can be woken."""
     if agent.kind != "coord" or agent.state not in _RESTING_STATES:
         return False
     seated = context.store.read(lambda rows: seats.is_holder(rows, agent.project, agent.id))
@@ -151,7 +151,7 @@ def _unfinished_jobs(context: Context) -> list[JobView]:
 
 
 def _processes_of_dead_runners(context: Context) -> list[str]:
-    """Return a line for each job whose processes still run although the runner that started them is not alive."""
+    """Return a line for people for each job whose processes still run although their runner is not alive."""
     if not context.store.read(q.open_claims_of_jobs):
         return []
     from fleet.verbs.jobs.abandoned import claimed_leftovers
@@ -204,7 +204,10 @@ def _read_agents(rows: Rows, project: str | None) -> Unfinished:
 
 
 def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now: str) -> Overview:
-    """Return the page with its agents: those that need a person, those at work, and those that replace a held engine."""
+    """Return the page with its agents: those that need a person, and those at work.
+
+    Each held engine also gets the names of the engines that agents use in its place.
+    """
     return page.replaced(
         needs_you=_needs_of_all(page.needs_you, agents, found, now),
         holds=[hold.replaced(instead=_engines_instead(hold, agents)) for hold in page.holds],
@@ -228,7 +231,7 @@ def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfini
 
 
 def _left_out(rows: Rows, page: Overview, project: str | None, now: int, most: int) -> LeftOut:
-    """Return how many entries each list of the page lacks. Counts nothing while no list is full."""
+    """Return how many entries each list of the page lacks because it is full; all are 0 while no list is full."""
     claimed = sum(attempt.kind is None for attempt in page.working)
     if max(len(page.review), len(page.failed), len(page.parked), len(page.merging), claimed) < most:
         return LeftOut()

@@ -47,7 +47,10 @@ class Work(NamedTuple):
 
 
 def count_project(context: Context, project: str) -> list[str]:
-    """Count the tokens of a project's running agents, of each at most once a minute. Returns an empty list: there is nothing to show."""
+    """Count the tokens of a project's running agents, of each at most once a minute.
+
+    Always returns an empty list: a tick expects the lines to show, and there are none.
+    """
     agents = context.store.read(lambda rows: q.living_agents(rows, project=project))
     for agent in agents:
         if agent.launched_at is not None and is_own(context, agent):
@@ -78,7 +81,7 @@ def _count_agent(context: Context, agent: LivingAgent, *, newest: int | None = N
 
 
 def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, newest: int | None) -> str | None:
-    """Search for an agent's conversation that the store does not know, record it, and return its name; None if not found.
+    """Search for an agent's conversation that the store does not know; record it, and return its name or None.
 
     A search reads all conversations of the engine. With `newest`, do not search again if the last search was after that
     time.
@@ -98,7 +101,10 @@ def _find_conversation(context: Context, engine: Engine, agent: LivingAgent, new
 
 
 def look_for(dispatch: str) -> str:
-    """Return the key under which the store keeps when the agent's conversation was last searched for, until archiving."""
+    """Return the key of the row that stores when the agent's conversation was last searched for.
+
+    Archiving the dispatch deletes that row.
+    """
     return f"{_LOOK}{dispatch}"
 
 
@@ -135,14 +141,21 @@ def _record_search(dispatch: str, look: str) -> Change[None]:
 
 
 def _kept_conversation(engine: Engine, tree: str | None, since: int | None, until: int) -> str | None:
-    """Return the conversation that began in the worktree since the given time, by the engine's files; None unless there is exactly one."""
+    """Return the conversation that began in the worktree `tree` between two times, as the engine's files tell.
+
+    Returns None when no conversation or more than one began there, and when the engine keeps no such files.
+    """
     if engine.kept is None or tree is None or since is None:
         return None
     return conversations.only_conversation(engine.kept, tree, since=since, until=until)
 
 
 def count_step(context: Context, engine: Engine, work: Work, conversation: str | None, *, cwd: str, since: int) -> None:
-    """Count the tokens of an agent step of a job: of its conversation, or else of the one that began in its folder."""
+    """Count the tokens of an agent step of a job.
+
+    If `conversation` is None, count those of the one conversation that began in the folder `cwd` after the time
+    `since`.
+    """
     if engine.usage is None:
         return
     now = context.world.clock.now()

@@ -27,7 +27,11 @@ TRIAL = MINUTE
 
 
 def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100) -> None:
-    """Raise EngineHeld when an engine is held back; after a limit's reset let one dispatch through as the trial."""
+    """Raise EngineHeld when an engine is held back, or a quota window is used to `quota_percent`.
+
+    When the time of a hold has passed, record `dispatch` as the trial: the one agent that tries whether the engine
+    works again. Lift the hold when an earlier trial has worked long enough.
+    """
     why = why_engine_held(tx, engine, tx.at, quota_percent=quota_percent)
     if why is not None:
         raise why
@@ -37,7 +41,10 @@ def refuse_held(tx: Tx, engine: str, dispatch: str, *, quota_percent: int = 100)
 
 
 def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) -> errors.EngineHeld | None:
-    """Return the refusal to start an agent on a held engine; None when the engine is not held, or when a trial of it is due."""
+    """Return the refusal to start an agent on an engine; None when the engine is free, or one agent may try it.
+
+    The engine also counts as held when a quota window is used to `quota_percent`.
+    """
     held = q.hold_of(rows, engine=engine)
     if held is None:
         return why_used_up(engine, q.quotas_of(rows, engine=engine), now, quota_percent)
@@ -46,7 +53,10 @@ def why_engine_held(rows: Rows, engine: str, now: int, *, quota_percent: int) ->
 
 
 def _why_on_trial(rows: Rows, held: Hold, now: int) -> errors.EngineHeld | None:
-    """Return the refusal while a trial of the engine has neither succeeded nor ended; None when there is no such trial."""
+    """Return the refusal to start another agent while one agent tries the held engine; None when none does.
+
+    Also returns None when that agent has worked so long that the engine must work again.
+    """
     trying = q.dispatch_by_id(rows, id=held.trial or "")
     if trying is None or not is_unfinished(trying):
         return None
@@ -66,10 +76,10 @@ class Held(NamedTuple):
 def choose_engine(
     rows: Rows, choices: tuple[str, ...], *, at: int, quota_percent: int = 100
 ) -> tuple[str, Held | None]:
-    """Return the first of the engines that is not held back; also the first choice and its hold, when another one is
-    used.
+    """Return the first of the engines that is not held back, and why it is not the first choice.
 
-    When all are held back, return the first choice: the refusal to start an agent on it says until when.
+    The second value is None when the first choice is used. When all are held back, return the first choice and None:
+    the refusal to start an agent on it says until when.
     """
     first, *_others = choices
     for name in choices:
@@ -82,7 +92,7 @@ def choose_engine(
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Make the dispatch the trial of a held engine; lift the hold when an earlier trial works."""
+    """Record the dispatch as the trial of a held engine; if an earlier trial still works, lift the hold instead."""
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):

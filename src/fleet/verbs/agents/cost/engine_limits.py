@@ -80,7 +80,10 @@ def changed_windows(rows: Rows, engine: str, windows: list[Window]) -> list[Wind
 
 
 def record_windows(tx: Tx, engine: str, windows: list[Window]) -> None:
-    """Record an engine's quota windows; a limit whose reason names no time now ends at a used-up window's reset."""
+    """Record an engine's quota windows.
+
+    If the engine is held by a limit whose reason names no time, the hold now ends when a used-up window is reset.
+    """
     for window in windows:
         q.set_quota(tx, engine=engine, span=window.span, percent=window.percent, resets_at=window.resets_at, at=tx.at)
     held, reset = q.hold_of(tx, engine=engine), _reset_of_window(tx, engine)

@@ -22,9 +22,9 @@ _REMINDER_TEXT = "Your context is {full}. Come to a verdict soon."
 
 
 def guard_contexts(context: Context, project: str, warnings: list[str]) -> list[str]:
-    """Remind or hand off each agent of a project whose context is too full. Returns one line for each agent acted on.
+    """Remind or hand off each agent of a project whose context is too full; add warnings of handoffs to `warnings`.
 
-    Warnings of the handoffs are added to `warnings`.
+    Returns a line for people for each agent acted on.
     """
     rows = context.store.read(lambda snapshot: q.contexts(snapshot, project=project))
     acts = [(row.id, _guard_agent(context, row, warnings)) for row in rows if is_own(context, row)]

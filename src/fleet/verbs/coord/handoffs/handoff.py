@@ -81,7 +81,10 @@ def _refuse_pointless(context: Context, row: Dispatch) -> None:
 
 
 def _queue_entry(row: Dispatch, entry: str, name: str, reason: str, by: str) -> Change[HandoffView]:
-    """Return the change that queues a handoff entry; the view's `changed` is False if another entry was queued first."""
+    """Return the change that queues a handoff entry; the view's `changed` is False if another entry was queued first.
+
+    `entry` is the new entry's id, `name` the path of its document, and `by` who asked for the handoff.
+    """
 
     def work(tx: Tx) -> HandoffView:
         tx.about(row.project, row.slug)
@@ -160,7 +163,7 @@ def _defer_entry(entry: Handoff, why: str) -> Change[None]:
 
 
 def _change_entry(entry: Handoff, why: str, write: Callable[[Tx], object]) -> Change[None]:
-    """Return the change that calls `write` for a handoff entry that stays queued."""
+    """Return the change that calls `write` for a handoff entry that stays queued; `why` goes into the operation log."""
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
@@ -196,7 +199,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
 
 
 def _successor_wanted(context: Context, entry: Handoff, row: Dispatch) -> Wanted:
-    """Return the order for a successor: engine, model and command of its predecessor, and the handoff document."""
+    """Return the request for a successor: engine, model and command of its predecessor, and the handoff document."""
     written = context.world.files.read(entry.document).decode("utf-8", "replace")
     return Wanted(
         project=entry.project,

@@ -55,13 +55,13 @@ def _section(title: str, lines: list[str], otherwise: str) -> str:
 
 
 def _task_log(context: Context, row: Dispatch) -> list[LogEntry]:
-    """Return the log of the dispatch's task; none for a coordinator, which has no task."""
+    """Return the log of the dispatch's task; an empty list for a coordinator, which has no task."""
     slug = row.slug
     return context.store.read(lambda rows: q.task_log(rows, project=row.project, slug=slug)) if slug else []
 
 
 def _open_questions(context: Context, row: Dispatch) -> list[str]:
-    """Return the texts of the questions that the agent has asked; none for a coordinator."""
+    """Return the texts of the agent's unanswered questions; an empty list for a coordinator."""
     questions = context.store.read(lambda rows: q.questions_of(rows, dispatch=row.id)) if row.slug else []
     return [question.text for question in questions]
 
@@ -78,7 +78,7 @@ def _decisions(log: list[LogEntry]) -> list[str]:
 
 
 def _commits_and_files(context: Context, row: Dispatch) -> tuple[list[str], list[str]]:
-    """Return the commits of the task's branch and the files that they change; none for a coordinator."""
+    """Return the commits of the task's branch and the files that they change; two empty lists for a coordinator."""
     if row.slug is None or not row.base:
         return [], []
     repository = context.project(row.project).path

@@ -51,10 +51,11 @@ def park_if_fruitless(context: Context, entry: Handoff, row: Dispatch) -> bool:
 
 
 def _weigh_handoff(context: Context, entry: Handoff, row: Dispatch, slug: str) -> Weighed:
-    """Compare the fingerprint of the task's work with the one at the previous handoff."""
+    """Return the fingerprint of the task's work at a handoff, and how many handoffs in a row made no progress."""
     head = _branch_commit(context, row, slug)
 
     def look(rows: Rows) -> Weighed:
+        """Compare the fingerprint of the task's work with the one at the previous handoff, in one snapshot."""
         artifacts = q.task_artifacts(rows, project=row.project, slug=slug)
         before = q.handoff_before(rows, project=row.project, slug=slug, at=entry.at, id=entry.id)
         mark = None if head is None else _mark_of_work(rows, row.project, slug, head)

@@ -158,7 +158,10 @@ def _send_urls(context: Context, event: NotifyEvent) -> ChannelTried:
 
 
 def _urls_outcome(names: list[str], answer: str) -> ChannelTried:
-    """Return the outcome of a message to several addresses: "told" when at least one of them took it."""
+    """Return the outcome of a message to several addresses: "told" when at least one of them took it.
+
+    `answer` has one character for each of `names`: "1" when that address took the message.
+    """
     told = [name for name, taken in zip(names, answer, strict=True) if taken == "1"]
     refused = [name for name, taken in zip(names, answer, strict=True) if taken != "1"]
     without = f"not taken by {', '.join(refused)}" if refused else ""

@@ -37,10 +37,9 @@ _KILLED = "the process that was sending it ended"
 
 
 def send_due(context: Context) -> list[str]:
-    """Record the conditions that have begun or ended, then send the notices that are due. Returns a line for each
-    message.
+    """Record the conditions that have begun or ended, then send the notices that are due.
 
-    Does nothing while another process of this home sends.
+    Returns a line for the log for each message. Does nothing while another process of this home sends.
     """
     gate = context.world.gate(GATE)
     try:
@@ -76,7 +75,7 @@ def _recent_messages(context: Context, now: int) -> Recent:
 
 # what has begun, what is over -----------------------------------------------------------------------------------------
 def record_changes(context: Context) -> Changes:
-    """Record the conditions for notices that have begun and those that have ended, if there are any. Returns them."""
+    """Record which conditions for notices have begun and which have ended since the last call; return both."""
     seen = look_for_conditions(context, context.setting("notify.on"))
     home = context.world.record.id
     known = context.store.read(q.standing_notices)

@@ -57,7 +57,10 @@ def uninstall(context: Context) -> DaemonUnit:
 
 
 def _left_seats(context: Context) -> list[str]:
-    """Return a line that names the projects left without a coordinator because the daemon has ended; none when there are none."""
+    """Return a line for people that names the projects left without a coordinator because the daemon has ended.
+
+    Returns an empty list when there are no such projects.
+    """
     left = sorted(unheld_seats(context))
     return [f"without a coordinator now: {', '.join(left)}; `fleet daemon start` takes the seats again"] if left else []
 

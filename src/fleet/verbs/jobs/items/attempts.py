@@ -50,7 +50,7 @@ def start(context: Context, job: Job, item: Item) -> Outcome | None:
 def check_item(context: Context, job: Job, item: Item) -> Outcome | None:
     """Return the outcome of a running item; None while its attempt runs, or when the item was set back to waiting.
 
-    What the attempt of a passed item held is not reclaimed yet.
+    Reclaims what the attempt held, unless the item has passed: `reclaim_ended` does that later.
     """
     row = _current_dispatch(context, job, item)
     if row is not None and not decide_and_apply(context, row, "job", reclaims=False).ended:
@@ -73,7 +73,7 @@ def reclaim_ended(context: Context, job: Job, item: str) -> None:
 
 
 def wait_for_exit(context: Context, job: Job, running: list[Item], seconds: float) -> bool:
-    """Wait until the process of one of these items exits, for at most `seconds`.
+    """Wait until the process of one of these items exits, for at most `seconds`, and return True.
 
     First waits for a process that tmux is just starting. Returns False when an item has no dispatch, or the kernel
     cannot wait for its process.

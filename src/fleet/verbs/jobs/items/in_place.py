@@ -85,7 +85,7 @@ class InPlace:
         }
 
     def collect_ended(self) -> list[Attempt]:
-        """Return the attempts that have ended, and start the next step of each item whose step has ended well."""
+        """Return the attempts that have ended, and start the next step of each item that has more steps."""
         ended_attempts = []
         for ident, work in list(self._work.items()):
             ended = work.child.look() if isinstance(work.child, Child) else work.child

@@ -83,6 +83,7 @@ def _run_command(context: Context, command: str, where: run_step.Where, values: 
     files = (out, log)
 
     def check_wanted() -> None:
+        """Raise when the job is interrupted or cancelled, or when the command has printed too much."""
         runner.check_wanted()
         _refuse_large_output(where, files)
 
@@ -150,8 +151,8 @@ def _matching_files(where: run_step.Where, pattern: str) -> list[dict[str, str]]
 def parse_input(text: str) -> object:
     """Return a job's input parsed as JSON, else as JSON Lines, else as a list of its lines.
 
-    A single value becomes a list of one. A number with a fraction or an exponent stays a text, because `12e4567` may be
-    a commit.
+    An object, a list and null are returned as they are, any other single value as a list of one. A number with a
+    fraction or an exponent stays a text, because `12e4567` may be a commit.
     """
     try:
         whole = json.loads(text)

@@ -43,7 +43,10 @@ class Attempt(NamedTuple):
 
 
 def failure(workflow: Workflow, item: Item, outcome: Outcome, *, now: int, share: float) -> Failure:
-    """Return the record of a failed attempt: the item waits for a retry, or its state follows from `on_failure`."""
+    """Return the record of a failed attempt: the item waits for a retry, or its state follows from `on_failure`.
+
+    `share`, a random number from 0 to 1, spreads the times of the retries.
+    """
     count = item.failures + 1
     again = item.part == "map" and count < workflow.map.retry.attempts and not outcome.parked
     data = json.loads(item.data)
@@ -65,7 +68,10 @@ def _state_of_failed(workflow: Workflow, item: Item, outcome: Outcome) -> ItemSt
 
 
 def why_pause(context: Context, job: Job, workflow: Workflow) -> str | None:
-    """Return why the job has to pause: most items failed alike since the runner began. None when it can continue."""
+    """Return why the job has to pause; None when it can continue.
+
+    It pauses when enough items, and most of those tried since the runner began, have failed alike.
+    """
     if not workflow.map.breaker:
         return None
     alike = context.store.read(lambda rows: q.failures_alike(rows, job=job.id, since=job.begun_at))

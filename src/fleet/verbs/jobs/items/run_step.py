@@ -110,7 +110,10 @@ class StepRun:
         return [f"{self._where.home}/{self._where.file(self._number, kind)}" for kind in _OUTPUTS]
 
     def start(self, lock: int | None = None) -> Child | Ended:
-        """Start the step and return its process. Returns Ended, with the reason, when the step cannot start."""
+        """Start the step and return its process, which inherits the file descriptor `lock`.
+
+        Returns Ended, with the reason, when the step cannot start.
+        """
         self._began, self._before = self._context.world.clock.now(), self._head()
         try:
             return self._start_child(lock)
@@ -284,7 +287,10 @@ def record_step(job: Job, step: JobStep) -> Change[None]:
 
 
 def _hold_back(engine: str, words: str) -> Change[int | None]:
-    """Return the change that holds an engine back for the whole fleet because of a usage limit."""
+    """Return the change that holds an engine back for the whole fleet because of a usage limit, with `words` as reason.
+
+    Committing it returns when the hold ends.
+    """
     return Change(f"hold {engine} back: {words}", lambda tx: engine_limits.hold_engine(tx, engine, "limit", words))
 
 

@@ -120,7 +120,10 @@ def _show_more(path: str, since: int, show: Show) -> int:
 
 
 def _report(job: Job, item: Item, dispatch: str, at: str, result: StepResult) -> Change[None]:
-    """Return the change that records the item's verdict and the dispatch's report in one transaction."""
+    """Return the change that records the item's verdict and the dispatch's report in one transaction.
+
+    `at` is the part or the step at which the item ended.
+    """
     verdict: ItemVerdict = "passed" if result.ok else "failed"
     reason = None if result.ok else f"{at}: {result.reason}"
     alike = None if result.ok else items.signature(at, result.reason, json.loads(item.data))
