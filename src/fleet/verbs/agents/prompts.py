@@ -218,13 +218,15 @@ def _refuse_held_row(context: Context, ident: str, kind: str) -> None:
             raise errors.NotOwned(what=f"{kind} {ident}", owner=f"dispatch {ident}, which is {row.exec_state}")
         return
     holder = context.store.read(lambda rows: seats.seat(rows, row.project)).holder
-    match look_at_seat(holder, ident):
+    match seat_look := look_at_seat(holder, ident):
         case "self":
             raise errors.SeatKept(project=row.project, dispatch=ident)
         case "other":
             raise errors.NotOwned(what=f"{kind} {row.project}", owner=f"coordinator {holder}")
         case "missing":
             return
+        case _:
+            assert_never(seat_look)
 
 
 def _not_released_error(ident: str, left: WhyLeft) -> errors.FleetError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model.agents.budgets import MILLIONTHS, SETTING_OF, Budget, day_of, first_spent
+from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.world.home.settings import settings_of
 
@@ -53,8 +54,10 @@ def _budget(rows: Rows, limit: int, scope: BudgetScope, name: str) -> Budget:
             used = q.used_by_task(rows, project=project, slug=slug)
         case "project":
             used = q.used_by_project(rows, project=name)
-        case _:
+        case "day":
             used = q.used_on_day(rows, day=name)
+        case _:
+            assert_never(scope)
     return Budget(scope=scope, name=name, allowed=limit + (allowance.cost if allowance else 0), spent=used.cost)
 
 
