@@ -66,10 +66,12 @@ def _describe_place(tx: Tx, claim: Claim) -> str:
 
 
 def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> Claim | None:
-    """Give one claim of a bundle to its new owner.
+    """Give one claim of a bundle to the bundle's new owner.
 
-    Return the claim whose resource still has to be created; None when the resource exists. Raise OtherHost when the
-    claim belongs to another home or host, BundleHeld while another process works on it.
+    `wanted` is the claim that the new owner needs, `existing` the one that is recorded (None: none), `seen` what was
+    observed of it. Return the claim whose resource still has to be created; None when the resource exists. Raise
+    OtherHost when the existing claim belongs to another home or host; BundleHeld while another process works on it, or
+    when its resource is in a state that was not expected.
     """
     if existing is None:
         return _insert_claim(tx, wanted)

@@ -124,7 +124,7 @@ class PostgresStore(Store):
             return jsontext.loads(found.result)  # type: ignore[return-value]
 
     def open_shared_at_once(self, by: Caller) -> bool:  # noqa: ARG002 - every statement waits for the server
-        """Return False."""
+        """Return False: every statement waits for the server."""
         return False
 
     def _outcome(self, why: str, by: Caller) -> q.OperationResult | None:
@@ -178,7 +178,10 @@ class PostgresStore(Store):
         }
 
     def _refuse_newer(self, said: psycopg.Cursor[tuple[Any, ...]]) -> None:
-        """Raise StoreNewer when a newer fleet has migrated the database since it was opened."""
+        """Raise StoreNewer when a newer fleet has migrated the database since it was opened.
+
+        The last result of `said` is the schema version in the database.
+        """
         while said.nextset():
             pass
         found = (said.fetchone() or (0,))[0]

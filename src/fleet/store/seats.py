@@ -47,7 +47,7 @@ def take_seat(tx: Tx, project: str, dispatch: str, old: str | None, proof: float
 
 
 def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
-    """Make the candidate the holder of the seat, if `given` is the hash of its nonce: the commit of a Replace.
+    """Make the candidate the holder of the seat, if `given` is the hash of its nonce. This commits a Replace.
 
     Return False when the dispatch is the holder already. Raise NotSeated when it is not the candidate, the nonce is
     wrong or spent, or the dispatch was asked to exit.

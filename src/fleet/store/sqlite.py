@@ -146,7 +146,7 @@ class SqliteStore(Store):
             db.close()
 
     def open_shared_at_once(self, by: Caller) -> bool:
-        """Begin a shared transaction; False when another process writes."""
+        """Begin a shared transaction without waiting; return False, and begin none, when another process writes."""
         patience, wait = self.patience, self._wait
         self.patience = self._wait = 0
         try:
@@ -325,7 +325,10 @@ def wait_for_turn(lock: WriterLock, wait: float | None) -> None:
 
 
 def retry_while_busy(act: Callable[[], T], wait: float) -> T:
-    """Repeat an action while another program holds the database, for at most `wait` seconds, and return its result."""
+    """Repeat an action while another program holds the database, and return the action's result.
+
+    Raise SQLite's error when the database is still held after `wait` seconds, and any other error at once.
+    """
     until = monotonic() + wait
     while True:
         try:

@@ -102,7 +102,10 @@ def merge(tx: Tx, project: str, slug: str, commit: str) -> tuple[bool, list[str]
 
 
 def update_dependents(tx: Tx, project: str, slug: str, *, before: TaskStatus, after: TaskStatus) -> list[str]:
-    """Update the dependents' counts of open blockers after a task's status changed; return the slugs that became ready."""
+    """Update the counts of open blockers of a task's dependents after the task's status changed.
+
+    Return the slugs of tasks that became ready, at most FREED_SHOWN.
+    """
     change = blockers_change(before, after)
     if change == 0 or not q.shift_blockers(tx, project=project, slug=slug, change=change) or change > 0:
         return []

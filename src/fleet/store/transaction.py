@@ -185,7 +185,10 @@ class Store:
         self._funnel.shut("shared transaction")
 
     def open_shared_at_once(self, by: Caller) -> bool:
-        """Do what `open_shared` does, if that need not wait for anybody. False when it has to, or when the database is a server."""
+        """Begin a shared transaction as `open_shared` does, if nobody has to be waited for; return whether it began.
+
+        It never begins when the database is a server.
+        """
         raise NotImplementedError
 
     def transact_within(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:

@@ -63,7 +63,7 @@ class Funnel:
             raise errors.EffectInTransaction(effect=effect, why=why)
 
     def shut(self, why: str) -> None:
-        """Record that this thread has opened a transaction."""
+        """Record that this thread has opened a transaction; `why` is named when an effect is refused meanwhile."""
         self._open[get_ident()] = why
 
     def reopen(self) -> None:

@@ -53,6 +53,7 @@ class Host:
 
 
 def _first_line_of_file(path: str) -> str:
+    """Return the first line of a file; empty when it cannot be read or is not ASCII."""
     try:
         with open(path, encoding="utf-8") as file:
             line = file.readline().strip()

@@ -100,6 +100,7 @@ def _replace_user_file(path: str, text: str) -> None:
 
 
 def _output_of_program(words: list[str]) -> str:
+    """Return what a program prints; empty when it cannot be run or takes too long."""
     try:
         return subprocess.run(words, capture_output=True, text=True, timeout=_LIMIT, check=False).stdout
     except (OSError, subprocess.SubprocessError):

@@ -82,7 +82,10 @@ fleet-#{@fleet_dispatch} >/dev/null 2>&1'"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Pane:
-    """One pane as the server lists it, with the session that it is in now."""
+    """One pane as the server lists it, with the session that it is in now.
+
+    Its stamps are tmux options that fleet has set: they name the `dispatch` and the `home`.
+    """
 
     session: str
     session_id: str
@@ -102,7 +105,7 @@ class Pane:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """All panes of the server on the socket; `server` is None, and `why` says why, when there is none or it does not answer."""
+    """All panes of the server on the socket. Without a server that answers, `server` is None and `why` says why."""
 
     server: Identity | None
     panes: tuple[Pane, ...] = ()
@@ -241,7 +244,10 @@ class Tmux:
         return _EPITAPH.sub("", done.out) if done.ok else None
 
     def screens(self, panes: Sequence[Pane]) -> dict[int, str]:
-        """Return the text of the screens of panes by their numbers, with few calls. A pane that is gone is left out."""
+        """Return the text of the screens of panes, by the panes' numbers, with few calls.
+
+        A pane that is gone is left out, as are all the rest once the server does not answer.
+        """
         found: dict[int, str] = {}
         left = [pane.number for pane in panes]
         while left:
@@ -303,7 +309,10 @@ class Tmux:
             raise errors.TmuxRefused(what="start its server", why=done.err.strip() or "no answer")
 
     def _ask(self, what: str, *words: str, lock: int | None = None) -> Done:
-        """Run tmux in UTF-8 and return the result. In another encoding it would not print the column separator."""
+        """Run tmux in UTF-8 and return the result; `what` names the call in the funnel.
+
+        In another encoding tmux would not print the column separator.
+        """
         asked = ["tmux", "-u", "-N", "-S", self.socket, *words]
         return self._programs.run(f"tmux {what}", asked, limit=LIMIT, lock=lock)
 
@@ -324,6 +333,7 @@ def _quoted(path: str) -> str:
 
 
 def _is_scrubbed(name: str) -> bool:
+    """Return whether the tmux server starts without this environment variable."""
     return name in _SCRUBBED or name.startswith(_SCRUBBED_PREFIXES)
 
 

@@ -128,8 +128,8 @@ NOTHING = Allowed()
 def new_rule(command: str | None, prefix: str | None) -> Allowed:
     """Return the rule that `fleet approve --always` adds for a command, or for its first words (`prefix`).
 
-    Raise BadInput when the question is not about a shell command, or the rule is not a simple command, or the command
-    does not begin with the prefix.
+    Raise BadInput when `command` is None (the question is not about a shell command), when the rule would not be valid
+    (see `is_rule`), or when the command does not begin with the prefix.
     """
     if command is None:
         raise errors.BadInput(what="only a shell command can be allowed for always; approve this without --always")

@@ -33,10 +33,10 @@ _FIELDS = frozenset(
 
 
 def change_of(command: str | None, read: Read) -> str | None:
-    """Return the diff of what a tool call would write.
+    """Return the diff of what a tool call would write; None when the tool's input does not tell.
 
-    `command` is the tool's input as JSON. None when the JSON is incomplete, names no file to write, or has fields that
-    tools which only write files do not have.
+    `command` is the input as JSON; `read` returns the present text of a file, or None. The input does not tell when it
+    is incomplete, names no file to write, or has fields that tools which only write files do not have.
     """
     call = _tool_input(command)
     if not call.keys() <= _FIELDS:
@@ -73,7 +73,11 @@ def _tool_input(command: str | None) -> Mapping[str, object]:
 
 
 def _diff_of_edits(path: str, before: str | None, edits: list[Mapping[str, object]]) -> str:
-    """Return the diff of text replacements: within the whole file if the file contains each old text, else of the texts alone."""
+    """Return the diff of text replacements in a file. `before` is its present text; None if that is unknown.
+
+    The diff is that of the whole file if `before` contains each old text; otherwise it compares each old text with its
+    new text.
+    """
     pairs = [(str(each.get("old_string", "")), str(each.get("new_string", ""))) for each in edits]
     after = before or ""
     for (old, new), each in zip(pairs, edits, strict=True):

@@ -55,7 +55,8 @@ class Answer(Value):
 def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
     """Return what a tool call asks of a person: the agent's own questions, or the permission to use the tool.
 
-    `asking` is the name of the engine's tool for questions, `shell` the name of its tool for shell commands.
+    `given` is the input of the call, `asking` the name of the engine's tool for questions, `shell` the name of its tool
+    for shell commands.
     """
     call = given if isinstance(given, dict) else {}
     parts = [part for part in call.get("questions") or [] if isinstance(part, dict)] if tool == asking else []

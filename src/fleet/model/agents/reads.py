@@ -68,18 +68,24 @@ _ELSEWHERE = "at the agents' socket it reads only about its own project"
 
 
 def check_role(method: str, role: str, *, who: str) -> None:
-    """Raise NotAllowed when the table does not let this role call the method."""
+    """Raise NotAllowed when the table of reads does not let an agent of this role call the method.
+
+    `who` names the agent in the message.
+    """
     if method not in READS or role not in READS[method].roles:
         raise refusal(method, role, who=who, rule=_NEEDS)
 
 
 def check_project(method: str, role: str, *, who: str, own: str | None, named: object) -> None:
-    """Raise NotAllowed when what a method is about lies outside the agent's own project."""
+    """Raise NotAllowed unless `named`, the project that the method would read, is the agent's own project (`own`).
+
+    Always raise it when `own` is None: the agent has no project.
+    """
     if own is None or named != own:
         raise refusal(method, role, who=who, rule=_ELSEWHERE)
 
 
 def refusal(method: str, role: str, *, who: str, rule: str = _NEEDS) -> errors.NotAllowed:
-    """Return the error for something that an agent may not read."""
+    """Return the error for a method that an agent of this role may not call; `rule` says why."""
     what = READS[method].what if method in READS else f"ask for {method}"
     return errors.NotAllowed(role=role, who=who, act=method, what=what, rule=rule, instead=instead_of_role(role))

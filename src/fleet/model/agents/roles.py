@@ -172,7 +172,7 @@ def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllow
 
 
 def instead_of_role(role: str) -> str:
-    """Return what an agent of this role does instead of what it may not do."""
+    """Return a hint for an agent of this role: what to do instead of an act that it may not do."""
     return _INSTEAD.get(role, _ASK)
 
 

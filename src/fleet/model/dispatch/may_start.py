@@ -43,7 +43,10 @@ _DEAD = frozenset({"dead", "dead before it started", "ended"})
 
 
 def why_no_room(project: str, count: Count, *, agents: int, project_agents: int) -> errors.LimitReached | None:
-    """Return the error for the limit of running agents that is reached; None when one more agent may start."""
+    """Return the error for the limit of agents that is reached; None when one more agent may start.
+
+    `agents` is the limit for all projects together, `project_agents` the one for this project.
+    """
     for now, most, name, what in (
         (count.everywhere, agents, "agents", "agents at work"),
         (count.here, project_agents, "project_agents", f"agents at work in {project}"),
@@ -75,10 +78,11 @@ def why_held(engine: str, kind: str, reason: str, until: int | None, now: int) -
 
 
 def why_uncoordinated(state: str, holder: str | None, epoch: int, *, ready: bool) -> errors.Uncoordinated | None:
-    """Return the error that nobody starts the ready tasks of a project; None when its coordinator is alive or unknown.
+    """Return the error for a project whose coordinator is dead or stopped, so that nobody starts tasks; else None.
 
-    A seat that was never taken is no error: there a person starts the agents. A stopped coordinator is an error only
-    while tasks are ready.
+    `state` is that of the coordinator, `holder` its dispatch, `epoch` 0 if the seat was never taken. A stopped
+    coordinator is an error only while tasks are ready. A seat that was never taken is no error: there a person starts
+    the agents.
     """
     if state in _DEAD:
         return errors.Uncoordinated(what=f"its coordinator {holder} is dead")
@@ -93,7 +97,7 @@ def has_coordinator(state: str) -> bool:
 
 
 def why_asleep(holder: str | None, trouble: str | None) -> errors.NotWoken | None:
-    """Return the error that the coordinator could not be woken, for the reason `trouble`; None without a trouble."""
+    """Return the error that a coordinator could not be woken because of `trouble`; None without a trouble."""
     return errors.NotWoken(holder=holder, why=trouble) if trouble else None
 
 
@@ -106,7 +110,10 @@ def why_setup_fails(project: str, last: Failure | None) -> errors.SetupFails | N
 
 
 def why_no_commit(repository: str, target: str | None, commit: str | None) -> errors.Refused | None:
-    """Return the error that a repository has no branch, or no commit on it, to start from; None when there is one."""
+    """Return the error for a repository that has no commit to start agents from; None when it has one.
+
+    `target` is the branch to start from, None when HEAD is detached; `commit` is its commit, None when it has none.
+    """
     if not target:
         return errors.DetachedHead(path=repository)
     return errors.NoCommit(branch=target, path=repository) if commit is None else None

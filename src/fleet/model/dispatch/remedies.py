@@ -136,7 +136,11 @@ Remedy = Settle | KillRest | Press | Dismiss | Withdraw | Leave
 
 
 def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Report:
-    """Return whether an agent has reported, and whether its time to exit after the report (`grace`) is over."""
+    """Return "none" without a report, "fresh" while the agent may still exit by itself, "over" after that time.
+
+    `age` is the time since the report, `grace` the time that an agent has to exit after it. With `at_rest`, the turn in
+    which the agent reported has ended: then the time is over at once.
+    """
     if not report:
         return "none"
     return "over" if at_rest or age >= grace else "fresh"
@@ -185,9 +189,10 @@ def _decide_by_condition(seen: Seen) -> Remedy:
 
 
 def _why_hopeless(seen: Seen) -> str:
-    """Return why a candidate for the seat can no longer prove itself.
+    """Return why a candidate for the seat can no longer prove itself; empty while it still can.
 
-    Empty while it still can, for any other dispatch, and for one of another home, which has to decide itself.
+    Empty also for a dispatch that is no candidate, and for a candidate of another home that has not ended: that home
+    decides.
     """
     if seen.place not in {"candidate", "late"}:
         return ""
@@ -245,7 +250,10 @@ def _press_as_asked(seen: Seen) -> Press | None:
 
 
 def _press_worker(seen: Seen) -> Press | None:
-    """Press a worker whose report grace is over, that lost its task, or that has to hand off; None for any other."""
+    """Return the Press for a worker that has to exit; None for any other.
+
+    A worker has to exit when its report grace is over, when it lost its task, or when it has to hand off.
+    """
     if seen.report == "over":
         return _press_reported(seen)
     if seen.report == "none" and seen.task_taken:
@@ -256,12 +264,12 @@ def _press_worker(seen: Seen) -> Press | None:
 
 
 def _press_reported(seen: Seen) -> Press | None:
-    """Press an agent whose report grace is over; None for any other."""
+    """Return the Press for an agent whose report grace is over; None for any other."""
     return _press(seen, "report", "it had reported") if seen.report == "over" else None
 
 
 def _press_unseated(seen: Seen) -> Press | None:
-    """Press a coordinator that is no longer in the seat; None for any other dispatch."""
+    """Return the Press for a coordinator that is no longer in the seat; None for any other dispatch."""
     match seen.place:
         case "out":
             return _press(seen, "replaced", REPLACED, act="retire")

@@ -32,7 +32,10 @@ def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = 
 
 
 def why_taken(journal: Dispatch, task: TaskState) -> str:
-    """Return why a task no longer belongs to a dispatch; empty while it does, or when the task is open again."""
+    """Return why an ended dispatch cannot go on with its task; empty when it can.
+
+    It cannot when the task is archived or paused, is done, abandoned or in progress, or is somebody else's.
+    """
     if task.archived:
         return "its task is archived"
     if task.status in _TAKEN_UP:

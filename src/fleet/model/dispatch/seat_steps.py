@@ -60,7 +60,7 @@ def is_own_loop(seat: Seat, *, engine: str | None, asked_for: str | None) -> boo
 
 
 def restarts_so_far(last: Restarts | None, holder: str, ran: int) -> int:
-    """Return how often fleet has restarted the coordinator loop since one last ran for ten minutes.
+    """Return how often fleet has restarted the coordinator loop since a loop last ran for ten minutes.
 
     `last` is the record of restarts, `holder` the dead loop, `ran` how many milliseconds it ran.
     """
@@ -70,11 +70,11 @@ def restarts_so_far(last: Restarts | None, holder: str, ran: int) -> int:
 
 
 def may_restart(last: Restarts | None, *, holder: str, ran: int, now: int, most: int) -> bool:
-    """Return whether fleet restarts a dead coordinator loop by itself.
+    """Return whether fleet restarts a dead coordinator loop (`holder`) by itself.
 
-    `ran` is how many milliseconds it ran. No when it died within its first minute: it would die again, and a person has
-    to see why. No when the last restart was within this minute and may be under way, and no after `most` restarts. A
-    negative time, because the clock was set back, does not prevent a restart.
+    `ran` is how many milliseconds the loop ran. False when it died within its first minute: it would die again, and a
+    person has to see why. False when the last restart was within this minute and may be under way, and after `most`
+    restarts. A negative `ran`, because the clock was set back, does not prevent a restart.
     """
     under_way = last is not None and 0 <= now - last.at < MINUTE
     return (ran >= MINUTE or ran < 0) and not under_way and restarts_so_far(last, holder, ran) < most

@@ -126,7 +126,10 @@ def _name_of(data: object) -> str:
 
 
 def signature(where: str, why: str, data: object) -> str:
-    """Return the signature of a failure: paths, numbers and texts of the item are replaced, so that similar failures are equal."""
+    """Return the signature of an item's failure at `where`; similar failures have equal signatures.
+
+    It has the last line of the reason `why`, with paths, numbers and the texts of the item (`data`) replaced.
+    """
     last = next((line for line in reversed(why.splitlines()) if line.strip()), "")
     for value in sorted(_texts(data), key=len, reverse=True):
         last = last.replace(value, "ITEM")

@@ -155,7 +155,10 @@ def _faults_of_placeholders(root: Node) -> Iterator[Fault]:
 
 
 def _faults_of_text(part: str, node: Node, outputs: set[str]) -> Iterator[Fault]:
-    """Yield a fault for each placeholder in a text that is not available in its part of the document."""
+    """Yield a fault for each placeholder in a text that can have no value there.
+
+    `part` is the part of the document that the text is in; `outputs` are the names that may follow `setup.`.
+    """
     for name in placeholders.names_in(node.value):
         head, *path = name.split(".")
         allowed = {"setup": outputs, "map": set(OF_MAP)}.get(head)
@@ -210,7 +213,10 @@ def _map_of(given: dict[str, Any]) -> Map:
 
 
 def _step_of(given: dict[str, Any], around: dict[str, Any]) -> Step:
-    """Return a step; its engine, autonomy and model default to those of the map."""
+    """Return the step with these keys (`given`).
+
+    Its engine, autonomy and model default to those in `around`, the keys of the map.
+    """
     whole = _with_defaults(STEP, given)
     kind = "agent" if "agent" in given else "shell"
     agent = {key: given.get(key) or around.get(key) for key in ("engine", "autonomy", "model")}

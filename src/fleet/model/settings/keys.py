@@ -8,7 +8,10 @@ if TYPE_CHECKING:
 
 
 class Act:
-    """One act of the screen: its name in the settings, its keys, its label in the bar, and its sentence on the help page."""
+    """One act of the screen: its name in the settings, its keys, its label in the bar, its sentence on the help page.
+
+    `place` is the part of the screen where the keys work; acts of different places may have the same key.
+    """
 
     __slots__ = ("help", "keys", "label", "name", "place")
 

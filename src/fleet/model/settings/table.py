@@ -117,10 +117,12 @@ class SettingValue:
 
 
 def _is_store(value: object) -> bool:
+    """Return whether a value is `sqlite` or the address of a PostgreSQL database."""
     return value == "sqlite" or (isinstance(value, str) and value.startswith(("postgresql://", "postgres://")))
 
 
 def _is_line(value: object) -> bool:
+    """Return whether a value is a text of one line that is not blank."""
     return isinstance(value, str) and bool(value.strip()) and "\n" not in value
 
 

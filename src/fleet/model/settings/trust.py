@@ -51,7 +51,10 @@ def differences(now: dict[str, Any], trusted: dict[str, Any]) -> list[Difference
 
 
 def settings_in_force(values: dict[str, SettingValue], trusted: dict[str, Any]) -> dict[str, SettingValue]:
-    """Return the settings as they take effect: one that waits for a person keeps its accepted value or its default."""
+    """Return the settings as they take effect.
+
+    A guarded setting whose new value no person has accepted keeps its accepted value, or else its default.
+    """
     waiting = differences(guarded_values(values), trusted)
     return values | {item.name: _accepted_value(item, values[item.name]) for item in waiting}
 

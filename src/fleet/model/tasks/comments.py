@@ -29,13 +29,16 @@ def quote_lines(comments: str, line_of: Callable[[str, int], str | None]) -> str
 
 
 def comments_beside(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the uncounted verdicts about the same commit as the last counted verdict, or newer than it."""
+    """Return the verdicts that did not count but have comments on the present work of the task.
+
+    They are about the same commit as the last verdict that counted, or were given after it.
+    """
     last = max((number for number, each in enumerate(verdicts) if each.counted), default=-1)
     work = verdicts[last].work if last >= 0 else None
     return [each for number, each in enumerate(verdicts) if not each.counted and (number > last or each.work == work)]
 
 
 def describe_beside(verdicts: Sequence[Verdict]) -> str:
-    """Return the comments of uncounted verdicts as text for the next agent; empty when there are none."""
+    """Return the comments that `comments_beside` finds as text for the next agent; empty when there are none."""
     found = comments_beside(verdicts)
     return "".join(f"\n\nAlso said of this work, by {each.actor} ({each.verdict}):\n{each.comments}" for each in found)

@@ -238,7 +238,11 @@ def _log_entry(each: Given, *, at: str, actors: tuple[str, ...], text: str) -> G
 
 
 def _release_in_progress(node: Given) -> Given:
-    """Open a task that was in progress in another tool and clear its assignee: that agent does not run in fleet."""
+    """Open the task of another tool if it is in progress there, and return its changed fields.
+
+    An open task loses its assignee, because that agent does not run in fleet. Any other assignee becomes a name that
+    fleet allows.
+    """
     if node["status"] == "in_progress":
         node["status"] = "open"
     if node["status"] == "open":
@@ -303,6 +307,7 @@ def _line_field(given: Given, name: str) -> str | None:
 
 
 def _status_field(given: Given) -> TaskStatus:
+    """Return the status of a task, "open" when it is absent; raise _UnusableLine for an unknown one."""
     word = _text_field(given, "status", "open")
     for status in steps.STATUSES:
         if status == word:
@@ -319,6 +324,7 @@ def _number_field(given: Given, name: str, allowed: range) -> int:
 
 
 def _flag_field(given: Given, name: str) -> bool:
+    """Return a field that is true or false, False when it is absent; raise _UnusableLine for any other value."""
     value = given.get(name, False)
     if not isinstance(value, bool):
         raise _UnusableLine(f"{name} is neither true nor false")
@@ -326,7 +332,7 @@ def _flag_field(given: Given, name: str) -> bool:
 
 
 def _strings_field(given: Given, name: str) -> list[str]:
-    """Return a list of texts without duplicates; empty when the field is absent."""
+    """Return a list of texts without duplicates, empty when it is absent; raise _UnusableLine for anything else."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise _UnusableLine(f"{name} is not a list of texts")
@@ -334,7 +340,7 @@ def _strings_field(given: Given, name: str) -> list[str]:
 
 
 def _objects_field(given: Given, name: str) -> Iterator[Given]:
-    """Yield the objects in a list field; nothing when the field is absent."""
+    """Yield the objects in a list field, none when it is absent; raise _UnusableLine for anything else."""
     value = given.get(name) or []
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise _UnusableLine(f"{name} is not a list of objects")

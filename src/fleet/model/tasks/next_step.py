@@ -143,9 +143,9 @@ def _step_of_stopped(facts: TaskFacts) -> NextStep:
 
 # branch and worktree --------------------------------------------------------------------------------------------------
 def _step_of_repair(facts: TaskFacts) -> NextStep | None:
-    """Return the git command that repairs the branch or the worktree of a task; None when both are in order.
+    """Return the next step that repairs the branch or the worktree of a task; None when nothing has to be repaired.
 
-    No such command deletes a commit or a file: git refuses where something would be lost.
+    No command of such a step deletes a commit or a file: git refuses where something would be lost.
     """
     branch, tree = task_branch(facts.slug), facts.tree
     if facts.branch == "gone" and tree not in {"no branch", "other branch"}:

@@ -24,7 +24,7 @@ _HIDDEN = (
 
 
 def escape(point: int) -> str:
-    """Return the JSON escape of a character, such as `u001b` after a backslash; a surrogate pair beyond 16 bits."""
+    """Return the JSON escape of a character: a backslash and `u001b`, or two such escapes beyond 16 bits."""
     if point < _BEYOND_16_BITS:
         return f"\\u{point:04x}"
     high, low = divmod(point - _BEYOND_16_BITS, 0x400)
@@ -55,7 +55,10 @@ _made: dict[int, str] = {}
 
 
 def tail(given: str, most: int, *, more: str = "") -> str:
-    """Return the last `most` characters of a text, preceded by a note of how many were left out."""
+    """Return the last `most` characters of a text, after a note of how many were left out and where they are (`more`).
+
+    A text that is not longer is returned unchanged.
+    """
     if len(given) <= most:
         return given
     return f"({len(given) - most:,} characters before this left out{f': {more}' if more else ''}) …{given[-most:]}"

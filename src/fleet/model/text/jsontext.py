@@ -11,5 +11,8 @@ def dumps(value: object) -> str:
 
 
 def loads(text: str) -> object:
-    """Return the value of a JSON text, which must have no blanks around it."""
+    """Return the value of a JSON text, which must have no blanks around it.
+
+    Raise ValueError or StopIteration when the text is not JSON.
+    """
     return scan(text)

@@ -16,7 +16,10 @@ _OPTIONS = re.compile(r"(?P<name>\b\w*(?:token|password|passwd|secret|api_?key))
 
 
 def address(url: str) -> str:
-    """Return an address without its user, password and options; only the scheme when it cannot be parsed."""
+    """Return an address without its user, password and options.
+
+    Only the scheme when it is unclear where the password ends; only an ellipsis when the text is no address.
+    """
     scheme, found, rest = url.partition("://")
     if not found:
         return HIDDEN
@@ -28,7 +31,10 @@ def address(url: str) -> str:
 
 
 def masked(url: str) -> str:
-    """Return only the scheme of an address, because in some addresses the host itself is the secret."""
+    """Return only the scheme of an address, because in some addresses the host itself is the secret.
+
+    Only an ellipsis when the text has no scheme.
+    """
     scheme, found, _rest = url.partition("://")
     return f"{scheme}://{HIDDEN}" if found and scheme.isalnum() else HIDDEN
 

@@ -101,10 +101,10 @@ def newest(home: str, most: int) -> list[dict[str, object]]:
 
 
 def follow(home: str, clock: Clock, *, most: int, every: float = 0.5) -> Iterator[dict[str, object] | None]:
-    """Yield the newest entries of the log file, then each new one as it is written, and None whenever there is no new
-    one.
+    """Yield the newest `most` entries of the log file, then each new entry as it is written.
 
-    After a rotation the old file is read to its end, then the new one.
+    When there is no new entry, yield None, then wait `every` seconds. After a rotation the old file is read to its end,
+    then the new one.
     """
     path = f"{home}/{paths.DAEMON_LOG}"
     handle, rest = _open_log(path), b""
@@ -143,6 +143,7 @@ def _log_files(home: str) -> Iterator[str]:
 
 
 def _content_of_log(path: str) -> bytes:
+    """Return the content of a log file; empty when it cannot be opened."""
     handle = _open_log(path)
     if handle < 0:
         return b""

@@ -56,7 +56,10 @@ class Holder:
 
 
 class Gate:
-    """One gate. It is not re-entrant: while it is locked, a second object on the same path cannot lock it."""
+    """One gate. It is not re-entrant: while it is locked, a second object on the same path cannot lock it.
+
+    Its file names its holder: this process, or the process `who` if given; `subject` says what the gate is held for.
+    """
 
     def __init__(
         self, path: str, *, clock: Clock, host: Host, home: str = "", subject: str = "", who: Identity | None = None

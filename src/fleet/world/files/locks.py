@@ -38,7 +38,10 @@ class FileLock:
     __slots__ = ("_flags", "_home", "_kind", "fd", "path")
 
     def __init__(self, path: str, *, home: str = "", shared: bool = False, create: bool = True) -> None:
-        """Prepare a lock. Missing folders between `home` and the file are created, but never the home itself."""
+        """Prepare a lock. Missing folders between `home` and the file are created, but never the home itself.
+
+        A `shared` lock may have several holders at once. Without `create`, the file has to exist.
+        """
         self.path = path
         self._home = home or os.path.dirname(path)
         self.fd = -1  # a program that is started with this descriptor inherits the lock
@@ -124,7 +127,7 @@ class FileLock:
             alarm.signal(alarm.SIGALRM, before)
 
     def _block(self, seconds: float) -> bool:
-        """Wait for the lock in the kernel's queue; SIGALRM raises Alarm after this many seconds."""
+        """Wait for the lock in the kernel's queue, and return True; after this many seconds SIGALRM raises Alarm."""
         started = monotonic()
         rest, _again = alarm.setitimer(alarm.ITIMER_REAL, seconds)
         try:
@@ -209,6 +212,7 @@ class WriterLock(FileLock):
         )
 
     def _write(self, text: bytes, at: int) -> None:
+        """Write into the file at an offset; a full disk is ignored."""
         try:  # noqa: SIM105 - contextlib costs
             os.pwrite(self.fd, text, at)
         except OSError:
@@ -216,6 +220,7 @@ class WriterLock(FileLock):
 
 
 def _times_of(fd: int) -> tuple[int, int]:
+    """Return when an open file was changed and when its content was, in nanoseconds."""
     status = os.fstat(fd)
     return status.st_ctime_ns, status.st_mtime_ns
 

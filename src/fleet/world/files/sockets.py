@@ -102,7 +102,10 @@ def _listening(path: str) -> socket.socket:
 
 @contextmanager
 def address_of(path: str) -> Iterator[str]:
-    """Yield an address for a path that is short enough for the kernel."""
+    """Yield an address of the socket at this path that is short enough for the kernel; it is valid in the block only.
+
+    For a long path on a system without /proc, the block runs in the folder of the socket.
+    """
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
         yield path
         return
@@ -123,6 +126,7 @@ def address_of(path: str) -> Iterator[str]:
 
 
 def _device_and_inode(path: str) -> tuple[int, int]:
+    """Return the device and the inode of what is at a path; (-1, -1) when nothing is there."""
     try:
         there = os.lstat(path)
     except OSError:

@@ -54,6 +54,7 @@ def abandoned(paths: Iterable[str]) -> list[str]:
 
 
 def _is_unlocked(path: str) -> bool:
+    """Return whether a file exists and nobody holds its lock."""
     return FileLock(path, shared=True).is_free() and os.path.lexists(path)
 
 

@@ -73,7 +73,10 @@ def holders(git: Git, repository: str, branch: str) -> list[Holder] | None:
 
 
 def why_branch_in_use(git: Git, repository: str, branch: str) -> str:
-    """Return why a branch must not be moved or deleted: a worktree uses it, or git cannot tell; empty when it may be."""
+    """Return why a branch must not be moved or deleted; empty when it may be.
+
+    It must not while a worktree uses it, or when git cannot tell.
+    """
     found = holders(git, repository, branch)
     if found is None:
         return f"git does not say which branches of {repository} are checked out; `git worktree list` shows why"
@@ -97,7 +100,10 @@ def _is_branch_named_in(place: str, branch: str) -> bool:
 
 
 def _is_called_bare(git: Git, repository: str, branch: str, *, bare: bool) -> bool:
-    """Return whether core.bare is set by mistake and the main checkout is on this branch. A truly bare repository has no index."""
+    """Return whether git takes a repository for bare by mistake, and its main checkout is on this branch.
+
+    `bare`: git takes it for bare, because of core.bare. A truly bare repository has no index.
+    """
     return bare and os.path.exists(f"{git_dir(repository)}/index") and git.head_branch(repository) == branch
 
 
@@ -112,6 +118,7 @@ def _linked_worktrees(common: str) -> list[tuple[str, str]]:
 
 
 def _text(path: str) -> str:
+    """Return the text of a file, empty when there is none; raise OSError when it cannot be read."""
     try:
         with open(open_regular(path), encoding="utf-8", errors="replace") as file:
             return file.read()

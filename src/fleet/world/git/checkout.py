@@ -16,7 +16,10 @@ _LIMIT = 60.0
 
 
 def main_checkout(programs: Programs, path: str) -> str:
-    """Return the top of the main checkout of the repository that a path lies in; raise NotARepository when it lies in none."""
+    """Return the top of the main checkout of the repository that a path lies in.
+
+    For a bare repository return its git directory. Raise NotARepository when the path lies in no repository.
+    """
     found = _ask_git(programs, path, "--absolute-git-dir", "--git-common-dir", "--is-bare-repository")
     if found is None:
         raise errors.NotARepository(path=path)
@@ -34,7 +37,7 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
     """Return the directories outside a linked worktree to which a commit in it writes; empty for a main checkout.
 
     Configuration and hooks are not among them. The directory of all branches is, because git rewrites it when it packs
-    refs.
+    refs. Empty also where git finds no repository; raise GitRefused when git did not run.
     """
     words = ("rev-parse", "--path-format=absolute", "--absolute-git-dir", "--git-common-dir")
     done = git.run_in("rev-parse", path, *words)

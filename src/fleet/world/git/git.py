@@ -65,12 +65,12 @@ class Git:
         ]
 
     def resolve(self, repository: str, name: str) -> str | None:
-        """Return the commit that a name stands for in a repository; None when there is none."""
+        """Return the commit that a name stands for in a repository, or None; raise GitRefused when git fails."""
         done = self.run("rev-parse", repository, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
         return _git_answer(done, f"say what {name} of {repository} is")
 
     def branches(self, repository: str, *names: str) -> dict[str, str]:
-        """Return the commit of each named branch that exists, by name."""
+        """Return the commit of each named branch that exists, by name; raise GitRefused when git fails."""
         known = refs.branches(git_dir(repository), names)
         if known is not None:
             return known
@@ -82,7 +82,7 @@ class Git:
         return {branch_in(ref): commit for ref, commit in pairs if ref in asked}
 
     def resolve_in(self, path: str, name: str) -> str | None:
-        """Return the commit that a name stands for in one of fleet's worktrees; None when there is none."""
+        """Return the commit that a name stands for in a worktree of fleet's; None when there is none or git fails."""
         place = self._place(path) if name == "HEAD" else None
         known = refs.commit_of_entry(place.entry) if place else None
         if known is not None:
@@ -91,18 +91,18 @@ class Git:
         return done.out.strip() if done.ok else None
 
     def titles(self, repository: str, since: str, until: str, *, merges: bool = False) -> list[str]:
-        """Return the subjects of the commits in `until` and not in `since`, newest first; merge commits only on request."""
+        """Return hash and subject of commits in `until` and not in `since`, newest first; merges only on request."""
         which = [] if merges else ["--no-merges"]
         done = self.run("log", repository, "log", "--no-color", *which, "--format=%h %s", f"{since}..{until}")
         return [line for line in done.out.split("\n") if line]
 
     def changed_files(self, repository: str, since: str, until: str) -> list[str]:
-        """Return the files that `until` changed since the merge base with `since`, each with the kind of change."""
+        """Return the files that `until` changed since the merge base with `since`, each after the kind of change."""
         done = self.run("diff", repository, "diff", "--name-status", "--no-renames", f"{since}...{until}")
         return [line.replace("\t", " ", 1) for line in done.out.splitlines()]
 
     def head_branch(self, repository: str) -> str | None:
-        """Return the branch of the main checkout; None when HEAD is detached.
+        """Return the branch of the main checkout, None when HEAD is detached; raise GitRefused when git fails.
 
         The full ref is asked for, because with a tag of the same name git would answer heads/main.
         """
@@ -140,11 +140,11 @@ class Git:
         return refs.followed(git_dir(repository))
 
     def set_ref(self, repository: str, ref: str, new: str) -> bool:
-        """Create a ref; return False when it exists."""
+        """Create a ref; return whether it was created: not if it exists."""
         return self.run("update-ref", repository, "update-ref", ref, new, "").ok
 
     def drop_branch(self, repository: str, branch: str, *, old: str) -> bool:
-        """Delete a branch by compare and set; return False when it has moved."""
+        """Delete a branch if it is still at `old`; return whether it was deleted."""
         words = ["update-ref", "-d", head_ref(branch), old]
         return self._run_past_locks(lambda: self.run("update-ref -d", repository, *words), repository).ok
 
@@ -162,7 +162,7 @@ class Git:
         return done.out.split() if done.ok else None
 
     def diff(self, repository: str, since: str, until: str, *, stat: bool = False) -> str:
-        """Return the diff of what `until` changed since the merge base with `since`; empty when `until` does not exist."""
+        """Return what `until` changed since the merge base with `since`, as a diff; empty without a branch `until`."""
         flags = [*worktree_status.PLAIN_DIFF, *(["--stat"] if stat else [])]
         between = f"{head_ref(since)}...{head_ref(until)}"
         done = self.run("diff", repository, "diff", *flags, between, "--")
@@ -171,7 +171,7 @@ class Git:
         return done.out
 
     def file_at(self, repository: str, commit: str, path: str) -> str | None:
-        """Return a file's content at a commit; None when the commit does not have the file."""
+        """Return a file's content at a commit; None when the commit does not have the file, or git fails."""
         done = self.run("show", repository, "show", f"{commit}:{path}")
         return done.out if done.ok else None
 
@@ -253,7 +253,7 @@ class Git:
         return bool(found.hidden) or any(not (but_missing and code == " D") for code, _name in found.changed)
 
     def uncommitted(self, path: str) -> list[str]:
-        """Return the files with uncommitted work in a worktree, in the form of git's short status."""
+        """Return the files with uncommitted work in a worktree, as in git's short status; empty when git fails."""
         found = self.status(path)
         lines = [*found.changed, *((" M", name) for name in found.hidden)] if found else []
         return [printable_name(f"{code} {name}") for code, name in lines]
@@ -277,10 +277,10 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run git in a repository that is not fleet's, without running anything that its configuration names.
+        """Run the git command `effect` in a repository that is not fleet's, and nothing that its configuration names.
 
         No hook, watcher or transport of its configuration runs, unless `settings` allow a transport. Filters would run:
-        before comparing files, check that it configures none.
+        before comparing files, check that the repository configures none. `given` is the standard input.
         """
         first = [ENV, "GIT_NO_LAZY_FETCH=1", *([f"GIT_INDEX_FILE={index}"] if index else [])]
         place = ("-C", path, f"--git-dir={path}/.git", f"--work-tree={path}")
@@ -318,7 +318,7 @@ class Git:
         self.run("worktree forget", repository, "worktree", "remove", path)
 
     def restore_missing(self, path: str) -> None:
-        """Check out the files that an interrupted removal has deleted. Existing files stay unchanged."""
+        """Check out the files that an interrupted removal deleted, and no other; raise GitRefused when git fails."""
         done = self.exactly("ls-files", path, "--deleted", "-z")
         if done.ok and done.out:
             done = self.exactly("checkout-index", path, "-z", "--stdin", given=done.out)
@@ -335,7 +335,11 @@ class Git:
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run git in a worktree of fleet's and keep the exact bytes of file names; with another index file if `index` is given."""
+        """Run the git command `effect` in a worktree of fleet's, and keep the exact bytes of file names.
+
+        `index` is another index file, `given` the standard input. The result has no exit status when git did not run,
+        because the worktree's `.git` file was tampered with.
+        """
         first = self._begin(path, *([f"GIT_INDEX_FILE={index}"] if index else []))
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
@@ -355,7 +359,8 @@ class Git:
     def merge(self, path: str, commit: str, message: str, *, lock: int) -> list[str] | None:
         """Merge a commit into a worktree of fleet's.
 
-        Return None when it merged; otherwise the files in conflict, after aborting the merge.
+        Return None when it merged; otherwise the files in conflict, after aborting the merge. Raise GitRefused when it
+        failed without a conflict.
         """
         words = ["merge", "--no-ff", "--no-edit", "--quiet", "-m", message, commit]
         done = self.run_in("merge", path, *words, limit=_LONG, lock=lock)
@@ -393,14 +398,18 @@ class Git:
         meanwhile: Meanwhile = None,
         given: str | None = None,
     ) -> Done:
-        """Run a git command on a repository's git directory, without its working files. `given` is the standard input."""
+        """Run a git command (`words`) on a repository's git directory, without its working files.
+
+        `effect` names the call in the funnel, `limit` is its time limit in seconds, `lock` the descriptor of an effect
+        lock that git inherits. `meanwhile` is called while git runs. `given` is the standard input.
+        """
         asked = ["git", *_QUIET, f"--git-dir={git_dir(repository)}", *words]
         return self._programs.run(
             f"git {effect}", asked, limit=limit, lock=lock, cwd="/", env=_git_env(), meanwhile=meanwhile, given=given
         )
 
     def write_refs(self, repository: str, commands: str) -> Done:
-        """Change several refs in one transaction, past stale locks of a killed git."""
+        """Change refs in one transaction, by lines for `git update-ref --stdin`, past stale locks of a killed git."""
         words = ["update-ref", "--stdin"]
         return self._run_past_locks(lambda: self.run("update-ref", repository, *words, given=commands), repository)
 
@@ -413,7 +422,11 @@ class Git:
         lock: int | None = None,
         committer: str = "",
     ) -> Done:
-        """Run git in a worktree of fleet's. `committer` is the name for the reflogs, if it is not the user's."""
+        """Run a git command (`words`) in a worktree of fleet's; `effect` names the call in the funnel.
+
+        `committer` is the name for the reflogs, if it is not the user's. The result has no exit status when git did not
+        run, because the worktree's `.git` file was tampered with.
+        """
         first = self._begin(path)
         if first is None:
             return Done(status=None, out="", err=pointers.REMADE)
@@ -427,10 +440,10 @@ class Git:
         return bool(tree) and pointers.read(tree, self._knows) is None
 
     def _begin(self, path: str, *variables: str) -> list[str] | None:
-        """Return the first words of a git command in a worktree; None when the worktree's `.git` file was tampered
-        with.
+        """Return the first words of a git command in a worktree; None when its `.git` file was tampered with.
 
         git is told where the repository is, so that it does not read the `.git` file again, which may change meanwhile.
+        `variables` are NAME=VALUE for git's environment.
         """
         tree = pointers.tree_of(self._home, path)
         if not tree:
@@ -442,6 +455,7 @@ class Git:
         return [*told, "git", *_QUIET, "-C", path, f"--git-dir={place.entry}", f"--work-tree={tree}"]
 
     def _place(self, path: str) -> pointers.Place | None:
+        """Return the entry and repository of the fleet worktree at a path; None as in `pointers.read`."""
         return pointers.read(pointers.tree_of(self._home, path), self._knows)
 
     def _knows(self, common: str) -> bool:

@@ -28,7 +28,10 @@ class Remains:
         self._is_reproducible = is_reproducible
 
     def add(self, names: Iterable[str]) -> Remains:
-        """Add ignored files and folders that cannot be reproduced; raise OSError when one cannot be read."""
+        """Add those of the given ignored files and folders that cannot be reproduced, and return this object.
+
+        Raise OSError when one cannot be read.
+        """
         for name in names:
             paths, _spared = self._look(name.rstrip("/"))
             self.paths += paths
@@ -37,7 +40,7 @@ class Remains:
     def _look(self, name: str, *, whole: bool = False) -> tuple[list[str], bool]:
         """Return the paths at or below an ignored path that cannot be reproduced, and whether anything there can be.
 
-        Everything inside a nested repository counts as not reproducible.
+        `whole`: the path is inside a nested repository, in which everything counts as not reproducible.
         """
         found = os.lstat(f"{self._top}/{name}")
         if not whole and self._is_reproducible(name):
@@ -51,7 +54,10 @@ class Remains:
         return (left, True) if spared else ([name] if left else [], False)
 
     def _count(self, name: str, found: os.stat_result) -> tuple[list[str], bool]:
-        """Count a file. A socket, pipe or device has no content to lose and is not counted."""
+        """Count a file that cannot be reproduced, and return for it what `_look` returns.
+
+        A socket, pipe or device has no content to lose: it is not counted, and treated like a reproducible file.
+        """
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode)):
             return [], True
         self.files += 1

@@ -57,7 +57,10 @@ def worktree_paths(git_dir: str) -> list[str]:
 
 
 def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> None:
-    """Remove git's entries with our lock for a worktree in which nobody has worked, and its folder."""
+    """Remove the entries that `entries_left` returns, and the worktree's folder.
+
+    Only for a worktree in which nobody has worked. The folder stays when it belongs to another entry of git.
+    """
     entries = entries_left(git_dir, path, ours, sees_everyone)
     pointed = entry_of(path)
     theirs = pointed and os.path.exists(pointed) and not any(is_same_path(pointed, entry) for entry in entries)
@@ -68,7 +71,10 @@ def discard_entries(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) ->
 
 
 def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> list[str]:
-    """Return git's entries with our lock that point to this path, or are named after it and point nowhere yet."""
+    """Return git's entries with our lock that point to this path, or are named after it and point nowhere yet.
+
+    `ours` tells from the text of a lock whether it is ours, `sees_everyone` whether every process is visible here.
+    """
     return [entry for entry in all_entries(git_dir) if _is_entry_ours(entry, path, ours, sees_everyone)]
 
 
@@ -107,6 +113,7 @@ def is_same_path(one: str, other: str) -> bool:
 
 
 def _text(path: str) -> str:
+    """Return the text of a file without blanks around it; empty when it cannot be read."""
     try:
         with open(open_regular(path), encoding="utf-8", errors="replace") as file:
             return file.read().strip()

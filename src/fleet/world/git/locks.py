@@ -28,7 +28,11 @@ _MOST = 4  # index, head, branch, packed branches
 
 
 def run_past_stale_locks(run: Callable[[], Done], near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> Done:
-    """Run a git command; repeat it after removing each stale lock that blocked it. Return the last result."""
+    """Run a git command; repeat it after removing each stale lock that blocked it. Return the last result.
+
+    `near` is the worktree or repository in which the command runs, `sees_everyone` tells whether every process that may
+    hold a lock is visible here.
+    """
     done = run()
     for _ in range(_MOST):
         if done.ok or not _free_named_lock(done.err, near, sees_everyone, funnel):
@@ -61,7 +65,10 @@ def _folders_near(lock: str, near: str) -> list[str]:
 
 
 def _free_named_lock(said: str, near: str, sees_everyone: Callable[[], bool], funnel: Funnel) -> bool:
-    """Remove the lock that git's message names if it is stale; return whether it is gone."""
+    """Remove the lock that git's message names (`said`) if it is stale.
+
+    Return whether it is gone; False when the message names none.
+    """
     found = _BLOCKED.search(said)
     return found is not None and _remove_if_stale(found[1], near, sees_everyone, funnel)
 

@@ -52,7 +52,7 @@ def followed(git_dir: str) -> str:
 def has_unlanded(git_dir: str, integration: str, target: str) -> bool:
     """Return whether merged work may wait to land: the integration branch exists and differs from its target.
 
-    An empty `target` stands for the recorded one. True where only git can tell.
+    Without a `target`, compare it with the branch that `followed` returns. True where only git can tell.
     """
     target = target or followed(git_dir)
     tips = branches(git_dir, (integration, target)) if target else branches(git_dir, (integration,))

@@ -62,7 +62,10 @@ class Ask(Protocol):
         index: str = "",
         settings: Sequence[str] = (),
     ) -> Done:
-        """Run the command and return its result. `settings` are git settings for this call."""
+        """Run the git command `effect` with these words and return its result.
+
+        `given` is the standard input, `settings` are git settings for this call.
+        """
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,10 @@ def read_variables(files: Files, name: str) -> dict[str, str] | None:
 
 
 def kept_environment(files: Files) -> dict[str, str] | None:
-    """Return the variables that the last `fleet up` kept of its person's environment; None when there was none."""
+    """Return the variables that the last `fleet up` kept from the environment of the person who ran it.
+
+    None when it kept none yet; raise BadSetting when they cannot be read.
+    """
     return read_variables(files, paths.KEPT_ENVIRONMENT)
 
 

@@ -44,9 +44,10 @@ def unsaved(home: str) -> HomeRecord:
 
 
 def remember(home: str, funnel: Funnel, *, database: str, is_old: bool) -> HomeRecord:
-    """Write a home's record if it has none, and the kind of its database; return the record.
+    """Write a home's record if it has none, and the kind of its database (`database`); return the record.
 
-    Of two processes that write at once one wins, and both use its record. `is_old` keeps the id of older versions.
+    When two processes write at once, one wins, and both use its record. With `is_old`, a new record gets the id that
+    older versions of fleet derived from the path.
     """
     found = home_record.read(home)
     if found is None:

@@ -74,6 +74,7 @@ def _read_record(home: str, name: str) -> HomeRecord | None:
 
 
 def _parse_record(text: str) -> HomeRecord:
+    """Return the record in a JSON text; raise TypeError when a field is missing or the text is no object."""
     found = jsontext.loads(text)
     if not isinstance(found, dict):
         raise TypeError

@@ -25,7 +25,7 @@ def home_path() -> str:
 
 
 def directory_of_asker() -> str | None:
-    """Return the caller's current directory with symlinks resolved; None when it was removed."""
+    """Return the caller's current directory with symlinks resolved; None when it was removed or is unknown."""
     return surroundings.directory()
 
 
@@ -52,7 +52,7 @@ def ready_home(path: str, funnel: Funnel, *, make: bool = True) -> str:
 
 
 def checkout_of(path: str) -> str | None:
-    """Return the main checkout of the linked worktree at this path; None when there is no worktree."""
+    """Return the main checkout of the linked worktree at this path; None when no linked worktree is there."""
     try:
         with open(f"{path}/.git", encoding="utf-8", errors="replace") as pointer:
             entry = pointer.read().removeprefix("gitdir:").strip()

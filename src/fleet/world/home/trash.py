@@ -63,6 +63,7 @@ def delete(world: World, folder: str) -> None:
 
 
 def _move(path: str, to: str, home: str) -> None:
+    """Move a file or folder to a path, or to a free one beside it; do nothing when it is missing."""
     if not os.path.lexists(path):
         return
     folders.make_private_folder(os.path.dirname(to), below=home)

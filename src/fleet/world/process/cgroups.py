@@ -80,7 +80,7 @@ class Cgroups:
         self._funnel.through("make cgroup", act)
 
     def join(self, path: str) -> str:
-        """Move this process into a control group. Return the view in which the kernel confirms it; empty when that failed."""
+        """Move this process into a control group. Return the id of its view (see `view`); empty when that failed."""
         if path.endswith(_SCOPE):
             self._scopes.enter(os.path.basename(path), lambda: self._group_of("self") == path)
         else:
@@ -127,10 +127,11 @@ class Cgroups:
         self._funnel.through("remove cgroup", act)
 
     def outside(self, words: Sequence[str], *, must: bool = False) -> list[str]:
-        """Return the command that starts a program outside the agent's control group in which this process may be.
+        """Return the command that starts a program (`words`) outside the agent's control group.
 
-        The program moves to the group around it, or to a new scope through systemd. With `must`, it does not start when
-        it cannot leave the group.
+        The words are unchanged when this process is in no agent's group. Otherwise the program moves to the group
+        around the agent's, or to a new scope through systemd. With `must`, it does not start when it cannot leave the
+        group.
         """
         group = self._group_of("self")
         found = _OURS.fullmatch(group) if group else None
@@ -190,6 +191,7 @@ class Cgroups:
 
 
 def _is_delegated(group: str) -> bool:
+    """Return whether systemd has marked a control group as delegated; False when that is unknown."""
     if sys.platform != "linux":
         return False
     try:
@@ -199,6 +201,7 @@ def _is_delegated(group: str) -> bool:
 
 
 def _lines_of_file(path: str) -> list[str]:
+    """Return the lines of a file; empty when it cannot be read."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().splitlines()

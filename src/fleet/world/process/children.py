@@ -65,7 +65,7 @@ class Child:
         return None
 
     def wait(self, seconds: float) -> None:
-        """Wait until the child exits, for at most this many seconds."""
+        """Wait until the child exits, for at most this many seconds; for all of them where the kernel has no pidfds."""
         handle = handle_of(self._process.pid)
         if handle is None:
             sleep(seconds)
@@ -123,7 +123,8 @@ class Children:
     ) -> Child | Ended:
         """Start a child whose output is appended to files; return Ended when it could not be started.
 
-        The child inherits the descriptors in `inherited`, such as a lock.
+        `errors` is the file for standard error, by default the same as `output`. The child inherits the descriptors in
+        `inherited`, such as a lock. After `limit` seconds it is ended (see `Child.look`).
         """
 
         def act() -> Child | Ended:

@@ -54,11 +54,17 @@ class PidNamespaces:
         self._lock.give()
 
     def is_used(self, boot: str) -> bool:
-        """Return whether a process of a namespace that uses the home is alive, or may be."""
+        """Return whether a process that uses the home is alive in a namespace, or may be.
+
+        `boot` is the id of the namespace, as `Host.boot` returns it.
+        """
         return not FileLock(f"{self._folder}/{boot}").is_free()
 
     def is_gone(self, boot: str) -> bool:
-        """Return whether it is proven that no process of another namespace is alive."""
+        """Return whether it is proven that no process of another namespace is alive.
+
+        `boot` is the id of that namespace, as `Host.boot` returns it.
+        """
         return not self.is_used(boot) and is_gone(boot.partition(".")[2], self._socket)
 
     def sees_everyone(self) -> bool:
@@ -82,11 +88,15 @@ class PidNamespaces:
                     _remove_namespace_record(funnel, f"{self._folder}/{name}")
 
     def _is_over(self, name: str) -> bool:
-        """Return whether a namespace is gone. One of this boot may exist unused; one of another boot is gone when it is unused."""
+        """Return whether the namespace with this record (`name`) is gone.
+
+        One of this boot may exist although it does not use the home; one of another boot is gone when it does not.
+        """
         this_boot = name.partition(".")[0] == self._boot
         return self.is_gone(name) if this_boot else not self.is_used(name)
 
     def _names(self) -> list[str]:
+        """Return the names of the records in the home, each the id of a namespace."""
         try:
             return sorted(os.listdir(self._folder))
         except FileNotFoundError:
@@ -137,10 +147,10 @@ def _is_own_view() -> bool:
 
 
 def is_gone(namespace: str, socket: str) -> bool:
-    """Return whether no process of another namespace is visible, and nobody outside this namespace listens on the home's
-    socket.
+    """Return whether no process of another namespace (`namespace`) can be seen or reached from here.
 
-    From inside a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.
+    None is visible in /proc, and on the home's socket only a process of our own namespace listens, or none. From inside
+    a sandbox other processes cannot be seen, but their tmux server can be reached through its socket.
     """
     wanted = namespace or _FIRST
     if any(_namespace_of(name) == wanted for name in os.listdir("/proc") if name.isdigit()):
@@ -150,6 +160,7 @@ def is_gone(namespace: str, socket: str) -> bool:
 
 
 def _namespace_of(pid: str) -> str:
+    """Return the pid namespace of a process, given its pid or "self"; empty when it cannot be read."""
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:

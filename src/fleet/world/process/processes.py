@@ -75,7 +75,7 @@ class Processes:
         return Identity(host=self._host, boot=self._boot, pid=pid, start=found.start)
 
     def life(self, who: Identity | None) -> Life:
-        """Return whether a process is alive, dead or unknown."""
+        """Return whether a process is alive, dead or unknown; "unknown" also for None and on another host."""
         if who is None or who.host != self._host or not who.boot or not self._boot:
             return "unknown"
         if who.boot == self._boot:

@@ -63,7 +63,10 @@ class Child(subprocess.Popen[bytes]):
     """A started program. The kernel reports its end; nothing polls."""
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait at most `timeout` seconds for the program to end, and return its exit status."""
+        """Wait at most `timeout` seconds for the program to end, and return its exit status.
+
+        Raise TimeoutExpired when it has not ended by then.
+        """
         end = None if timeout is None or self.returncode is not None else handle_of(self.pid)
         if end is None or timeout is None:
             return super().wait(timeout)
@@ -165,7 +168,7 @@ class Programs:
     def begin(self, effect: str, words: Sequence[str], *, env: Mapping[str, str], cwd: str) -> Child:
         """Start a program with pipes to its three streams; the caller reads them and waits for its end.
 
-        It keeps the secrets with which it may speak for the agent in its environment.
+        The program's environment keeps the secrets with which it may speak for the agent.
         """
 
         def act() -> Child:
@@ -210,7 +213,10 @@ def lend_terminal(funnel: Funnel, words: list[str]) -> int:
 
 
 def detach() -> bool:
-    """Fork a child without a terminal, and continue in it. Return True in the parent, which has to exit."""
+    """Fork a child without a terminal, and continue in it.
+
+    Return True in the parent, which has to exit, and False in the child.
+    """
     if os.fork():
         return True
     os.setsid()
@@ -227,7 +233,10 @@ def _start_program(
     stderr: int = subprocess.PIPE,
     speaks: bool = False,
 ) -> Child:
-    """Start a program with pipes, in a session of its own, with a clean environment and the descriptors in `kept`."""
+    """Start a program with pipes, in a session of its own, with a clean environment.
+
+    It inherits the descriptors in `kept`. `speaks`: see `clean_environment`.
+    """
     asked, variables = _split_off_variables(words)
     return Child(
         asked,

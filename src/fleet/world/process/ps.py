@@ -79,9 +79,10 @@ def own_pid() -> int:
 
 
 def deliver(pid: int, number: int, is_meant: Callable[[], bool]) -> bool:
-    """Send a signal to a pid if `is_meant`, called when the pid can no longer be reused, confirms the process.
+    """Send a signal to a pid if `is_meant` confirms that it is still the pid of the right process.
 
-    Return whether the signal was sent.
+    `is_meant` is called when the signal can no longer reach another process (where the kernel has pidfds). Return
+    whether the signal was sent.
     """
     try:
         handle = handle_of(pid)
@@ -110,7 +111,7 @@ def age(start: str) -> float:
 
 
 def status(pid: int) -> Status | None:
-    """Return the status of a pid; None when no process has it."""
+    """Return the status of a pid, None when no process has it; raise Unreadable when the kernel does not tell."""
     if _library is None:
         return _status_of_linux(pid)
     try:
@@ -281,9 +282,10 @@ def _is_locked(pid: int, name: str) -> bool:
 
 
 def running(program: str, *near: str) -> list[int] | None:
-    """Return the pids of a program that work below one of these folders, name one in their arguments, or may do so.
+    """Return the pids of a program's processes that may have to do with one of the folders `near`.
 
-    None when unknown.
+    These processes work below a folder or name it in their arguments, or nobody can see whether they do. None where the
+    system cannot list them.
     """
     if _library is not None:
         return None

@@ -41,7 +41,10 @@ def _refusing() -> Iterator[None]:
 
 
 def status(pid: int) -> tuple[str, bool] | None:
-    """Return the start time of a pid, and whether it is a zombie; None when no process has it."""
+    """Return the start time of a pid, and whether it is a zombie; None when no process has it.
+
+    Raise Unknown when the kernel does not tell.
+    """
     try:
         with _refusing():
             process = psutil.Process(pid)

@@ -69,7 +69,10 @@ class Scopes:
         return os.path.isdir(self._places.systemd) and os.path.exists(f"{self._places.linger}/{user}")
 
     def enter(self, unit: str, is_inside: Callable[[], bool]) -> None:
-        """Ask systemd to create a scope and to move this process into it; wait a bounded time for that. Never raises."""
+        """Ask systemd to create a scope and to move this process into it; wait a bounded time for that. Never raises.
+
+        `unit` is the name of the scope; `is_inside` tells whether this process is in it now.
+        """
         pid = str(os.getpid())
         scope = ["PIDs", "au", "1", pid, "Slice", "s", SLICE, "Delegate", "b", "true"]
         collected = ["CollectMode", "s", "inactive-or-failed"]

@@ -124,6 +124,7 @@ def _name_of_mark(mark: bytes, entry: bytes) -> str:
 
 
 def _environment_of_process(pid: int) -> list[bytes]:
+    """Return the entries (NAME=VALUE) of a process's environment; empty when it cannot be read."""
     try:
         return _read(f"/proc/{pid}/environ").split(b"\0")
     except OSError:  # another user's, gone, or a system without /proc
@@ -131,6 +132,7 @@ def _environment_of_process(pid: int) -> list[bytes]:
 
 
 def _parent_of_process(pid: int) -> int:
+    """Return the pid of a process's parent; 0 when it cannot be read."""
     try:
         return int(_read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[1])
     except (OSError, ValueError, IndexError):

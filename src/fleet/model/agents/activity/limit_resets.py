@@ -54,7 +54,11 @@ def _hour_and_minute(word: str) -> tuple[int, int] | None:
 def _next_moment(
     now: int, today: struct_time, day: tuple[int, int] | None, clock: tuple[int, int], *, utc: bool
 ) -> int:
-    """Return the next moment, in milliseconds, with this time of day, and this month and day if given."""
+    """Return the moment, in milliseconds, with this time of day (`clock`) and this month and date (`day`).
+
+    Without a `day`, return the next such moment after `now`. `today` is the date of `now`: in UTC with `utc`, else in
+    local time.
+    """
     month, date = day or (today.tm_mon, today.tm_mday)
     year = today.tm_year + (1 if day and month < today.tm_mon else 0)
     if utc:

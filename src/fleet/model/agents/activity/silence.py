@@ -61,7 +61,10 @@ def ways_on(ident: str) -> str:
 
 
 def describe_stopped(pid: int, command: str, *, is_agent: bool) -> str:
-    """Return which process of an agent is stopped (by SIGSTOP or the like) and the command that continues it, as text."""
+    """Return, as text, which process is stopped (by SIGSTOP or the like) and the command that continues it.
+
+    `is_agent`: the process is the agent's own; otherwise the agent started it.
+    """
     whose = "its process" if is_agent else "a process that it started"
     what = f" ({command})" if command else ""
     return f"{whose}, {pid}{what}, is stopped: `kill -CONT {pid}` continues it"

@@ -37,7 +37,7 @@ class Situation(Value):
 
 
 def _work_of_a_tick(found: Situation) -> dict[str, str]:
-    """Return a sentence by key for each piece of work that the coordinator's next tick would do."""
+    """Return the work that the coordinator's next tick would do: a sentence for each key, such as `merge parser`."""
     now = found.next
     return {
         **{f"{_READY}{slug}": f"task {slug} is ready" for slug in now.ready},
@@ -50,7 +50,7 @@ def _work_of_a_tick(found: Situation) -> dict[str, str]:
 
 
 def things_to_do(found: Situation) -> dict[str, str]:
-    """Return a sentence by key for each thing that the coordinator has to do or to know."""
+    """Return what the coordinator has to do or to know: a sentence for each key, such as `merge parser`."""
     now = found.next
     things = {
         **_work_of_a_tick(found),
@@ -66,10 +66,10 @@ def things_to_do(found: Situation) -> dict[str, str]:
 
 
 def news(found: Situation, told: Collection[str]) -> list[str]:
-    """Return a sentence for each thing to do that the coordinator was not told of yet: its key is not in `told`.
+    """Return a sentence for each thing to do that the coordinator was not told of: its key is not in `told`.
 
-    When everything was told and a tick is due, return the work that waits for a tick; when no work waits, return one
-    sentence if agents are at work. When no tick is due, return [].
+    If there is no such thing but a tick is due, return a sentence for each piece of work that waits for a tick; without
+    such work, one sentence if agents are at work, else []. If no tick is due either, return [].
     """
     new_things = {key: text for key, text in things_to_do(found).items() if key not in told}
     has_ready = any(key.startswith(_READY) for key in new_things)

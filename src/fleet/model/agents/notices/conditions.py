@@ -44,7 +44,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """The difference between two looks: conditions that have begun, and the notices of conditions that have ended."""
+    """The conditions that have begun since the notices were recorded, and the notices of conditions that ended."""
 
     begun: list[Condition]
     over: list[Notice]
@@ -79,13 +79,16 @@ def _is_in_doubt(notice: Notice, unsure: frozenset[str]) -> bool:
 def is_news(condition: Condition, now: int) -> bool:
     """Return whether to notify a person about a condition that is seen for the first time.
 
-    Always when someone waits for the person ("needs you"); otherwise only if the condition began within the last day.
+    True if somebody waits for the person ("needs you"); for any other kind only if it began within the last day.
     """
     return condition.kind in TOLD_AGAIN or now - condition.since <= NEWS
 
 
 def need(given: NeedView, *, home: str) -> Condition:
-    """Return the condition for an entry of "needs you": a question, an agent that waits, or handoffs without progress."""
+    """Return the condition for an entry of "needs you": a question, an agent that waits, or handoffs without progress.
+
+    `home` is the home of that agent.
+    """
     by_state = given.question is None and given.kind != _HANDOFFS
     # A hook says since when a state holds; a screen only that it holds now, so that it may end and begin again.
     is_dated = by_state and given.source == _HOOK
@@ -108,7 +111,7 @@ def need(given: NeedView, *, home: str) -> Condition:
 
 
 def failed_task(row: FailedTaskNews) -> Condition:
-    """Return the condition for a failed task; `ended_at` in its subject distinguishes one failure from the next."""
+    """Return the condition for a failed task. Its subject has the time of the failure: each failure is another one."""
     return _condition(
         subject=f"task {row.project}/{row.slug} failed {row.ended_at}",
         kind="failed",
@@ -137,7 +140,10 @@ def failed_job(row: FailedJob) -> Condition:
 
 
 def waiting_review(row: QueuedReview) -> Condition:
-    """Return the condition for a task that waits for a person's review; each time that it was sent back begins a new one."""
+    """Return the condition for a task that waits for a person's review.
+
+    After the task was sent back, its next review is another condition.
+    """
     return _condition(
         subject=f"task {row.project}/{row.slug} review {row.fixes}",
         kind="review",
@@ -176,7 +182,10 @@ def _condition(
     home: str = "",
     who: str = "",
 ) -> Condition:
-    """Return a condition, with credentials and control characters removed from its texts and their length limited."""
+    """Return a condition, with credentials and control characters removed from its texts and their length limited.
+
+    Its title names `who`; without it the task, or the coordinator when there is no task.
+    """
     return Condition(
         subject=subject,
         kind=kind,

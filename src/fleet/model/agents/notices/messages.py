@@ -45,10 +45,11 @@ WINDOW = MINUTE
 
 
 def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Message]:
-    """Return the messages to send now for the notices that are due.
+    """Return the messages to send now for the notices that are due (`due`).
 
-    At most `most` single messages a minute; when there would be more, one digest a minute; otherwise none until the
-    minute is over.
+    One message for each notice, as long as that makes at most `most` messages within a minute. Otherwise one digest of
+    all notices; or [], so that they wait for the next minute, when a digest was sent within this minute or only one
+    notice is due.
     """
     if recent.count + len(due) <= most:
         return [_single_message(each) for each in due]
@@ -58,10 +59,9 @@ def messages(due: Sequence[Notice], *, recent: Recent, most: int) -> list[Messag
 
 
 def retaken(message: Message, taken: set[str]) -> Message | None:
-    """Return the message with only those of its notices whose ids are in `taken`: the others are sent by another
-    process.
+    """Return the message with only those of its notices whose ids are in `taken`; None when no notice is left.
 
-    None when no notice is left.
+    Another process sends the other notices.
     """
     left = [each for each in message.notices if each.id in taken]
     if len(left) == len(message.notices):

@@ -20,7 +20,10 @@ def parsed(given: object) -> tuple[int, int] | None:
 
 
 def is_quiet(window: str | None, at: int) -> bool:
-    """Return whether a time lies in the quiet hours. A window like 22:00-07:00 spans midnight; 07:00 itself is not quiet."""
+    """Return whether a time lies in the quiet hours (`window`, such as 22:00-07:00); False without valid ones.
+
+    A window may span midnight. Its end, 07:00 itself, is not quiet.
+    """
     found = parsed(window)
     if found is None:
         return False

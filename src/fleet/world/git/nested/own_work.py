@@ -74,7 +74,10 @@ def _has_own_commits(git: Git, path: str) -> bool:
 
 
 def _module_has_own_commits(git: Git, module: str, checkouts: str) -> bool:
-    """Return whether a submodule's repository has commits that are neither on its remotes nor in the user's checkout; True when git fails."""
+    """Return whether a submodule's repository (`module`) has commits of its own; True when git fails.
+
+    These are commits that neither its remotes nor `checkouts` have, the user's repository of the same submodule.
+    """
     known = ""
     if os.path.isdir(checkouts):
         refs = git.run("for-each-ref", checkouts, *WITHOUT_FILES, "for-each-ref", "--format=^%(objectname)").out

@@ -63,7 +63,11 @@ def _populate_level(git: Git, level: _Level) -> None:
 
 
 def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> None:
-    """Check out one submodule, and set its remote's address to that of the checkout's; raise SubmoduleMissing when git fails."""
+    """Check out one submodule, and set its remote's address to that of the checkout's submodule.
+
+    `url` is the address that the checkout uses, `there` are the other repositories of this submodule on this machine,
+    the checkout's first. Raise SubmoduleMissing when git fails.
+    """
     own = f"{level.own}/modules/{sub.name}"
     done = _update(git, level, sub, url, there)
     if not done.ok and os.path.isdir(own):
@@ -78,7 +82,10 @@ def _populate_one(git: Git, level: _Level, sub: Submodule, url: str, there: tupl
 
 
 def _update(git: Git, level: _Level, sub: Submodule, url: str, there: tuple[str, ...]) -> Done:
-    """Clone a submodule or fetch its commit, if possible from a repository on this machine, and check the commit out."""
+    """Clone a submodule or fetch its commit, and check the commit out.
+
+    The commit comes from one of the repositories `there`, on this machine; from the address `url` only if none has it.
+    """
     own, source = f"{level.own}/modules/{sub.name}", _with_commit(git, there, sub.commit)
     rules = _FROM_PATH if source else _FROM_CHECKOUTS_ADDRESS
     if os.path.isdir(own) and not _with_commit(git, (own,), sub.commit):
@@ -99,6 +106,7 @@ def _with_commit(git: Git, places: tuple[str, ...], commit: str) -> str:
 
 
 def _git_setting(git: Git, place: str, name: str) -> str:
+    """Return a git setting of the repository at `place`; empty when it is not set."""
     return git.run("config", place, *WITHOUT_FILES, "config", "--get", name).out.strip()
 
 

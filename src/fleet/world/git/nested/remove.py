@@ -35,7 +35,10 @@ def take_out(git: Git, tree: str) -> None:
 
 
 def restore(git: Git, tree: str) -> None:
-    """Check out the files of submodules that an interrupted `take_out` deleted. Existing files stay unchanged."""
+    """Check out the files of submodules that an interrupted `take_out` deleted; raise GitRefused when git fails.
+
+    Existing files stay unchanged. A submodule whose configuration has filters is left as it is.
+    """
     for name in _submodules_of(tree):
         path = f"{tree}/{name}"
         if has_filters(git, path):

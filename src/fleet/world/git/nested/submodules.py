@@ -92,6 +92,7 @@ def _repositories_below(folder: str) -> Iterator[str]:
 
 
 def _lines_as_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield key and value of each setting that `git config -z` printed, values without a slash at the end."""
     for line in text.split("\0"):
         key, _, value = line.partition("\n")
         if value:
