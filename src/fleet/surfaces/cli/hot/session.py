@@ -64,9 +64,9 @@ def _write_output(text: str) -> None:
 
 
 def settle_soon(given: str) -> None:
-    """Settle the dispatch of a tmux session whose agent is exiting, in a background process.
+    """Settle the dispatch of the tmux session named `given`, whose agent is exiting, in a background process.
 
-    Ignore the session name "fleet-".
+    Do nothing for the name "fleet-", which has no dispatch id.
     """
     if given == "fleet-":
         return
