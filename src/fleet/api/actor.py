@@ -244,8 +244,8 @@ class Actor:
     def may(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
         """Raise NotAllowed when the role of the speaking agent may not perform the act.
 
-        `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, and for acts
-        that need no check here.
+        `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, for acts that
+        every agent may perform, and for acts that the store checks in their own transaction.
         """
         if act in _ALLOWED_TO_ALL or (act in FENCED and self._speaks_as_itself()):
             return None

@@ -92,7 +92,7 @@ class Hooking:
             prove(self.store, self.home, project=project, ident=self.ident, nonce=nonce, clock=self.clock, ids=self.ids)
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Reply:
-        """Handle one hook event of the agent and return the reply to the engine.
+        """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
         At the end of a turn, check its budget too.
         """
@@ -140,7 +140,7 @@ class Hooking:
     ) -> hook_answer.Looked:
         """Look once, without waiting, for the answer to the agent's question.
 
-        With `last`, record that nobody waits for it any more.
+        With `last`, the hook stops waiting: close the question unless it was answered.
         """
         asked = self._hook_event(dialect, event, payload, self.clock.now())
         look = hook_answer.give_up if last else hook_answer.look_for_answer
@@ -149,7 +149,8 @@ class Hooking:
     def look_for_messages(self, dialect: Dialect, at: int, *, settling: bool) -> hook_answer.Woken:
         """Look once, without waiting, for messages to the idle agent.
 
-        With `settling`, its stop may not be recorded yet.
+        With `settling`, do not end the wait when the agent is not recorded as idle: the hook that records it may still
+        be at work.
         """
         received = hook_answer.look_for_messages(self._hook_event(dialect, "", {}, at), settling=settling)
         if not received:

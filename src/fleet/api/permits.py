@@ -35,7 +35,10 @@ class Speaker:
 
     @classmethod
     def of(cls, ident: str, journal: Dispatch | None) -> Speaker:
-        """Return the speaker for a dispatch id and its row, or for the steps of a job (`job ID`, without a row)."""
+        """Return the speaker for a dispatch id, and the row `journal` of that dispatch in the store.
+
+        Without a row, it is the steps of a job when the id is `job ID`, else an agent with the least role.
+        """
         if journal is None:
             role = roles.JOB_STEP if ident.startswith("job ") else roles.WORKER
             return cls(id=ident, role=role, project=None, autonomy=None)
@@ -46,7 +49,8 @@ class Speaker:
     def display_name(self, said: str | None) -> str:
         """Return the speaker's name for an error message.
 
-        `said` is the dispatch that the environment names, or None.
+        `said` is the dispatch that the environment names. When it is None, the name adds that the agent started this
+        process although the environment does not name it.
         """
         name = f"the steps of {self.id}" if self.id.startswith("job ") else f"{self.role} {self.id}"
         return name if said else f"{name} (it started this process, although the environment does not name it)"
@@ -110,6 +114,7 @@ class Permits:
             raise roles.refusal(act, speaker.role, who=speaker.display_name(self._dispatch), rule=rule)
 
     def _journal(self, ident: str) -> Dispatch | None:
+        """Return the row of a dispatch; None when it is archived or there is none."""
         return self._store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
 
     def _is_used_id(self, ident: str) -> bool:
@@ -151,4 +156,5 @@ def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) 
 
 
 def _not_allowed(act: str, speaker: Speaker, rule: str) -> errors.NotAllowed:
+    """Return the error for an act that this rule forbids to the speaker."""
     return roles.refusal(act, speaker.role, who=speaker.display_name(speaker.id), rule=rule)

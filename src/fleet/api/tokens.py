@@ -27,9 +27,9 @@ def refuse_wrong_token(rows: Rows, dispatch: str, token: str | None, *, must: bo
 
 
 def _was_launched(rows: Rows, dispatch: str) -> bool:
-    """Whether fleet gave out this dispatch id.
+    """Whether fleet gave out this dispatch id, and the dispatch is not in flight.
 
-    False for a dispatch in flight, which an older fleet launched without a token.
+    Asked about a dispatch without a token: one in flight was launched by an older fleet, which made no tokens.
     """
     row = q.dispatch_by_id(rows, id=dispatch)
     return q.id_given(rows, id=dispatch) is not None and (row is None or row.exec_state != "in_flight")

@@ -51,7 +51,7 @@ class Watch:
                 self._end()
 
     def _persist(self, act: Callable[[], bool]) -> bool:
-        """Call `act` until it succeeds, and return its answer.
+        """Call `act` until it raises no error, and return its answer.
 
         Returns False when the home, the store or the project is gone.
         """
@@ -66,9 +66,9 @@ class Watch:
                 self._meet(f"{type(error).__name__}: {error}")
 
     def _meet(self, trouble: str) -> None:
-        """Print a failure, once, remember it, and wait.
+        """Remember why the coordinator could not be woken, print it when it is new, and wait.
 
-        The next `_look` records it: now the store itself may be failing.
+        The next `_look` records it in the store, which may be what fails now.
         """
         if trouble != self._trouble:
             self._say(f"the coordinator cannot be woken: {trouble}")

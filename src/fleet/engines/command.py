@@ -107,10 +107,10 @@ def _fill_word(engine: Engine, word: str, filling: Filling) -> str:
 
 
 def environment(engine: Engine, given: Mapping[str, str], mine: Mapping[str, str]) -> dict[str, str]:
-    """Return the agent's environment: `given` without the variables of a parent agent, plus the engine's and fleet's
-    own.
+    """Return the agent's environment, made from `given`, the engine's own variables, and fleet's in `mine`.
 
-    A variable that the engine's file passes on by its full name is kept, even if a pattern of `unset` matches it.
+    The variables of a parent agent are left out. A variable that the engine's file passes on by its full name is kept,
+    even if a pattern of `unset` matches it.
     """
     named = engine.passes or ()
     kept = {name: value for name, value in given.items() if name in named or not _is_unset(engine, name)}

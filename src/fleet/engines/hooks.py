@@ -174,7 +174,10 @@ def limit(hooks: Hooks, event: str) -> int:
 
 
 def command(engine: Engine, event: str, fleet: str) -> str:
-    """Return the shell command for an event. It uses exec, so that the hook is a direct child of the engine."""
+    """Return the shell command for an event; `fleet` is the path of the program fleet.
+
+    It uses exec, so that the hook is a direct child of the engine.
+    """
     return f"exec {shlex.quote(fleet)} hook {event} --engine {engine.name}"
 
 

@@ -35,7 +35,7 @@ def patterns(engine: Engine, more: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def lacking(given: Mapping[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names of variables that are not set; patterns are skipped."""
+    """Return the names of variables that are not set or empty; patterns are skipped."""
     return [name for name in dict.fromkeys(names) if not _is_pattern(name) and not given.get(name)]
 
 

@@ -44,10 +44,10 @@ def check(
     env: Mapping[str, str] = os.environ,
     sandboxed: bool = False,
 ) -> None:
-    """Raise AutonomyRefused for an autonomy that was not chosen or cannot be given, EngineNotReady if a dialog would
-    stop the engine.
+    """Raise the error that says why the engine cannot be started here, if there is a reason.
 
-    With `sandboxed`, fleet starts the agent in a sandbox.
+    It is AutonomyRefused for an autonomy that was not chosen or cannot be given, and EngineNotReady when a dialog would
+    stop the engine. With `sandboxed`, fleet starts the agent in a sandbox.
     """
     if engine.autonomy:
         _check_autonomy(engine, autonomy, sandboxed=sandboxed or _declares_sandbox(engine, env))

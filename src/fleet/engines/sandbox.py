@@ -100,7 +100,7 @@ def words(
 
 
 def _system_mounts() -> Iterator[tuple[str, list[str]]]:
-    """Yield the mounts of the system's folders, read-only; symlinks stay symlinks."""
+    """Yield the mounts of the system's folders, read-only, as (path, words of bubblewrap); symlinks stay symlinks."""
     for path in _SYSTEM:
         if os.path.islink(path):
             yield path, ["--symlink", os.readlink(path), path]
@@ -112,7 +112,10 @@ def _system_mounts() -> Iterator[tuple[str, list[str]]]:
 
 
 def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the mount of each existing path, also under its path with symlinks resolved."""
+    """Yield the mount of each existing path, and of its target for a symlink, as (path, words of bubblewrap).
+
+    `how` is the option of bubblewrap: `--bind`, or `--ro-bind` for read-only.
+    """
     for path in dict.fromkeys(paths):
         if os.path.exists(path):
             real = os.path.realpath(path)
@@ -120,10 +123,9 @@ def _binds(how: str, paths: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def places_of_program(path: str, *, hidden: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths that a program needs to run: folders of its symlinks and its file, packages, virtual
-    environment.
+    """Return the paths that a program needs to run: folders of its symlinks and its file, packages, virtualenv.
 
-    A folder that contains one of the hidden ones is never among them: then only the file is.
+    A folder that contains one of the `hidden` places is never among them: then only the file is.
     """
     found: list[str] = []
     real = os.path.realpath(path)

@@ -44,7 +44,7 @@ class Unanswered(FleetError):
 
 
 class AnswerLost(FleetError):
-    """The daemon went away at work; what it has done is there, and the rest is refused to whoever repeats the request."""
+    """The daemon ended while it performed a request: a part is committed, so a repetition of the request is refused."""
 
     says = "the daemon went away before it answered. It has done this: {done}. To go on from here is refused: {why}"
     hint = "`fleet status` and `fleet ps` show what is now; `fleet ops` shows what was done"

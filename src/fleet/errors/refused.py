@@ -69,7 +69,7 @@ class ProjectTaken(Refused):
 
 
 class ProjectInUse(Refused):
-    """The project still has tasks, agents or trees, so it cannot be removed."""
+    """The project still has tasks, agents, jobs or a merge tree, so it cannot be removed."""
 
     says = "project {project!r} still has {tasks}"
     hint = "{advice}"

@@ -64,7 +64,13 @@ class Kind(Protocol):
         """Return whether the resource is ours, absent, foreign or unknown. Changes nothing."""
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the resource, or complete a half-made one whose creator died."""
+        """Create the resource, or complete a half-made one whose creator died.
+
+        `lock` is the descriptor of the claim's effect lock, for the program that creates the resource to inherit.
+        """
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the resource. Safe when it was never created."""
+        """Remove the resource. Safe when it was never created.
+
+        `lock` is the descriptor of the claim's effect lock, for the program that removes the resource to inherit.
+        """

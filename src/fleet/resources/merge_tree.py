@@ -25,15 +25,15 @@ class MergeTree:
     by_program = True
 
     def name_for(self, order: Order, world: World) -> str:
-        """Return the path of the merge worktree, which contains the finisher's dispatch id."""
+        """Return the path of the merge tree, which contains the finisher's dispatch id."""
         return f"{world.home}/{paths.merge_tree(order.project, order.dispatch)}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
-        """Return the repository of the merge worktree."""
+        """Return the repository of the merge tree."""
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:
-        """Return `ours` if git lists the merge worktree, or if git fails and this claim began to create it."""
+        """Return `ours` if git lists the merge tree, or if git fails and this claim began to create it."""
         known = world.git.worktrees(claim.data["repository"])
         if known is None:
             return "ours" if half_made.has_leftovers(claim, world) else "unknown"
@@ -42,7 +42,7 @@ class MergeTree:
         return "absent" if half_made.is_empty_folder(claim) or not os.path.lexists(claim.name) else "foreign"
 
     def acquire(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Create the merge worktree at the integration branch; raise WorktreeRefused when its path is taken."""
+        """Create the merge tree at the integration branch; raise WorktreeRefused when its path is taken."""
         gate = world.git_gate(order.repository)
         gate.take(wait=_GATE_WAIT)
         try:
@@ -59,7 +59,10 @@ class MergeTree:
             gate.give()
 
     def release(self, claim: Claim, world: World, lock: int) -> None:
-        """Remove the merge worktree. Nothing is lost: only git and the verify command have written in it."""
+        """Remove the merge tree; raise GitRefused when something else, or something unknown, is at its path.
+
+        Nothing is lost: only git and the verify command have written in it.
+        """
         gate = world.git_gate(claim.data["repository"])
         gate.take(wait=_GATE_WAIT)
         try:

@@ -48,7 +48,7 @@ def reset(world: World, path: str, commit: str, *, keep: Iterable[str], lock: in
 
 
 def untracked(world: World, path: str) -> list[str]:
-    """Return the files of a worktree that git neither tracks nor ignores."""
+    """Return the files of a worktree that git neither tracks nor ignores; [] when git fails."""
     done = world.git.run_in("ls-files", path, "ls-files", "-z", "--others", "--exclude-standard")
     return [name for name in done.out.split("\0") if name and os.path.lexists(f"{path}/{name}")] if done.ok else []
 

@@ -110,6 +110,7 @@ def _end_agents(fleet: Fleet) -> bool:
 
 
 def _end_agent(fleet: Fleet, ident: str) -> None:
+    """Kill an agent of the trial, unless it has ended by itself."""
     try:
         fleet.dispatches.kill(ident, "the trial is over")
     except errors.Refused:
@@ -117,6 +118,10 @@ def _end_agent(fleet: Fleet, ident: str) -> None:
 
 
 def _stub_model(check: Check) -> AbstractContextManager[StubModel | None]:
+    """Return the stub model that an engine's [check] wants, to open with `with`.
+
+    When it wants none, the block gets None.
+    """
     return StubModel(check.dialect, COMMANDS) if check.dialect in DIALECTS else nullcontext()
 
 
@@ -236,6 +241,7 @@ class _Trial:
         return lines[-1].strip() if lines else ""
 
     def _trial(self, verdict: TrialVerdict, detail: str, **arrived: bool) -> Trial:
+        """Return the result of this trial; `arrived` says whether the commit, the log line and the report arrived."""
         return Trial(autonomy=self._autonomy, sandbox=self._sandbox, verdict=verdict, detail=detail, **arrived)
 
 

@@ -108,10 +108,9 @@ def url_in(directory: Path, database: str) -> str:
 
 
 def wait_until_ready(directory: Path, patience: float = 60.0) -> None:
-    """Wait until the server in this folder accepts connections; raise PostgresUnavailable when it ends or takes too
-    long.
+    """Wait until the server in this folder accepts connections. Any process may call it.
 
-    Any process may call it.
+    Raise PostgresUnavailable when the server ends or takes too long.
     """
     deadline = time.monotonic() + patience
     while not is_ready(directory):
@@ -170,6 +169,7 @@ def candidate_folders() -> Iterator[Path]:
 
 
 def newest_first(folders: Iterator[Path]) -> list[Path]:
+    """Return the folders, highest version number in the name of their parent first."""
     return sorted(folders, key=lambda path: int("0" + re.sub(r"\D", "", path.parent.name)), reverse=True)
 
 

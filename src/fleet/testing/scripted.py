@@ -58,7 +58,10 @@ def script(text: str) -> list[str]:
 
 
 def perform(step: str, hooks: HookCaller | None = None) -> None:
-    """Perform one step; exit with status 64 when the step is unknown."""
+    """Perform one step: a verb, and its argument in the rest of the line.
+
+    Exit with status 64 when the verb is unknown.
+    """
     verb, _, rest = step.partition(" ")
     act = getattr(hooks, STEPS[verb]) if verb in STEPS and hooks else globals().get(f"_do_{verb.replace('-', '_')}")
     if act is None:
@@ -69,16 +72,19 @@ def perform(step: str, hooks: HookCaller | None = None) -> None:
 
 
 def _run(*words: str) -> None:
+    """Run a program; raise CalledProcessError when it fails."""
     subprocess.run(words, check=True)
 
 
 def _do_write(rest: str) -> None:
+    """Write a file; `rest` is PATH TEXT."""
     path, _, text = rest.partition(" ")
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(f"{text}\n", encoding="utf-8")
 
 
 def _do_commit(rest: str) -> None:
+    """Commit all changes with the message `rest`; do nothing without changes."""
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", "add", "--all")
     changed = subprocess.run(["git", "diff", "--cached", "--quiet"], check=False).returncode != 0
@@ -87,14 +93,17 @@ def _do_commit(rest: str) -> None:
 
 
 def _do_accept(_rest: str) -> None:
+    """Accept the work of the task, as its reviewer."""
     _run("fleet", "review", os.environ["FLEET_TASK"], "--accept")
 
 
 def _do_send_back(rest: str) -> None:
+    """Send the work of the task back with the comments `rest`, as its reviewer."""
     _run("fleet", "review", os.environ["FLEET_TASK"], "--send-back", "--comments", rest)
 
 
 def _do_verdict_once(rest: str) -> None:
+    """Accept the work when the file MENDED exists, which the default script of a fix writes; else send it back."""
     if Path("MENDED").exists():
         _do_accept("")
     else:
@@ -102,6 +111,7 @@ def _do_verdict_once(rest: str) -> None:
 
 
 def _do_catch_up(_rest: str) -> None:
+    """Merge the integration branch into the task's branch, keeping the task's own side of a conflict."""
     identity = ["-c", "user.name=scripted", "-c", "user.email=scripted@localhost"]
     _run("git", *identity, "merge", "--quiet", "--no-edit", "--strategy-option=ours", INTEGRATION)
 
@@ -115,14 +125,17 @@ def _do_artifact(rest: str) -> None:
 
 
 def _do_done(rest: str) -> None:
+    """Report the task as done; `rest` is why changes are left uncommitted, or empty."""
     _run("fleet", "done", *(["--leave-uncommitted", rest] if rest else []))
 
 
 def _do_fail(rest: str) -> None:
+    """Report the task as failed, for the reason `rest`."""
     _run("fleet", *_REPORTS["fail"], rest or "told to")
 
 
 def _do_block(rest: str) -> None:
+    """Report the task as blocked, for the reason `rest`."""
     _run("fleet", *_REPORTS["block"], rest or "told to")
 
 
@@ -131,15 +144,18 @@ def _do_say(rest: str) -> None:
 
 
 def _do_wait(rest: str) -> None:
+    """Wait as many seconds as `rest` says, or one."""
     time.sleep(float(rest or 1))
 
 
 def _do_hang(_rest: str) -> None:
+    """Wait for signals for ever."""
     while True:
         signal.pause()
 
 
 def _do_exit(rest: str) -> None:
+    """Exit with the status `rest`, or 0."""
     sys.exit(int(rest or 0))
 
 
@@ -150,6 +166,7 @@ def _do_stubborn(_rest: str) -> None:
 
 
 def _do_daemon(_rest: str) -> None:
+    """Leave a background process behind, in a session of its own."""
     quiet = subprocess.DEVNULL
     subprocess.Popen(["sleep", "100000"], start_new_session=True, stdin=quiet, stdout=quiet, stderr=quiet)
 

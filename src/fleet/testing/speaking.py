@@ -31,11 +31,12 @@ _LOOK_AGAIN = 0.05
 
 
 def _say(text: str) -> None:
+    """Print a line that shows it is the scripted agent's."""
     print(f"[scripted] {text}", flush=True)  # noqa: T201
 
 
 class HookCaller:
-    """Call the hooks of one session."""
+    """Call the hooks of one session. The methods that are steps of a script take the rest of their line."""
 
     def __init__(self, settings: str) -> None:
         self._settings: Payload = json.loads(Path(settings).read_text(encoding="utf-8")) if settings else {}
@@ -51,24 +52,24 @@ class HookCaller:
 
     # steps ------------------------------------------------------------------------------------------------------------
     def hook(self, rest: str) -> None:
-        """Call the hooks of an event and print their answers."""
+        """Call the hooks of an event and print their answers; `rest` is EVENT or EVENT JSON."""
         event, _, payload = rest.partition(" ")
         _say(f"{event} answered {json.dumps(self.call(event, json.loads(payload or '{}')))}")
 
     def stop(self, rest: str) -> None:
-        """End the turn; print why a hook sent it back, or that the turn is over."""
+        """End the turn with the last message `rest`; print why a hook sent it back, or that the turn is over."""
         for answer in self.call("Stop", {"last_assistant_message": rest, "background_tasks": []}):
             _say(f"sent back: {answer['reason']}")
             return
         _say("turn over")
 
     def ask(self, rest: str) -> None:
-        """Ask for the permission to run a command, and print the verdict."""
+        """Ask for the permission to run the command `rest`, and print the verdict."""
         _say(f"asks: {rest}")
         self._ask_permission("Bash", {"command": rest})
 
     def choose(self, rest: str) -> None:
-        """Ask the person a question with options, and print the answer."""
+        """Ask the person a question with options, and print the answer; `rest` is QUESTION | A | B."""
         text, *options = [part.strip() for part in rest.split("|")]
         _say(f"asks: {text}")
         labels = [{"label": option, "description": ""} for option in options]
@@ -97,7 +98,7 @@ class HookCaller:
         self._send_status({"context_window": window, "cost": {"total_cost_usd": 0.5}})
 
     def limit(self, rest: str) -> None:
-        """End the turn at a usage limit that resets after this many seconds."""
+        """End the turn at a usage limit that resets after `rest` seconds."""
         reset = int(time.time() + float(rest.removesuffix("s")))
         self._send_status({"rate_limits": {"five_hour": {"used_percentage": 100, "resets_at": reset}}})
         self._fail_turn("rate_limit", "You've hit your session limit")
@@ -111,6 +112,7 @@ class HookCaller:
         self.call("StopFailure", {"error": error, "last_assistant_message": words})
 
     def _send_status(self, payload: Payload) -> None:
+        """Run the command for the status line in the agent's settings, with this JSON on its standard input."""
         given = {"session_id": f"scripted-{os.getpid()}", "cwd": os.getcwd(), **payload}
         _run(self._settings["statusLine"]["command"], json.dumps(given).encode(), wait=True)
 

@@ -143,11 +143,12 @@ def messages(body: Body, commands: Sequence[str]) -> Answer:
 
 
 def _text(content: object) -> str:
+    """Return the content of a tool's result as one text."""
     return " ".join(str(each.get("text")) for each in content) if isinstance(content, list) else str(content)
 
 
 def _message(body: Body, block: Body) -> Iterator[Body]:
-    """Yield the events of one answer in Anthropic's interface."""
+    """Yield the events of one answer in Anthropic's interface; `body` is the request, `block` the answer's content."""
     text = block.get("text")
     empty = {**block, "input": {}} if text is None else {"type": "text", "text": ""}
     delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])} if text is None else None
@@ -192,7 +193,7 @@ def _text_message(text: str) -> Body:
 
 
 def _response(item: Body) -> Iterator[Body]:
-    """Yield the events of one answer in OpenAI's interface."""
+    """Yield the events of one answer in OpenAI's interface; `item` is its content."""
     ident = f"resp_{uuid.uuid4().hex}"
     details = {"input_tokens_details": {"cached_tokens": 400}, "output_tokens_details": {"reasoning_tokens": 5}}
     usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020, **details}

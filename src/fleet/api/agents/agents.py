@@ -126,7 +126,7 @@ class Agents(Part):
     def tend(self, project: str) -> list[str]:
         """Tell agents to go on after a failed turn or a usage limit, and deliver their messages.
 
-        Returns a line for each agent that was told to go on.
+        Returns a line of text about each agent that was told to go on.
         """
         from fleet.verbs.agents import failed_turns
 
@@ -142,7 +142,7 @@ class Agents(Part):
     def look_after(self, project: str) -> Lines:
         """Tend the agents of a project that has no coordinator, without starting or ending any.
 
-        Returns a line for each thing done.
+        Returns a line of text about each thing done.
         """
         from fleet.verbs.coord import wake
 

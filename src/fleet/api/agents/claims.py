@@ -31,7 +31,7 @@ class Claims(Part):
     def list(self, klass: str | None = None, kind: str | None = None) -> ClaimViews:
         """Return every claim that is not released, of one class or kind if given.
 
-        Seats and running agents are listed as claims too.
+        A class is `exclusive`, for example, and a kind `worktree`. Seats and running agents are listed as claims too.
         """
         of_rows = self._by.store.read(lambda rows: claim_views.row_claims(rows, self._by.world.host.id))
         every = [*map(_claim_view, self._by.store.read(q.open_claims)), *of_rows]

@@ -39,7 +39,8 @@ class Coord(Part):
     def start(self, wanted: Wanted, *, after: str | None = None) -> Seated:
         """Start a project's coordinator. Raise CoordinatorLives when one is running or cannot be proven dead.
 
-        With `after`, raise NotSeated when that dead coordinator does not hold the seat any more.
+        `after` is the dispatch id of a dead coordinator whose seat the new one is to take: raise NotSeated when it does
+        not hold the seat any more.
         """
         self._by.may("coord.start")
         return seat.coord_spawn(self._by.context, wanted, after=after)
@@ -52,7 +53,7 @@ class Coord(Part):
     def replace(self, wanted: Wanted) -> Seated:
         """Start a new coordinator and wait until it has the seat.
 
-        Raise NotProven when it does not get it; the old one stays.
+        Raise NotProven when it does not get the seat; the old coordinator keeps it then.
         """
         speaker = self._by.may("coord.replace", project=wanted.project)
         refuse_freer_agent(self._by, speaker, "coord.replace", wanted)
@@ -93,7 +94,7 @@ class Coord(Part):
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
-        """Do one tick for a coordinator that is a duty of this daemon.
+        """Do one tick for the coordinator with the dispatch id `holder`, which is a duty of this daemon.
 
         Raise NotSeated when it no longer holds the seat. Messages to the coordinator are written into its log and
         acknowledged.
@@ -110,14 +111,17 @@ class Coord(Part):
         return ticked
 
     def _speaking_as(self, holder: str) -> Context:
-        """Return a request in the name of a coordinator. The store refuses its changes once it has lost the seat."""
+        """Return a request in the name of the coordinator with the dispatch id `holder`.
+
+        The store refuses its changes once that coordinator has lost the seat.
+        """
         by = self._by
         committer = Committer(store=by.store, actor=holder, dispatch=DispatchId(holder), clock=by.clock, ids=by.ids)
         committer.refusal = by.moved
         return Context(home=by.home, by=committer, world=by.world)
 
     def write_log(self, holder: str, lines: list[str]) -> None:
-        """Add lines to the log of a coordinator that is a duty of the daemon.
+        """Add lines to the log of the coordinator with the dispatch id `holder`, which is a duty of the daemon.
 
         `fleet peek` and `fleet logs` show that log.
         """
@@ -127,7 +131,7 @@ class Coord(Part):
     def watch(self, project: str) -> list[str] | None:
         """Wake the agent that coordinates a project if there is news for it.
 
-        Returns what was done; None when no agent coordinates it.
+        Returns lines of text about what was done; None when no agent coordinates the project.
         """
         self._by.may("coord.watch")
         return wake.watch(self._by.context, project)

@@ -142,7 +142,7 @@ class Dispatches(Part):
     def show(self, ident: str) -> Journal:
         """Return one dispatch and its claims, also when it is archived.
 
-        The claims of one that is not are compared with the world.
+        The claims of a dispatch that is not archived are compared with the world.
         """
         live = self._by.store.read(lambda rows: journal.journal_view(rows, ident))
         if live is not None:

@@ -45,7 +45,7 @@ class Engines(Part):
     def lift(self, engine: str) -> Lifted:
         """Stop holding an engine back, because a person says that it works again.
 
-        One agent that it stopped goes on first, as a trial.
+        One agent that the hold has stopped goes on first, as a trial.
         """
         self._by.may("engines.lift")
         return failed_turns.try_engine_again(self._by.context, names.engine(engine))

@@ -30,7 +30,8 @@ class Hooks(Part):
     def event(self, *, event: str, engine: str, payload: Payload, at: int, nonce: str = "", rules: str = "") -> Reply:
         """Handle one hook event of the agent that speaks, and return the reply to its engine.
 
-        A question in the reply is one whose answer the hook has to wait for.
+        The hook was called at the time `at`. `nonce` proves a new coordinator; `rules` are the permission rules with
+        which the agent was started. When the reply has a question, the hook has to wait for its answer.
         """
         self._by.may("hooks.event")
         dialect, hooking = self._opened(engine, nonce=nonce, rules=rules)
@@ -39,16 +40,20 @@ class Hooks(Part):
         return hooking.handle_event(dialect, event, payload, min(at, self._by.clock.now()))
 
     def answer(self, *, event: str, engine: str, payload: Payload, question: str, last: bool = False) -> Looked:
-        """Look once for the answer to a question of the agent.
+        """Look once, without waiting, for a person's answer to a question of the agent.
 
-        With `last`, record that nobody waits for it any more.
+        With `last`, the hook stops waiting: close the question unless it was answered.
         """
         self._by.may("hooks.answer")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_answer(dialect, event, payload, question, last=last)
 
     def messages(self, *, engine: str, settling: bool = False) -> Woken:
-        """Look once for messages to the idle agent. With `settling`, its stop may not be recorded yet."""
+        """Look once, without waiting, for messages to the idle agent.
+
+        With `settling`, do not end the wait when the agent is not recorded as idle: the hook that records it may still
+        be at work.
+        """
         self._by.may("hooks.messages")
         dialect, hooking = self._opened(engine)
         return hooking.look_for_messages(dialect, self._by.clock.now(), settling=settling)

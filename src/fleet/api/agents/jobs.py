@@ -117,14 +117,17 @@ class Jobs(Part):
         return dead_letters.queue(self._by.view, ident)
 
     def retry(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsRevived:
-        """Put items of the dead-letter queue back into the job."""
+        """Put the items `which` of the dead-letter queue back into the job; with `everything`, the whole queue.
+
+        Raise Refused for an item that is not in the queue, and for a job that was cancelled.
+        """
         from fleet.verbs.jobs.items import dead_letters
 
         self._by.may("jobs.retry")
         return dead_letters.retry(self._by.context, ident, which, everything=everything)
 
     def drop(self, ident: str, which: tuple[str, ...], *, everything: bool = False) -> ItemsDropped:
-        """Give up items of the dead-letter queue for good."""
+        """Give up the items `which` of the dead-letter queue for good; with `everything`, the whole queue."""
         from fleet.verbs.jobs.items import dead_letters
 
         self._by.may("jobs.drop")

@@ -58,6 +58,10 @@ class Messages(Part):
         ]
 
     def _living_agents(self, project: str | None) -> list[LivingAgent]:
+        """Return the agents whose dispatch has not ended, of a project or of all.
+
+        Raise NoSuchProject for an unknown project.
+        """
         if project is not None:
             self._by.request.project(project)
         return self._by.store.read(lambda rows: q.living_agents(rows, project=project))
@@ -117,7 +121,11 @@ class Messages(Part):
         return [agent for agent in Agents(self._by).list() if agent.state in _ASKING_STATES]
 
     def answer(self, given: str, words: list[str], *, reason: str = "", kind: QuestionKind | None = None) -> Answered:
-        """Answer a question, named by its id or its agent. Returns whether the agent has taken the answer."""
+        """Answer a question, named by its id or its agent. Returns whether the agent has taken the answer.
+
+        `words` has an answer for each part of the question; `reason` goes to an agent that is denied something. Raise
+        BadInput when the question is not of this `kind`, or the words do not fit it.
+        """
         self._by.may("messages.answer")
         asked = self._find_question(given)
         if kind is not None and asked.kind != kind:

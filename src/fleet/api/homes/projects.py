@@ -61,7 +61,7 @@ class Projects(Part):
         return self._by.store.read(lambda rows: overview.overview(rows, self._by.clock.now())).projects
 
     def show(self, name: str) -> ProjectView:
-        """Return one project by its name; NoSuchProject when there is none."""
+        """Return one project by its name. Raise NoSuchProject when there is none."""
         names.project(name)
         for project in self.list():
             if project.name == name:
@@ -154,7 +154,7 @@ class Projects(Part):
         return cleared
 
     def _release_trees(self, name: str) -> None:
-        """Remove the merge tree that is kept for the project's next merge.
+        """Remove the project's warm tree, which is kept for its next merge.
 
         Raise ProjectInUse when it cannot be removed now.
         """

@@ -25,7 +25,7 @@ class Sweep(Part):
     def run(self, *, kill: bool, phases: frozenset[str] = frozenset(PHASES)) -> list[Swept]:
         """Find what ended dispatches and tasks left behind; with `kill`, release it.
 
-        Returns each finding and what was done with it.
+        `phases` are the parts of the sweep to do, of those in CLEAN. Returns each finding and what was done with it.
         """
         if kill:
             self._by.may("sweep.run")

@@ -37,6 +37,11 @@ class ConfinedPart:
         return own if whole in ACTS or not callable(own) else self._checked(whole, own)
 
     def _checked(self, whole: str, own: Callable[..., object]) -> Callable[..., object]:
+        """Return a function that performs the read `own` after checking what the agent's role and project allow.
+
+        `whole` is the full name of the method, such as `tasks.show`. A result about another project is refused too.
+        """
+
         @wraps(own)
         def read(*given: object, **named: object) -> object:
             speaker = self._speaker()
@@ -55,7 +60,10 @@ class ConfinedPart:
         return read
 
     def _check_arguments(self, whole: str, reach: str, speaker: Speaker, given: dict[str, object]) -> None:
-        """Refuse what lies outside the agent's own project; where no project is named, name that one."""
+        """Raise NotAllowed when the arguments `given` name something outside the agent's own project.
+
+        `reach` says which argument tells the project. Where that argument is None, set it to the agent's own project.
+        """
         if reach in {reads.PROJECT, reads.FOUND}:
             name = next(each for each in _PROJECTS if each in given)
             if given[name] is None:
@@ -71,6 +79,7 @@ class ConfinedPart:
             self._check(whole, speaker, project)
 
     def _check(self, whole: str, speaker: Speaker, project: object) -> None:
+        """Raise NotAllowed when what the method `whole` reads does not belong to the agent's own project."""
         reads.check_project(whole, speaker.role, who=_name_of(speaker), own=speaker.project, named=project)
 
     def _speaker(self) -> Speaker:
@@ -78,6 +87,7 @@ class ConfinedPart:
         return Speaker.of(ident, self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident)))
 
     def _project_of_agent(self, ident: str) -> str | None:
+        """Return the project of the dispatch with this id; None when there is none."""
         row = dispatch_or_none(self._by.view, ident)
         return row.project if row is not None else None
 

@@ -31,7 +31,10 @@ _CHUNK = 1 << 16
 
 
 class DoorClosed(Exception):
-    """The connection broke, or the daemon does not answer. Whether a request that `was_sent` was done is not known."""
+    """The connection broke, or the daemon does not answer.
+
+    When `was_sent` is True, the request had been sent, and nobody knows whether it was done.
+    """
 
     was_sent = False
 

@@ -54,7 +54,7 @@ class PushedChanges:
         self._newest = int(answer.get("result", {}).get("newest", 0))
 
     def _hear(self, timeout: float) -> bool:
-        """Wait at most `timeout` seconds for the daemon to push the newest number, and keep it.
+        """Wait at most `timeout` seconds for the daemon to push the number of the newest operation, and keep it.
 
         Returns False when none came.
         """
@@ -64,7 +64,7 @@ class PushedChanges:
         return True
 
     def close(self) -> None:
-        """Close the connection to the daemon and forget the newest number."""
+        """Close the connection to the daemon, and forget the number of the newest operation."""
         if self._door is not None:
             self._door.close()
         self._door, self._newest = None, -1

@@ -56,9 +56,10 @@ def _answered(by: Actor) -> DaemonStatus | None:
 
 
 def _absent(by: Actor) -> DaemonStatus:
-    """Return the status of a home without a daemon, or with one that does not answer; then it names the process.
+    """Return the status of a home without a daemon, or whose daemon does not answer.
 
-    Only for a person it lists the projects whose coordinator needs a daemon.
+    The status names the process of a daemon that does not answer. Only for a person it lists the projects whose
+    coordinator needs a daemon.
     """
     unheld = sorted(unheld_seats(by.view)) if by.speaker is None else []
     silent = why_silent(by)
@@ -133,7 +134,8 @@ def _refuse_failed_start(by: Actor, before: list[dict[str, object]]) -> None:
 def _seated(by: Actor, found: DaemonStatus) -> DaemonStatus:
     """Wait until a started daemon has taken its seats, or has tried and failed, or 20 seconds have passed.
 
-    Returns its status then.
+    `found` is the daemon's status at its start; returns the newest one. Raise FleetError when the daemon ends
+    meanwhile.
     """
     until = by.clock.ticks() + _SEATS
     while found.unheld and not _why_unheld(found) and by.clock.ticks() < until:

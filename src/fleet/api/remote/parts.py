@@ -136,6 +136,7 @@ def through(door: Door, method: str, args: Json, key: str, caller: Json) -> Any:
     sent = {name: wire.plain(wire.listed(each)) for name, each in args.items() if name not in functions}
 
     def pushed(push: Json) -> None:
+        """Call the function among the arguments that a push of the daemon is for."""
         told = functions.get(str(push.get("push")))
         if told is not None:
             told(wire.remade(push["value"], push.get("type", "")))

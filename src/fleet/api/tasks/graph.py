@@ -46,7 +46,10 @@ class Graph(Part):
         key: str | None = None,
         **fields: Any,  # noqa: ANN401 - those of NewTask
     ) -> AddedMany:
-        """Add a task for every item of a list, all or none. With `dry`, only return the tasks that would be added."""
+        """Add a task for every item of a list, all or none. With `dry`, only return the tasks that would be added.
+
+        `name` says where the list is from, such as its file. `fields` are those of `NewTask`, for every task.
+        """
         from fleet.api.permits import refuse_running
         from fleet.verbs.tasks import add_list
 
@@ -75,7 +78,10 @@ class Graph(Part):
         progress: Callable[[int], None] = lambda _n: None,
         key: str | None = None,
     ) -> Imported:
-        """Import a task graph from JSON Lines (of fleet, workgraph or beads), all or nothing."""
+        """Import a task graph from JSON Lines (of fleet, workgraph or beads), all or nothing.
+
+        `name` says where the lines are from, such as their file. `progress` is called with the number of tasks so far.
+        """
         from fleet.verbs.tasks import ingest
 
         self._by.may("graph.ingest")

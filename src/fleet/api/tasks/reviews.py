@@ -68,7 +68,8 @@ class Reviews(Part):
     ) -> VerdictView:
         """Accept a task's work, or send it back with comments.
 
-        `commit` is what the reviewer saw, by default the reported one. VerdictTooLate when another verdict came first.
+        `commit` is what the reviewer saw, by default the reported one. Raise VerdictTooLate when another verdict came
+        first and the comments were kept.
         """
         self._by.may("reviews.judge", project=project)
         context = self._by.context

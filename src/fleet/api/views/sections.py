@@ -113,7 +113,7 @@ def hold_in_words(hold: HoldView, now: int) -> str:
 def held_in_words(until: str | None, now: int) -> str:
     """Return how long an engine is held back, as the end of a sentence.
 
-    After the time `until`, the next agent tries it.
+    `until` is None when somebody has to log in. After the time `until`, the next agent tries the engine.
     """
     if until is None:
         return "is held back until somebody logs in"

@@ -41,7 +41,7 @@ def _span_of(row: Dispatch) -> Span:
 
 
 def _add(spans: dict[str, Span], event: LaunchOrEnd) -> None:
-    """Add the launch or the end that an operation records of an archived dispatch."""
+    """Add to `spans`, by dispatch id, the launch or the end of an archived dispatch that an operation records."""
     verb, _, rest = event.why.partition(" ")
     ident = rest[:8]
     known = spans.get(ident)

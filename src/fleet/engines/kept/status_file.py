@@ -49,7 +49,10 @@ def path_of(table: StatusFile, who: Identity) -> str:
 
 
 def state_of(table: StatusFile, who: Identity) -> tuple[str, str, int | None]:
-    """Return the state, detail and time from an engine's status file; `unknown` when it is missing or names another process."""
+    """Return the state, detail and time from an engine's status file; the time is None when the file has none.
+
+    The state is `unknown` when the file is missing, names another process, or has a state that the table does not know.
+    """
     try:
         with open(path_of(table, who), encoding="utf-8") as file:
             content = json.load(file)

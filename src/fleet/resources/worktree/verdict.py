@@ -121,6 +121,7 @@ def _verdict_on_ignored(claim: Claim, world: World, status: Status, disposable: 
     copies = copied_files(world, claim)
 
     def is_reproducible(name: str) -> bool:
+        """Return whether a file is disposable by its name, or an unchanged copy that fleet made."""
         copied = copies.get(name)
         return is_disposable(name, disposable) or (bool(copied) and digest(f"{claim.name}/{name}") == copied)
 

@@ -96,8 +96,9 @@ class Worktree:
         return True
 
     def _acquire_with_care(self, claim: Claim, order: Order, world: World, lock: int) -> None:
-        """Ask git what exists. Then complete the worktree, or create it after removing leftovers; raise WorktreeRefused
-        if neither is possible.
+        """Ask git what exists; then complete the worktree, or create it after removing leftovers.
+
+        Raise WorktreeRefused when neither is possible.
         """
         known = world.git.worktrees(order.repository)
         look = self._look_in_list(claim, known, world)

@@ -46,9 +46,9 @@ def _nobody() -> Connection:
 
 
 def _callbacks(request: Request, lines: TextIO) -> Json:
-    """Return the functions that a method takes as arguments.
+    """Return, by name, the functions that the request's method takes as arguments; {} when it takes none.
 
-    They push progress to the client. For a job, SIGINT makes `wanted` return False, so that it stops in order.
+    They push progress to the client. For a job, `wanted` returns False after SIGINT, so that the job stops in order.
     """
 
     def telling(told: object) -> None:

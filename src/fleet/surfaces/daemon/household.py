@@ -54,7 +54,10 @@ class DaemonFleet(Fleet):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> object:
-            """Create a part when it is first used; for a confined agent, one that refuses what is not its business."""
+            """Create a part of `Fleet` when it is first used.
+
+            For a confined agent, it is a part that refuses to read what the agent's role or project does not allow.
+            """
             part = super().__getattr__(name)
             if self.is_confined:
                 part = self.__dict__[name] = ConfinedPart(name, part, self)
@@ -93,7 +96,10 @@ class Household:
         self.writer.stop()
 
     def open(self, actor: str | None = None) -> Fleet:
-        """Return a Fleet for the asker of the request that this thread works on; without one, for the daemon itself."""
+        """Return a new Fleet for the asker of the request that this thread works on.
+
+        Without an asker it is for the actor `actor`, or for the daemon itself when that is None.
+        """
         return self._opened(*_asker(actor))
 
     def open_again(self, actor: str | None = None) -> Fleet:

@@ -82,7 +82,10 @@ class Figures:
 
 
 class Writer:
-    """Commit for all threads of the daemon: the thread that has the turn performs the waiting requests."""
+    """Commits for all threads of the daemon. One thread at a time has the turn, and performs the requests that wait.
+
+    That is the writer's own thread or, for quick requests that need not wait, the thread of the loop.
+    """
 
     def __init__(self, open_store: Callable[[], Store], *, most: int = MOST, longest: float = LONGEST) -> None:
         self._open_store = open_store
@@ -123,7 +126,7 @@ class Writer:
 
     @property
     def is_here(self) -> bool:
-        """Whether the calling thread is the one that writes now."""
+        """Whether the calling thread has the turn: it performs requests in the shared transaction now."""
         return get_ident() == self._ident
 
     def submit(self, waiting: Waiting) -> None:
@@ -199,7 +202,10 @@ class Writer:
             self.wake_loop()
 
     def _next(self, *, wait: bool) -> Waiting | None:
-        """Return the request that has waited longest. None at the end; without `wait`, also when none waits."""
+        """Return the request that has waited longest; with `wait`, wait for one. None at the end.
+
+        Without `wait`, return a quick request when no other one waits, and None when none waits at all.
+        """
         if not wait and self._queue.empty():
             return self._next_quick()
         waiting = self._queue.get()
@@ -239,7 +245,11 @@ class Writer:
     def _do_in(
         self, store: Store, first: Waiting, more: Callable[[], Waiting | None], *, waited: float
     ) -> list[Waiting]:
-        """Perform requests in the open shared transaction, and commit it. When it is lost, perform each alone."""
+        """Perform requests in the open shared transaction, commit it, and return them with their outcomes.
+
+        `more` returns the next request to perform, or None; `waited` is how many seconds the transaction took to open.
+        When the transaction is lost, perform each request alone.
+        """
         batch: list[Waiting] = []
         self._ident = get_ident()
         self._is_shared = True

@@ -105,6 +105,7 @@ class FleetApp(App[None], inherit_bindings=False):
             self.board.show_snapshot(snapshot)
 
     def _on_lost(self, why: str) -> None:
+        """Let the board show why the store cannot be read. Called in the loader's thread."""
         self.board.post(lambda: self.board.show_loss(why))
 
     def _on_shown(self, shown: Shown) -> None:
@@ -120,6 +121,7 @@ class FleetApp(App[None], inherit_bindings=False):
             self.board.show_details(shown)
 
     def _on_changed(self, changes: dict[str, str]) -> None:
+        """Let the board draw how many lines each branch changes. Called in the thread of the details."""
         self.board.post(lambda: self.board.show_changes(changes))
 
     def want(self, wish: Wish | None) -> None:
@@ -131,7 +133,7 @@ class FleetApp(App[None], inherit_bindings=False):
         self._loader.hurry()
 
     def lend(self, words: list[str]) -> None:
-        """Give the terminal to another program until it ends, then draw everything again."""
+        """Give the terminal to the program with the command line `words` until it ends, then draw everything again."""
         self.want(None)
         with self.suspend():
             lend_terminal(Funnel(), words)

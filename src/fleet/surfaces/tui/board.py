@@ -210,6 +210,7 @@ class Board(Screen[None], inherit_bindings=False):
         return self._bars[name]
 
     def _bar_text(self, name: str, text: str) -> None:
+        """Show this text in the bar with this name; hide the bar when the text is empty."""
         bar = self._bar(name)
         bar.draw(Text(escapes.text(text), overflow="ellipsis"))
         bar.show(shown=bool(text))
@@ -362,7 +363,10 @@ class Board(Screen[None], inherit_bindings=False):
         self._picked = []
 
     def act(self, name: str, says: str, act: Callable[[Fleet], T], done: Callable[[T], None]) -> None:
-        """Run `act` in the background, once at a time; then call `done` with its result, or show its error."""
+        """Run `act` in the background; then call `done` with its result, or show its error.
+
+        `says` tells the person what is done. While an act of this `name` runs, only say so.
+        """
 
         def finish(result: T) -> None:
             self._draw_running()
@@ -393,7 +397,10 @@ class Board(Screen[None], inherit_bindings=False):
         self.app.notify(escapes.text(text), severity="error", markup=False, timeout=10)
 
     def attach(self, ident: str, place: str) -> None:
-        """Attach the terminal to an agent's session; the TUI comes back when the person detaches."""
+        """Attach the terminal to an agent's session; the TUI comes back when the person detaches.
+
+        `place` names the agent's task or project for the person.
+        """
         self.act(f"attach {ident}", f"joining {place}", lambda fleet: fleet.agents.attach_words(ident), self.app.lend)
 
     # pages ------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 
 class Palette(NamedTuple):
-    """The colours of one look: the Textual theme, the tones, the text, the selection, and the grounds of a diff."""
+    """The colours of one look: Textual theme, tones, text, selection, and the backgrounds of changed diff lines."""
 
     theme: Theme
     tones: dict[str, str]

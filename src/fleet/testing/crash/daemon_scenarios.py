@@ -78,6 +78,7 @@ def _next_daemon(scene: Scene) -> list[str]:
     """Let another daemon do its duties; return a fault unless it holds the seat."""
 
     def act(fleet: Fleet) -> None:
+        """Do the daemon's duties twice in the child, and write how many seats it holds into a file of the scene."""
         _become_daemon(fleet)
         _do_rounds(fleet, 2)
         Path(scene.root, "held").write_text(str(len(fleet.coord.held())), encoding="utf-8")
@@ -117,9 +118,10 @@ def _hold_and_tick(fleet: Fleet) -> None:
 
 
 def _hold_again(scene: Scene) -> list[str]:
-    """Let daemons do their duties until the task has an agent that was launched."""
+    """Let daemons do their duties until the task has an agent that was launched; return no faults."""
 
     def is_over() -> bool:
+        """Let one more daemon tick, and return whether the task then has exactly one agent, which runs."""
         code = _in_child(scene, _hold_and_tick)
         with scene.fleet() as fleet:
             agents = [agent for agent in fleet.agents.list() if agent.task == _SLUG]
@@ -156,11 +158,13 @@ def _hold_until_over(scene: Scene) -> None:
 
 
 def _stop(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: stop the coordinator, unless its seat is empty already."""
     with contextlib.suppress(errors.NoCoordinator):
         fleet.coord.stop(PROJECT, "enough")
 
 
 def _stop_again(scene: Scene) -> list[str]:
+    """Stop the coordinator again after the death; return no faults."""
     with scene.fleet("again") as fleet:
         _stop(fleet)
     return []

@@ -25,9 +25,10 @@ _Left = tuple[tuple[str, ...], str]
 
 
 def double_cases(scenario: Scenario, store: str, *, offset: int, most: int) -> Iterator[Case]:
-    """Kill a verb, then kill its recovery, at every pair of effects, or at `most` random pairs; yield each case.
+    """Kill a verb, then kill its recovery, at pairs of effects; yield each case.
 
-    `offset` is the seed of the random choice.
+    It plays every pair when `most` is 0, else random pairs until `most` of them were killed twice. `offset` is the seed
+    of the random choice.
     """
     draw = random.Random(offset)  # noqa: S311 - nobody has to be kept from guessing it
     first_deaths = _without_repeats(effects := effects_of(scenario, store))
@@ -64,7 +65,10 @@ def _recovery_after(scenario: Scenario, store: str, first: Death) -> Played:
 
 
 def _new_deaths(recovery: Played, seen: set[_Left]) -> list[tuple[_Left, Death]]:
-    """Return the deaths of a recovery that leave effects to do that no played death has left, each with those effects."""
+    """Return those deaths of a recovery that are not like one in `seen`, each with what makes it different.
+
+    Two deaths are alike when they are of the same way and the same effects are left to do after them.
+    """
     names = [_OF_THE_PLAY.sub("*", effect) for effect in recovery.effects]
     deaths = [((tuple(names[death.number :]), death.way), death) for death in _without_repeats(recovery)]
     return [(left, death) for left, death in deaths if left not in seen]

@@ -31,8 +31,7 @@ _BUNDLE = ("worktree ", "worker_dir ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultAct:
-    """An act that writes, and a function that returns what is written afterwards: "old", "new", or what is wrong with
-    it.
+    """An act that writes, and the function `state`, which says what is written then: "old", "new", or what is wrong.
 
     After an error, a strict act must have left the old state. An act that writes a file may have replaced it before its
     folder could not be synced: then the file must be complete, and the next attempt makes it durable.
@@ -55,6 +54,7 @@ class _Stopped(BaseException):
 
 
 def _stop() -> None:
+    """Raise _Stopped."""
     raise _Stopped
 
 
@@ -69,11 +69,13 @@ def integrity(scene: SimulatedScene) -> str:
 
 # store ------------------------------------------------------------------------------------------------------------------
 def _add_task(scene: SimulatedScene) -> None:
+    """Prepare the scene: a task with one entry in its log."""
     scene.fleet.tasks.add(project=PROJECT, title="T", slug="t", description="what to do")
     scene.fleet.tasks.log(project=PROJECT, slug="t", message="before")
 
 
 def _log(fleet: Fleet) -> None:
+    """Do the act during which the disk fails: add a long second entry to the task's log."""
     fleet.tasks.log(project=PROJECT, slug="t", message="after " * 2_000)
 
 
@@ -87,14 +89,17 @@ def _state_of_log(scene: SimulatedScene) -> str:
 
 # inbox ------------------------------------------------------------------------------------------------------------------
 def _write_prompt(scene: SimulatedScene) -> None:
+    """Prepare the scene: a prompt file with the old text."""
     scene.fleet.world.files.publish(_PROMPT, _BEFORE)
 
 
 def _rewrite_prompt(fleet: Fleet) -> None:
+    """Do the act during which the disk fails: replace the prompt file by the new text."""
     fleet.world.files.publish(_PROMPT, _AFTER)
 
 
 def _state_of_prompt(scene: SimulatedScene) -> str:
+    """Return "old" or "new" by the text in the prompt file, or how long another text is."""
     content = scene.fleet.world.files.read(_PROMPT)
     return {_BEFORE: "old", _AFTER: "new"}.get(content, f"a prompt of {len(content)} bytes")
 
@@ -114,6 +119,7 @@ def _leave_unarchived_dispatch(scene: SimulatedScene) -> None:
 
 
 def _archive(fleet: Fleet) -> None:
+    """Do the act during which the disk fails: archive the journal of the ended dispatch."""
     archive(fleet.context, Path(fleet.home).with_name("ended").read_text(encoding="utf-8"))
 
 
@@ -130,14 +136,17 @@ def _state_of_journal(scene: SimulatedScene) -> str:
 
 # settings ---------------------------------------------------------------------------------------------------------------
 def _write_settings(scene: SimulatedScene) -> None:
+    """Prepare the scene: a person trusts the verify command `make`."""
     _trust(scene.fleet, "make")
 
 
 def _trust(fleet: Fleet, command: str = _VERIFY) -> None:
+    """Do the act during which the disk fails: record that a person trusts this verify command."""
     fleet.settings.trust(PROJECT, {"verify": command})
 
 
 def _state_of_trust(scene: SimulatedScene) -> str:
+    """Return "old" or "new" by the verify command that is trusted, or what is trusted instead."""
     values = trusted_values(scene.home, PROJECT, scene.fleet.context.project(PROJECT).path)
     return {"make": "old", _VERIFY: "new"}.get(str(values.get("verify")), f"trusted: {values}")
 
@@ -150,6 +159,7 @@ def _add_task_beside_agent(scene: SimulatedScene) -> None:
 
 
 def _dispatch(fleet: Fleet) -> None:
+    """Do the act during which the disk fails: dispatch the task `t` to an agent that only sleeps."""
     fleet.dispatches.start(Wanted(project=PROJECT, slug="t", engine="shell", command=("sleep", "1000")))
 
 

@@ -40,6 +40,7 @@ def _are_agents_settled(fleet: Fleet) -> bool:
 
 
 def _merge_together(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: merge both tasks at once."""
     fleet.merge.together(project=PROJECT, slugs=list(_SLUGS))
 
 

@@ -32,6 +32,7 @@ def _prepare_nothing(_scene: Scene) -> None:
 
 
 def _no_faults(_scene: Scene) -> list[str]:
+    """Check nothing: return no faults."""
     return []
 
 
@@ -157,6 +158,7 @@ def _dispatch_without_session(scene: Scene) -> None:
 
 
 def _launch(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: launch the agent of task `t` in this process."""
     fleet.sessions.launch(fleet.dispatches.find("t"))
 
 
@@ -185,6 +187,7 @@ def _leave_finished_agent(scene: Scene) -> None:
 
 
 def _settle(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: settle the dispatch of task `s`."""
     fleet.sessions.settle(fleet.dispatches.find("s"))
 
 
@@ -218,6 +221,7 @@ def _start_stubborn_agent(scene: Scene) -> None:
 
 
 def _kill(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: kill the agent of task `s`."""
     fleet.dispatches.kill(fleet.dispatches.find("s"), "a test")
 
 
@@ -230,6 +234,7 @@ def _leave_done_task(scene: Scene) -> None:
 
 
 def _merge(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: merge task `s`."""
     fleet.merge.task(project=PROJECT, slug="s")
 
 
@@ -269,6 +274,7 @@ def _leave_dead_agent(scene: Scene) -> None:
 
 
 def _resume(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: resume the work on task `t`."""
     fleet.dispatches.resume("t")
 
 
@@ -296,6 +302,7 @@ def _check_resume(scene: Scene) -> list[str]:
 
 
 def _sweep(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: sweep the home, and release what is found."""
     fleet.sweep.run(kill=True)
 
 

@@ -29,6 +29,10 @@ _LONG = 600.0
 
 
 def _wanted_coordinator(*words: str, proof: float | None = None) -> Wanted:
+    """Return the order to start a coordinator that runs the command `words`.
+
+    `proof` is how many seconds it has to prove itself; None for the limit of its engine.
+    """
     return Wanted(project=PROJECT, slug=None, kind="coord", engine="shell", command=words, proof=proof)
 
 
@@ -57,6 +61,7 @@ def _start_old_coordinator(scene: Scene) -> None:
 
 
 def _replace(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: replace the coordinator by one that proves itself."""
     fleet.coord.replace(_wanted_coordinator(*PROVES, proof=_LONG))
 
 
@@ -65,6 +70,7 @@ def _start_again(scene: Scene) -> list[str]:
     with scene.fleet("again") as fleet:
 
         def is_over() -> bool:
+            """Call `coord start` once, and return whether the seat has no candidate any more."""
             with contextlib.suppress(errors.CoordinatorLives, errors.GateHeld):
                 fleet.coord.start(_wanted_coordinator(*PROVES))
             return _seat(fleet).candidate is None
@@ -103,12 +109,16 @@ def _start_candidate(scene: Scene) -> None:
 
 
 def _environment(pid: int) -> dict[str, str]:
+    """Return the environment variables of a process."""
     entries = Path(f"/proc/{pid}/environ").read_text(encoding="utf-8").split("\0")
     return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def _prove(fleet: Fleet) -> None:
-    """Tick in the name of the new coordinator, which proves that it works; apply each message once, and acknowledge it."""
+    """Do the act that this scenario kills: tick in the name of the new coordinator, which proves that it works.
+
+    Apply each of its messages once, and acknowledge them.
+    """
     root = Path(fleet.home).parent
     ident, nonce = (root / "new").read_text(encoding="utf-8").split()
     os.environ |= {"FLEET_DISPATCH_ID": ident, "FLEET_PROJECT": PROJECT, VARIABLE: nonce}
@@ -131,6 +141,7 @@ def _tick_again(scene: Scene) -> list[str]:
     with scene.fleet() as fleet:
 
         def is_over() -> bool:
+            """Tick once, and return whether the old coordinator has ended and every message is acknowledged."""
             _prove(fleet)
             waiting = fleet.store.read(q.all_messages)
             return not fleet.coord.show(PROJECT).retiring and all(row.acknowledged_at for row in waiting)
@@ -164,6 +175,7 @@ def _queue_handoff(scene: Scene) -> None:
 
 
 def _drain(fleet: Fleet) -> None:
+    """Do the act that this scenario kills: carry the handoff on until it is finished."""
     fleet.coord.finish_handoff(fleet.coord.handoffs(PROJECT)[0].id, limit=_LONG)
 
 

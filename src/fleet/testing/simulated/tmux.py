@@ -62,7 +62,10 @@ class SimulatedPane:
 
 
 class SimulatedServer:
-    """One simulated tmux server: a process, its sessions, and its socket."""
+    """One simulated tmux server: a process, its sessions, and its socket.
+
+    A server that `is_deaf` does not notice by itself that a pane's process has died.
+    """
 
     def __init__(self, machine: SimulatedMachine, socket: str, process: Process) -> None:
         self._machine = machine
@@ -103,7 +106,11 @@ class SimulatedServer:
         return pane
 
     def notice(self) -> None:
-        """Mark the panes whose process has died as dead. A stamped pane stays, with its exit status; another one is closed."""
+        """Mark the panes whose process has died as dead.
+
+        An agent's pane (it is stamped) stays, with its exit status, and its dispatch is settled. Any other one is
+        closed.
+        """
         for pane in [each for each in self.panes if each.ended is not None and not each.dead]:
             pane.dead = True
             self._machine.table.reap(pane.process)

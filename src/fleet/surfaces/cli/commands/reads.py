@@ -17,6 +17,7 @@ def _command(read: Read) -> click.Command:
     """Return the click command for an entry of the read table."""
 
     def perform(**values: Any) -> None:
+        """Run the command with the values that click has parsed."""
         read.perform(values)
 
     command: Any = perform

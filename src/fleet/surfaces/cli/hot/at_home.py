@@ -44,9 +44,9 @@ class HookingAtHome:
         """Do nothing: `handle_event` proves a new coordinator with the event of its start."""
 
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered | Reply:
-        """Handle one hook event of the agent and return the reply to the engine.
+        """Handle one hook event of the agent, called at the time `at`, and return the reply to the engine.
 
-        At the start, prove a new coordinator first.
+        At the start of the agent, prove a new coordinator first.
         """
 
         def own(hooking: Hooking) -> Answered | Reply:
@@ -82,9 +82,9 @@ class HookingAtHome:
         self._ask(lambda: self._door.acknowledge(idents), lambda own: own.acknowledge(idents))
 
     def _ask(self, by_daemon: Callable[[], T], by_home: Callable[[Hooking], T]) -> T:
-        """Call `by_daemon`.
+        """Return what `by_daemon` returns, or what `by_home` returns in this process when the daemon does not answer.
 
-        When the daemon does not answer, call `by_home` in this process under the key of the unanswered request.
+        `by_home` runs under the key of the unanswered request. Later calls do not ask the daemon any more.
         """
         key: str | None = None
         if self._own is None:

@@ -77,7 +77,7 @@ def _result(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_there() -> bool:
-    """Whether a daemon accepts connections at the home's socket."""
+    """Whether a daemon accepts connections at the home's socket; False with FLEET_DIRECT."""
     home = os.environ.get("FLEET_HOME") or os.path.expanduser("~/.fleet")
     if os.environ.get("FLEET_DIRECT") or not os.path.exists(f"{home}/daemon.sock"):
         return False

@@ -45,7 +45,7 @@ def run(*, event: str, engine: str) -> int:
 def _run(event: str, engine: str, at: int, funnel: Funnel) -> int:
     """Read the event from standard input, handle it, and print the reply for the engine if there is one.
 
-    Returns the exit code.
+    `at` is when the hook was called. Returns the exit code.
     """
     text = (
         sys.stdin.buffer.read().decode("utf-8", "replace").strip()

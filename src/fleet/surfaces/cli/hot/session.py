@@ -64,9 +64,9 @@ def _write_output(text: str) -> None:
 
 
 def settle_soon(given: str) -> None:
-    """Settle the dispatch of a tmux session whose agent is exiting, in a background process.
+    """Settle the dispatch of the tmux session named `given`, whose agent is exiting, in a background process.
 
-    Ignore a session name without a dispatch.
+    Do nothing for a name without a dispatch id.
     """
     if not (dispatch := names.dispatch_of_session(given)):
         return

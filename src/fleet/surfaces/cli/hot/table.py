@@ -161,7 +161,10 @@ def is_of_session(words: list[str]) -> bool:
 
 
 def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
-    """Return the hot command that the words call, whether in its short form, and the remaining words; None for other commands."""
+    """Return the hot command that these words call, True for its short form, and the remaining words.
+
+    None when the words call another command.
+    """
     long = len(words) > 1 and words[0] == "task"
     name, rest = (words[1], words[2:]) if long else (words[0] if words else "", words[1:])
     for hot in HOT:
@@ -171,7 +174,10 @@ def find(words: list[str]) -> tuple[Hot, bool, list[str]] | None:
 
 
 def read_words(options: tuple[Option, ...], wanted: list[str], words: list[str]) -> Values | None:
-    """Parse words into the values of options and of the `wanted` arguments, by name; None when click has to parse them."""
+    """Parse words into values by name: of the options, and of the arguments that `wanted` names.
+
+    None when click has to parse the words.
+    """
     values: Values = {}
     plain = _read_options(options, words, values)
     if plain is None or len(plain) != len(wanted) or "-" in plain:

@@ -47,7 +47,10 @@ def waiting(what: str) -> Iterator[None]:
 
 
 class Notice:
-    """The message about one wait. A thread prints it, so that the code that waits need not."""
+    """The message about one wait. A thread prints it, so that the code that waits need not.
+
+    With `moving`, it is one line on a terminal that is rewritten with the time.
+    """
 
     def __init__(self, what: str, *, moving: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._what = escapes.line(what)

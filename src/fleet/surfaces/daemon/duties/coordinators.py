@@ -39,7 +39,8 @@ class Coordinators(Duty):
     def run(self, fleet: Fleet) -> list[str]:
         """Take over the seats of dead daemons, and start the ticks of every seat that this daemon holds.
 
-        Returns a line for each seat that was taken, or could not be. Raises NotNow before ResumeOnBoot has run.
+        Returns a line for the daemon's log about each seat that was taken, or could not be. Raises NotNow before
+        ResumeOnBoot has run.
         """
         if not self._after.is_set():
             raise NotNow
@@ -61,7 +62,7 @@ class Coordinators(Duty):
     def _take_anew(self, fleet: Fleet, project: str, ident: str) -> str:
         """Start a new coordinator in the seat that a dead daemon held as dispatch `ident`.
 
-        Returns a line; "" when there is nothing new to say.
+        Returns a line for the daemon's log; "" when there is nothing new to say.
         """
         wanted = Wanted(project=project, slug=None, kind="coord", engine=ENGINE)
         try:

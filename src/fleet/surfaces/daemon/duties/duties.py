@@ -74,7 +74,7 @@ class Duties:
         ]
 
     def _tick_for(self, held: dict[str, str]) -> None:
-        """Start a duty that ticks for each of these coordinators that has none.
+        """Start a duty that ticks for each coordinator in `held` (dispatch ids by project) that has none.
 
         A duty whose coordinator has ended ends by itself.
         """

@@ -50,7 +50,10 @@ class Duty:
     keeps_open = False
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Do one round. Returns a line for each thing done. Raises DutyOver when the duty has nothing more to do."""
+        """Do one round. Returns a line for the daemon's log about each thing done.
+
+        Raises DutyOver when the duty has nothing more to do.
+        """
         raise NotImplementedError
 
     def remark(self) -> str | None:

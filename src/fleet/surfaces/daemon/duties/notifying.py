@@ -23,5 +23,5 @@ class Notifying(Duty):
     keeps_open = True
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Send the notices that are due. Returns a line for each one sent."""
+        """Send the notices that are due. Returns a line for the daemon's log about each one sent."""
         return fleet.notices.send_due()

@@ -27,7 +27,7 @@ class Sweeping(Duty):
         self._before: frozenset[str] = frozenset()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Sweep once. Returns a line for each finding that the previous sweep did not have."""
+        """Sweep once. Returns a line for the daemon's log about each finding that the previous sweep did not have."""
         acts = fleet.settings.read()["daemon_sweep"].value == "act"
         findings = fleet.sweep.run(kill=acts)
         self._standing = sum(1 for each in findings if each.standing)
@@ -44,4 +44,5 @@ class Sweeping(Duty):
 
 
 def _line(finding: Swept) -> str:
+    """Return a finding of a sweep as one line for the daemon's log."""
     return f"{finding.what}: {finding.why} ({finding.proof}): {finding.action}"

@@ -33,9 +33,10 @@ class Ticks(Duty):
         self._new = NewLines()
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Do one tick for the coordinator.
+        """Do one tick for the coordinator, and write what is new into the coordinator's log.
 
-        Returns the lines that are new since the previous tick. Raises DutyOver after a lost seat.
+        Returns the same lines for the daemon's log: those that the previous tick did not have. Raises DutyOver when the
+        coordinator has lost its seat or has ended, or the project is gone.
         """
         try:
             ticked = fleet.coord.tick_held(self.project, self.holder)

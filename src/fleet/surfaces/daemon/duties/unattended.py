@@ -24,9 +24,10 @@ class Unattended(Duty):
     apart = 2.0
 
     def run(self, fleet: Fleet) -> list[str]:
-        """Look after the agents of each project without a coordinator. Returns a line for each thing done.
+        """Look after the agents of each project without a coordinator.
 
-        Raises FleetError at the end when that failed for a project.
+        Returns a line for the daemon's log about each thing done. Raises FleetError at the end when that failed for a
+        project.
         """
         projects = fleet.agents.unattended()
         self.every = _LOOK if projects else None

@@ -23,7 +23,7 @@ class Upkeep(Duty):
     def run(self, fleet: Fleet) -> list[str]:
         """Archive operations and remove journals, unless that was done within a day.
 
-        Returns a line for each that changed something.
+        Returns lines for the daemon's log: what was archived or removed, or why nothing was removed.
         """
         now, last = fleet.clock.now(), fleet.operations.last_upkeep()
         left = (DAY - (now - last)) / SECOND if last is not None and last <= now else 0.0

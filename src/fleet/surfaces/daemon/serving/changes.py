@@ -112,7 +112,11 @@ class Changes:
         self._household.leave()
 
     def _look(self) -> None:
-        """Read the newest number, tell the duties when it is new, and push to each subscriber what it lacks."""
+        """Look for operations that were committed since the last look.
+
+        Pass the number of the newest one to the duties when it is new, and push to each subscriber the operations that
+        it lacks.
+        """
         fleet = self._household.open()
         latest: int = fleet.store.read(newest)
         if latest != self._seen:

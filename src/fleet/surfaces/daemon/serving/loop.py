@@ -30,8 +30,8 @@ _LOOK_AT_SOCKETS = 5.0
 class Loop:
     """The event loop over all connections of the daemon.
 
-    It calls `greet` for a new connection, `take` for each line that arrives, and `gone` for a connection that was
-    closed.
+    It calls `greet` for a new connection, `take` for each line that arrives, `gone` for a connection that was closed,
+    and `work` when all requests that have come are taken.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Loop:
 
     # events -----------------------------------------------------------------------------------------------------------
     def _handle(self, of: Listener | Connection | None, events: int) -> None:
-        """Handle one event: a wake-up, a connection to serve, or clients to accept."""
+        """Handle one event: a wake-up when `of` is None, a connection to serve, or clients of a listener to accept."""
         if of is None:
             os.read(self._waker, 4_096)
         elif isinstance(of, Connection):

@@ -153,9 +153,10 @@ def check(document: Json) -> None:
 
 
 def way_of(request: Request) -> str:
-    """Return how the request's method is performed: quick, light or heavy.
+    """Return how the request's method is performed: "quick", "light" or "heavy".
 
-    Raise BadRequest when `Fleet` has no such method.
+    The writer performs quick methods, a thread light ones, a child process heavy ones. Raise BadRequest when `Fleet`
+    has no such method, or the asking process has to perform it itself.
     """
     way = WAYS.get(request.method, "light")
     if way == "quick":
@@ -173,7 +174,8 @@ def way_of(request: Request) -> str:
 def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[str, object]:
     """Call the method of `Fleet` that the request names, under its key, and return the answer.
 
-    `extra` are function arguments.
+    `extra` are the arguments that are functions, by name. Raise BadRequest when there is no such method, or an argument
+    does not fit.
     """
     part, _, name = request.method.partition(".")
     method: Callable[..., object] | None = getattr(getattr(fleet, part), name, None)

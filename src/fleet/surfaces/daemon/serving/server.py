@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     from fleet.world.files.sockets import Listener
 
     class Commands(Protocol):
-        """Runs command lines of clients inside the daemon; the command line provides it."""
+        """Runs command lines of clients inside the daemon; the command line provides it.
+
+        `is_quick` says whether the writer can run the command, because it only changes rows. `run` returns exit code,
+        output and error output; the exit code is None when the client has to run the command itself.
+        """
 
         def is_quick(self, words: list[str]) -> bool: ...
 
@@ -189,11 +193,13 @@ class Server:
         """Perform a request in a child process, after a worker thread has checked its token."""
 
         def begin() -> dict[str, object]:
+            """Give the request to a child process, which answers later: return {}, or the answer that refuses it."""
             self._check_token(request)
             self._children.perform(request)
             return {}
 
         def act() -> None:
+            """Give the request to a child process, or send the answer that refuses it."""
             refused = in_surroundings(request, begin)
             if refused:
                 self._send(request.connection, refused)

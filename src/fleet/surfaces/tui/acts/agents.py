@@ -48,12 +48,14 @@ def _coordinator(board: Board) -> None:
         return
 
     def act(fleet: Fleet) -> str | Seated:
+        """Return the id of the living coordinator; start one when none lives."""
         seat = fleet.coord.show(project)
         if seat.holder is not None and seat.state in _LIVING:
             return seat.holder
         return fleet.coord.start(Wanted(project=project, slug=None, kind="coord", engine=OWN_LOOP))
 
     def then(found: str | Seated) -> None:
+        """Attach to the coordinator that lives already, or show which one was started."""
         if isinstance(found, str):
             board.attach(found, f"the coordinator of {project}")
             return
@@ -81,6 +83,7 @@ def _deny(board: Board) -> None:
     question = _row(board).question or ""
 
     def send(reason: str | None) -> None:
+        """Send the refusal with this reason, which may be empty; do nothing when the person left the dialog."""
         if reason is not None:
             board.act(
                 f"answer {question}",
@@ -102,6 +105,7 @@ def _answer(board: Board) -> None:
     hint = "one line for each question" if several else "the number or the text of a choice, or your own words"
 
     def send(text: str | None) -> None:
+        """Send the answer; do nothing when the person left the dialog."""
         if text:
             answer_question(board, question, text.splitlines() if several else [text])
 
@@ -134,12 +138,14 @@ def _message(board: Board) -> None:
     ident, comments = row.agent or "", board.commenting.collected()
 
     def send(text: str | None) -> None:
+        """Send the message; do nothing when the person left the dialog."""
         if text:
             board.act(
                 f"message {ident}", f"sending to {ident}", lambda fleet: fleet.messages.send(text, agent=ident), said
             )
 
     def said(sent: list[Sent]) -> None:
+        """Forget the comments that were sent, and show whether the agent has the message."""
         board.drafts.pop((row.project, row.slug or ""), None)
         for each in sent:
             how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
@@ -154,16 +160,19 @@ def _hand_off(board: Board) -> None:
     ident = row.agent or ""
 
     def send(reason: str | None) -> None:
+        """Hand the agent off for this reason, which may be empty; do nothing when the person left the dialog."""
         if reason is not None:
             board.act(
                 f"hand off {ident}", f"handing {ident} off", lambda fleet: hand_over(fleet, reason or "asked for"), said
             )
 
     def hand_over(fleet: Fleet, reason: str) -> HandoffView:
+        """Queue the handoff and carry it on; return it as far as it came within the time limit."""
         entry = fleet.coord.hand_off(ident, reason=reason)
         return fleet.coord.finish_handoff(entry.id, limit=_HANDOFF_PATIENCE)
 
     def said(entry: HandoffView) -> None:
+        """Show which successor continues the work, or why none does yet."""
         after = f"{entry.successor} goes on" if entry.successor else entry.deferred or f"it is {entry.state}"
         board.say(f"{ident} is handed off: {after}")
 
@@ -213,12 +222,14 @@ def _kill(board: Board) -> None:
     )
 
     def chosen(way: str | None) -> None:
+        """Stop the agent, or ask why it is to be killed; do nothing when the person left the dialog."""
         if way == "stop":
             _end(board, row, lambda fleet: fleet.dispatches.stop(row.agent or ""))
         elif way == "kill":
             board.ask(Write("Kill: why?", text=f"{_who(row)}. The reason is kept with the task."), killed)
 
     def killed(reason: str | None) -> None:
+        """Kill the agent for this reason; do nothing when the person left the dialog."""
         if reason:
             _end(board, row, lambda fleet: fleet.dispatches.kill(row.agent or "", reason))
 
@@ -229,6 +240,7 @@ def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
     """End the agent of a row in the background with `act`, and show whether it has ended."""
 
     def said(ended: Ended) -> None:
+        """Show whether the agent has ended, and what it left."""
         if not ended.settled:
             board.warn(f"{ended.id} was asked to exit and is not ended yet: {ended.why}")
             return
@@ -243,6 +255,7 @@ def _stop_coordinator(board: Board, row: RowView) -> None:
     way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
 
     def chosen(answer: str | None) -> None:
+        """Stop the coordinator, unless the person left the dialog."""
         if answer:
             board.act(
                 f"stop coordinator {row.project}",

@@ -134,6 +134,7 @@ class Commenting:
         comments = self._board.drafts.setdefault((row.project, row.slug or ""), {})
 
         def keep(text: str | None) -> None:
+            """Keep the comment, or remove it for an empty text; do nothing when the person left the dialog."""
             if text is None:
                 return
             comments.pop(spot, None)

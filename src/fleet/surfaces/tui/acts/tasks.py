@@ -30,6 +30,7 @@ def _new(board: Board) -> None:
     project = board.project or ""
 
     def add(text: str | None) -> None:
+        """Add a task with this title and description; do nothing when the person left the dialog."""
         if text:
             title, description = split_prompt(text)
             board.act(
@@ -40,6 +41,7 @@ def _new(board: Board) -> None:
             )
 
     def said(added: Added) -> None:
+        """Show which task was added, and select it."""
         board.say(f"added {added.project}/{added.slug}")
         board.select_soon(f"{added.project}/{added.slug}")
 
@@ -51,12 +53,14 @@ def _run(board: Board) -> None:
     project = board.project or ""
 
     def add(text: str | None) -> None:
+        """Add a task with this prompt and start an agent on it; do nothing when the person left the dialog."""
         if text:
             board.act(
                 "run a prompt", f"adding to {project} and starting an agent", lambda fleet: start(fleet, text), said
             )
 
     def start(fleet: Fleet, text: str) -> Dispatched:
+        """Add the task and start an agent on it. Add nothing when no agent could be started in the project."""
         fleet.dispatches.check_start(Wanted(project=project, slug=""))
         title, description = split_prompt(text)
         task = fleet.tasks.add(project=project, title=title, description=description)
@@ -127,6 +131,7 @@ def _merge(board: Board) -> None:
     )
 
     def chosen(answer: str | None) -> None:
+        """Merge the task, unless the person left the dialog."""
         if answer:
             board.act(
                 f"merge {row.key}",
@@ -152,6 +157,7 @@ def _land(board: Board) -> None:
     project = board.project or ""
 
     def shown(landing: Landing) -> None:
+        """Show the commits of a landing that was only planned, and ask the person whether to land them."""
         if not landing.commits:
             board.say(f"nothing to land: {landing.target} has all of {landing.integration}")
             return
@@ -162,6 +168,7 @@ def _land(board: Board) -> None:
         board.ask(Ask(f"Land {counted(landing.commits, 'commit')} on {landing.target}?", [way], lines=lines), chosen)
 
     def chosen(answer: str | None) -> None:
+        """Land the commits, unless the person left the dialog."""
         if answer:
             where = directory_of_asker()
             board.act(
@@ -191,6 +198,7 @@ def _sweep(board: Board) -> None:
     """Show what a sweep would release, ask the person, then release it."""
 
     def shown(found: list[Swept]) -> None:
+        """Show what a sweep would release, and ask the person whether to release it."""
         acts = [each for each in found if not each.standing]
         lines = [f"{each.what}: {each.why} ({each.proof}) → {each.action}" for each in found]
         if not acts:
@@ -204,10 +212,12 @@ def _sweep(board: Board) -> None:
         board.ask(Ask(f"A sweep found {counted(len(acts), 'thing')}", [way], lines=lines, danger=True), chosen)
 
     def chosen(answer: str | None) -> None:
+        """Release what the sweep found, unless the person left the dialog."""
         if answer:
             board.act("sweep", "sweeping", lambda fleet: fleet.sweep.run(kill=True), said)
 
     def said(found: list[Swept]) -> None:
+        """Show how many things were released, and up to five that were not."""
         done = [each for each in found if each.done]
         left = [each for each in found if not each.done]
         board.say(f"{len(done)} released" + "".join(f"\nleft: {each.what}: {each.why}" for each in left[:5]))

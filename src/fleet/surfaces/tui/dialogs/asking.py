@@ -29,7 +29,10 @@ class Way(NamedTuple):
 
 
 class Ask(ModalScreen[str | None]):
-    """The dialog that asks which way to go. Returns the name of the chosen way; None when the person leaves."""
+    """The dialog that asks which way to go. Returns the name of the chosen way; None when the person leaves.
+
+    `no` says what leaving means. With `danger`, the dialog has the frame of an error.
+    """
 
     def __init__(
         self, title: str, ways: Sequence[Way], *, lines: Sequence[str] = (), danger: bool = False, no: str = "leave it"
@@ -67,7 +70,7 @@ class Ask(ModalScreen[str | None]):
             view.styles.height = min(len(self._lines) + 1, 16)
 
     def on_key(self, event: events.Key) -> None:
-        """Close the dialog with the option of the pressed key, or with none for n and Esc; scroll its lines with the arrows."""
+        """Close the dialog with the name of the pressed key's way, or with None for n and Esc; the arrows scroll."""
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
         if event.key in {"escape", "n", "q"} and event.key not in chosen:

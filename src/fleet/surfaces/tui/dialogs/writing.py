@@ -47,7 +47,11 @@ class Words(TextArea):
 
 
 class Write(ModalScreen[str | None]):
-    """The dialog that asks for text. Returns the text; None when the person leaves."""
+    """The dialog that asks for text. Returns the text; None when the person leaves.
+
+    `text` explains what is asked, `given` is in the field at first, `hint` says what to write. `sends` is what the key
+    Enter does. Without `optional`, an empty text is not taken.
+    """
 
     def __init__(
         self,

@@ -33,9 +33,9 @@ class Acts:
         done: Callable[[T], None],
         failed: Callable[[str], None],
     ) -> bool:
-        """Run an act in a thread, then `done` with its result or `failed` with the reason.
+        """Run `act` in a thread, then `done` with its result or `failed` with the reason in the thread of the screen.
 
-        Returns False when it runs already.
+        `says` tells the person what is done. Returns False when an act of this `name` runs already.
         """
         if name in self.running:
             return False

@@ -53,6 +53,7 @@ class HelpPage(Page):
 
     @property
     def _room(self) -> int:
+        """How many columns a line of the page may take."""
         return max(self.view.scrollable_content_region.width, _NARROWEST)
 
     def _entry(self, name: str, means: str, tone: Tone) -> list[Text]:

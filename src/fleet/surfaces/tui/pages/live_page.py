@@ -47,6 +47,7 @@ class LivePage(Page):
         self._feed.start()
 
     def _tell(self, lines: list[Text]) -> None:
+        """Send the fetched lines to the page. Called in the fetching thread."""
         self.post_message(self.Fetched(lines))
 
     def on_unmount(self) -> None:

@@ -244,6 +244,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         spot = here.spot
 
         def keep(text: str | None) -> None:
+            """Keep the comment, or remove it for an empty text; do nothing when the person left the dialog."""
             if text is None:
                 return
             if text:
@@ -298,6 +299,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         """Ask the person for comments, with those on lines already in the text, and send the work back."""
 
         def send(text: str | None) -> None:
+            """Send the work back with these comments; do nothing when the person left the dialog."""
             if text:
                 self._board.act(
                     f"judge {self._name}",

@@ -57,9 +57,9 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look, width: in
 def question_of(
     row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str]
 ) -> Text | None:
-    """Return the open question of a row as text; what the row says of it until it is fetched.
+    """Return the open question of a row as text; None when it has none.
 
-    None when there is none.
+    Until the question is fetched, the text is what the row itself says about it.
     """
     if question is not None:
         return question_text(question, look, *(key_of(name) for name in ("approve", "deny", "answer")))

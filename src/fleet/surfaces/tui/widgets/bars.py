@@ -67,7 +67,7 @@ def _cost(snapshot: Snapshot) -> str:
 def key_line(
     keys: Iterable[tuple[str, str]], look: Look, width: int, *, always: Sequence[tuple[str, str]] = ()
 ) -> Text:
-    """Return the line of keys with their words, as many as fit before those that are `always` shown."""
+    """Return a line of keys with their words, not wider than `width`: what fits of `keys`, then all of `always`."""
     line, room = Text(), width - sum(_key_width(*each) for each in always)
     for key, word in keys:
         if line.cell_len + _key_width(key, word) > room:

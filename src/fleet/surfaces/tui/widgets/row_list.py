@@ -323,7 +323,8 @@ class RowList(DrawnView):
     def _cells(self, row: RowView, width: int, name: int) -> list[tuple[str, str]]:
         """Return the columns behind a row's name, as (text, tone): changes, context, state, its source and its age.
 
-        In a narrow list, changes, context and a long word for the state are left out where they do not fit.
+        `name` is the width of the name. In a narrow list, changes, context and a long word for the state are left out
+        where they do not fit.
         """
         cells: list[tuple[str, str]] = []
         if (row.kind == "coordinator" and not row.agent) or _is_sentence(row):
@@ -362,6 +363,7 @@ def _is_project(each: RowView | Heading) -> bool:
 
 
 def _is_thing(each: RowView | Heading) -> bool:
+    """Whether a line of the list is a row inside a project: neither a heading nor the project's own row."""
     return not isinstance(each, Heading) and each.kind != "project"
 
 

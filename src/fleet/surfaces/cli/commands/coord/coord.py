@@ -146,7 +146,7 @@ def status(project: str | None, *, json: bool) -> None:
 
 
 def _in_daemon(where: str | None) -> str:
-    """Return where a coordinator runs when that is the daemon; "" for one in a tmux session."""
+    """Return the words that say that a coordinator runs in the daemon; "" for one in a tmux session."""
     return f", in the {where}" if where is not None and where.startswith("daemon") else ""
 
 

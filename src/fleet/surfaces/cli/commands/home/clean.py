@@ -117,7 +117,7 @@ def prune_dispatch_archive(older_than: str, **given: Unpack[Unkeyed]) -> None:
 
 
 def _print_findings(findings: list[Swept]) -> None:
-    """Print the findings of a sweep: first those that it acts on, then the standing ones."""
+    """Print the findings of a sweep: first those that it releases, then those about which nothing can be done now."""
     _print_groups([finding for finding in findings if not finding.standing], indent="")
     standing = [finding for finding in findings if finding.standing]
     if standing:

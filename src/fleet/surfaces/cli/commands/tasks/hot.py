@@ -18,6 +18,10 @@ def _command(hot: Hot, *, short: bool) -> click.Command:
     """Return the click command for an entry of the hot table, in its long or short form."""
 
     def perform(**values: Any) -> int:
+        """Run the command with the values that click has parsed, and return the exit code.
+
+        The argument `-` stands for the text on standard input.
+        """
         given = {name: value for name, value in values.items() if value not in (None, False)}
         if hot.argument:
             given[hot.argument] = from_stdin(given.get(hot.argument, ""))

@@ -123,7 +123,7 @@ def _obstacle_entry(each: Obstacle, _now: int) -> str:
 
 
 def _need_entry(need: NeedView, now: int) -> str:
-    """Return what an agent needs: the command that answers it, then the question, on a second line if one is too short."""
+    """Return what an agent needs: the command that answers it, then the question, on its own line if it is long."""
     if need.kind == "over budget":
         return f"{place_of(need)}, {_age_since(need.since, now)} ago\n    {_wrap(one_line(need.text))}"
     asked, word = need_in_words(need), _NEED_COMMANDS.get(need.kind, "attach")
