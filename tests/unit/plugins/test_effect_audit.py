@@ -38,6 +38,21 @@ def test_an_effect_outside_of_the_funnel_is_reported(tmp_path, no_unfunnelled_ef
     assert take_reports(no_unfunnelled_effects) == REPORTED
 
 
+@pytest.mark.parametrize(
+    ("act", "event"),
+    [
+        ("os.fork() or os._exit(0); os.wait()", "os.fork"),
+        ("signal.pidfd_send_signal(os.pidfd_open(os.getpid()), signal.SIGCHLD)", "signal.pidfd_send_signal"),
+        ("sqlite3.connect(path).close()", "sqlite3.connect"),
+    ],
+)
+def test_what_has_no_file_and_no_program_is_reported_too(act, event, tmp_path, no_unfunnelled_effects):
+    found: dict[str, object] = {}
+    exec(compile(f"import os, signal, sqlite3\ndef offend(path): {act}", OFFENDER, "exec"), found)
+    found["offend"](str(tmp_path / "made"))
+    assert take_reports(no_unfunnelled_effects) == [event]
+
+
 def test_an_effect_within_the_funnel_is_not_reported(tmp_path, no_unfunnelled_effects):
     Funnel().through("make it", lambda: offender()(str(tmp_path / "made")))
     assert take_reports(no_unfunnelled_effects) == []
@@ -52,9 +67,8 @@ def test_a_program_that_a_test_starts_is_audited_too(tmp_path, no_unfunnelled_ef
 @pytest.mark.parametrize("each", effect_audit.EXEMPT)
 def test_every_exemption_names_something_that_is_there(each):
     file, _, name = each.partition(":")
-    sources = [path.read_text() for path in Path(effect_audit.SOURCE).rglob(file)]
-    parts = name.split(".")
-    assert any(all(re.search(rf"(class|def) {part}\b", text) for part in parts) for text in sources)
+    source = Path(effect_audit.SOURCE, file).read_text()
+    assert all(re.search(rf"(class|def) {part}\b", source) for part in name.split("."))
 
 
 @pytest.mark.parametrize("path", effect_audit.PLAYED)
