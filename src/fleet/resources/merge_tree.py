@@ -29,7 +29,7 @@ class MergeTree:
         return f"{world.home}/{paths.merge_tree(order.project, order.dispatch)}"
 
     def data_for(self, order: Order, _world: World) -> dict[str, Any]:
-        """Return the repository of the merge tree."""
+        """Return what the claim keeps besides its name: the repository of the merge tree."""
         return {"repository": order.repository}
 
     def look(self, claim: Claim, world: World) -> Look:

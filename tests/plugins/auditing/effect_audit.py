@@ -8,6 +8,7 @@ A signal by pidfd has no audit event in Python: `install` gives it one.
 Imported at the start of every program that tests start: it needs nothing but what Python has loaded by then.
 """
 
+import _signal
 import os
 import sys
 from types import FrameType
@@ -86,8 +87,6 @@ def install() -> None:
 
 def _announce_pidfd_signals() -> None:
     """Let a signal by pidfd raise an audit event first, as one by pid does."""
-    import _signal
-
     send = getattr(_signal, "pidfd_send_signal", None)
     if send is None:
         return

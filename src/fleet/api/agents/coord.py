@@ -94,9 +94,9 @@ class Coord(Part):
         return daemon_duty.unheld_seats(self._by.view)
 
     def tick_held(self, project: str, holder: str) -> Ticked:
-        """Do one tick for the coordinator with the dispatch id `holder`, which is a duty of this daemon.
+        """Do one tick for fleet's own coordinator with the dispatch id `holder`, which this daemon runs as a duty.
 
-        Raise NotSeated when it no longer holds the seat. Messages to the coordinator are written into its log and
+        Raise NotSeated when that coordinator no longer holds the seat. Messages to it are written into its log and
         acknowledged.
         """
         self._by.may("coord.tick_held")

@@ -202,7 +202,10 @@ def stop_if_unneeded(by: Actor) -> bool | None:
 
 
 def _connected(home: str) -> Door | None:
-    """Return a connection to the daemon of a home, even in a process with FLEET_DIRECT; None when none answers."""
+    """Return a connection to the daemon of a home; None when none answers.
+
+    FLEET_DIRECT, with which a command makes its changes without the daemon, does not count here.
+    """
     path = f"{home}/{paths.DAEMON_SOCKET}"
     if not os.path.exists(path):
         return None

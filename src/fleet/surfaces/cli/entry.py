@@ -138,7 +138,7 @@ def _add_task(words: list[str]) -> bool:
 
 
 def collect_garbage() -> None:
-    """Enable garbage collection, which the launcher disabled, once all modules are imported; exempt them from it."""
+    """Turn garbage collection on, which the launcher has turned off for the imports. What was imported is never collected."""
     gc.freeze()
     gc.enable()
 

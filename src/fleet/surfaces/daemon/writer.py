@@ -170,12 +170,18 @@ class Writer:
         return result
 
     def transact(self, why: str, work: Callable[[Tx], T], by: Caller, *request: object) -> T:
-        """Commit a change, in the shared transaction while one is open. Only the thread that has the turn may call it."""
+        """Commit a change: in the shared transaction while one is open, else in one of its own.
+
+        Only the thread that may use the connection now calls it.
+        """
         store = self._opened()
         return (store.transact_within if self._is_shared else store.transact)(why, work, by, *request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
-        """Read, from the shared transaction while one is open. Only the thread that has the turn may call it."""
+        """Read from the shared transaction while one is open, else from a snapshot.
+
+        Only the thread that may use the connection now calls it.
+        """
         store = self._opened()
         return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
 

@@ -153,7 +153,10 @@ def _state_of_trust(scene: SimulatedScene) -> str:
 
 # dispatch ---------------------------------------------------------------------------------------------------------------
 def _add_task_beside_agent(scene: SimulatedScene) -> None:
-    """Add a task while an agent works on another one, so that the tmux server does not exist in the child alone."""
+    """Add a task, and let an agent work on another one.
+
+    With that agent the tmux server runs before the dispatch is played in a child process.
+    """
     _add_task(scene)
     scene.work("other")
 

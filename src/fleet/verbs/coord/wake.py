@@ -94,7 +94,10 @@ def start_missing_watches(context: Context, *, besides: str) -> list[str]:
 
 
 def is_unwatched(context: Context, project: str) -> bool:
-    """Return whether an agent coordinates the project without a watch that could wake it; False while a watch may still start."""
+    """Return whether an agent coordinates the project and no watch runs: no process that would wake this agent.
+
+    False in the first seconds after the agent's launch, because its watch may still be starting.
+    """
     launches = [row.launched_at for row in watched_coordinators(context, project) if row.launched_at is not None]
     if not launches or context.world.clock.now() - min(launches) < _STARTING:
         return False

@@ -262,7 +262,10 @@ def _claim_task(tx: Tx, order: Order, slug: str, limits: dict[str, int], wanted:
 
 
 def _assign_task(tx: Tx, order: Order, slug: str, wanted: Wanted) -> bool:
-    """Assign the task to a resume, a first worker, or the agent of its next stage. Returns False when none of them fits."""
+    """Assign the task to the new dispatch: as one that resumes, as the first worker, or as the agent of the next stage.
+
+    Return False when the task's state allows none of the three.
+    """
     place, stage = {"project": order.project, "slug": slug, "id": order.dispatch}, STAGE_OF[order.kind]
     resume, claim, go_on = (target(STEPS, event) for event in ("resume", "claim", "go_on"))
     before, mends = wanted.predecessor or "", int(stage in MENDING)

@@ -24,7 +24,9 @@ def main_checkout(programs: Programs, path: str) -> str:
     if found is None:
         raise errors.NotARepository(path=path)
     own, common, bare = found
-    return _text(os.path.realpath(common if bare == "true" else _top_of_main_checkout(programs, path, own, common)))
+    return _decoded_path(
+        os.path.realpath(common if bare == "true" else _top_of_main_checkout(programs, path, own, common))
+    )
 
 
 def top_of(programs: Programs, path: str) -> str | None:
@@ -78,8 +80,8 @@ def _ask_git(programs: Programs, path: str, *questions: str) -> list[str] | None
     return done.out.splitlines() if done.ok else None
 
 
-def _text(path: str) -> str:
-    """Return the path; raise BadText for one with bytes that are not UTF-8, which were lost when git's output was decoded."""
+def _decoded_path(path: str) -> str:
+    """Return a path from git's output; raise BadText when decoding the output has replaced bytes of it that are not UTF-8."""
     if "\N{REPLACEMENT CHARACTER}" in path and not os.path.lexists(path):
         advice = "give the directory another name"
         raise errors.BadText(what=f"path {path!r}", why="is not valid UTF-8", advice=advice)

@@ -144,7 +144,10 @@ def _reset_warm_tree(context: Context, order: Order, warm: Warm) -> bool:
 
 
 def _take_effect_lock(lock: FileLock, claim: Claim) -> int:
-    """Take the effect lock of a merge tree. Raises Contested when a git that outlived its caller still works there."""
+    """Take the effect lock of a merge tree and return its descriptor, which git inherits.
+
+    Raise Contested when a git process that outlived its caller still works in the tree.
+    """
     try:
         return lock.take(_LOCK_WAIT)
     except BlockingIOError:

@@ -70,7 +70,8 @@ def _has_own_files(git: Git, tree: str, name: str, *, but_missing: bool) -> bool
 def _has_repository_in(name: str, found: list[str]) -> bool:
     """Return whether one of the repositories `found` lies inside the repository `name`.
 
-    Then git is not run in the outer one: it would run what the inner one's configuration names.
+    Callers do not run git in such an outer repository, because git would run the programs that the configuration of the
+    inner repository names.
     """
     return any(each.startswith(f"{name}/") for each in found)
 
