@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -19,11 +20,12 @@ from fleet.store import queries as q
 from fleet.store import tasks as task_store
 from fleet.store.row import Query
 from fleet.store.transaction import Change
+from fleet.verbs.coord.handoffs import handoff, progress
 from fleet.verbs.dispatch import acquire, dispatch, launch, reclaim, settle
 from fleet.verbs.homes.disown import disown_claim
 from fleet.verbs.jobs import cancel, records
 from fleet.verbs.jobs.items import dead_letters
-from fleet.verbs.tasks import claim, reopen, report
+from fleet.verbs.tasks import claim, reopen, report, review
 
 ID, OLD, NEW = "00000001", "0000000a", "0000000b"
 P = {"project": "p", "slug": "a"}
@@ -101,6 +103,10 @@ def test_tasks(table):
         was = table.one("SELECT status FROM tasks WHERE slug = 'a'")["status"]
         table.tx(lambda tx: task_store.park(tx, **P, was=was, stage="fix", reason="so", message="so"))
 
+    def judged(verdict):
+        table.do("UPDATE tasks SET stage = 'review' WHERE slug = 'a'")
+        table.fleet.commit(review.record_verdict(**P, verdict=verdict, comments=f"{time.monotonic_ns()}"))
+
     job = SimpleNamespace(id="j", project="p")
     table.do("UPDATE tasks SET job = 'j' WHERE slug = 'a'")
     drivers = {
@@ -113,6 +119,8 @@ def test_tasks(table):
         "retry": lambda: table.fleet.commit(reopen.retry(**P)),
         "go_on/claim": lambda: agent(None),
         "resume/claim/go_on": lambda: agent("again"),
+        "accept": lambda: judged("accept"),
+        "send_back": lambda: judged("send back"),
         "park": parked,
         "merge": lambda: table.tx(lambda tx: task_store.merge(tx, "p", "a", "c0ffee")),
         "item_started": lambda: table.tx(
@@ -334,6 +342,54 @@ def test_jobs(table, job, monkeypatch):
     table.compare(jobs.JOB_STEPS, jobs.JOB_STATES, drivers, put=put, now=now)
 
 
+def test_phases_of_jobs(table, job, monkeypatch):
+    mine, new = job
+    commit = table.fleet.commit
+    monkeypatch.setattr(dead_letters, "_named_items", lambda *_given, **_how: [SimpleNamespace(id="i")])
+    monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
+    context = SimpleNamespace(store=table.fleet.store, commit=commit)
+    now = lambda: table.one("SELECT phase FROM jobs")["phase"]  # noqa: E731
+    drivers = {
+        "list": lambda: commit(records.add_items(mine.id, [])),
+        "reduce": lambda: commit(records.step_phase(mine.id, now(), "reduce")),
+        "close": lambda: commit(records.step_phase(mine.id, now(), "close")),
+        "renew": lambda: commit(records.renew(new, [])),
+        "reopen": lambda: dead_letters.retry(context, mine.id, (), everything=True),
+    }
+    assert set(drivers) == set(jobs.PHASE_EVENTS)
+
+    def put(phase):
+        table.do(
+            f"UPDATE jobs SET state = 'paused', phase = '{phase}'", "UPDATE items SET state = 'dead' WHERE id = 'i'"
+        )
+
+    table.compare(jobs.PHASE_STEPS, jobs.PHASES, drivers, put=put, now=now)
+
+
+def test_handoffs(table, monkeypatch):
+    table.add_dispatch()
+    table.do(
+        f"INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES ('0000000d', '{ID}', 'p', 'a', 'so', 'd', 'x', 1)",
+        f"UPDATE tasks SET status = 'in_progress', assignee = '{ID}' WHERE slug = 'a'",
+    )
+    monkeypatch.setattr(handoff, "reclaim", lambda *_given: [])
+    context = SimpleNamespace(commit=table.fleet.commit)
+    entry = lambda: table.fleet.store.read(lambda rows: q.handoff_by_id(rows, id="0000000d"))  # noqa: E731
+    row = lambda: table.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ID))  # noqa: E731
+    nothing = progress.Weighed(mark=None, fruitless=3)
+    drivers = {
+        "hand_on": lambda: handoff._end_entry(context, entry(), "hand_on", NEW),
+        "drop": lambda: handoff._end_entry(context, entry(), "drop", None),
+        "park": lambda: table.fleet.commit(progress._park_task(entry(), row(), "a", nothing)),
+    }
+    assert set(drivers) == set(dispatches.HANDOFF_EVENTS)
+
+    def put(state):
+        table.do(f"UPDATE handoffs SET state = '{state}'", "UPDATE tasks SET status = 'in_progress' WHERE slug = 'a'")
+
+    table.compare(dispatches.HANDOFF_STEPS, dispatches.HANDOFF_STATES, drivers, put=put, now=lambda: entry().state)
+
+
 def test_the_tables_speak_only_of_states_and_events_that_exist():
     for steps, states, events in (
         (tasks.STEPS, tasks.STATUSES, (*tasks.EVENTS, *tasks.OWN_EVENTS)),
@@ -343,6 +399,8 @@ def test_the_tables_speak_only_of_states_and_events_that_exist():
         (seat_steps.STEPS, seat_steps.STATES, seat_steps.EVENTS),
         (jobs.STEPS, jobs.STATES, jobs.EVENTS),
         (jobs.JOB_STEPS, jobs.JOB_STATES, jobs.JOB_EVENTS),
+        (jobs.PHASE_STEPS, jobs.PHASES, jobs.PHASE_EVENTS),
+        (dispatches.HANDOFF_STEPS, dispatches.HANDOFF_STATES, dispatches.HANDOFF_EVENTS),
     ):
         assert {state for state, _ in steps} | set(steps.values()) <= set(states)
         assert {event for _, event in steps} == set(events)

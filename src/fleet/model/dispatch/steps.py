@@ -1,4 +1,4 @@
-"""The states of a dispatch: how it runs (exec state), and how its claims are released (reclamation state)."""
+"""The states of a dispatch: how it runs (exec state), how its claims are released (reclamation state), and its handoff."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from fleet.model.states import DispatchKind, ExecState, ReclState
+    from fleet.model.states import DispatchKind, ExecState, HandoffState, ReclState
 
     class HasExecState(Protocol):
         """A row with the exec state of a dispatch."""
@@ -65,6 +65,17 @@ RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("blocked", "release_failed"): "partial",
     ("blocked", "release_blocked"): "blocked",
     ("complete", "all_released"): "complete",
+}
+
+# handoff ------------------------------------------------------------------------------------------------------------
+HANDOFF_STATES: tuple[HandoffState, ...] = ("queued", "done", "dropped")
+# hand_on: its successor runs. drop: no successor is needed any more. park: the handoffs of the task bring no progress.
+HANDOFF_EVENTS = ("hand_on", "drop", "park")
+
+HANDOFF_STEPS: dict[tuple[str, str], HandoffState] = {
+    ("queued", "hand_on"): "done",
+    ("queued", "drop"): "dropped",
+    ("queued", "park"): "dropped",
 }
 
 
