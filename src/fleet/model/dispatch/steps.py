@@ -14,6 +14,12 @@ if TYPE_CHECKING:
         @property
         def exec_state(self) -> str | None: ...
 
+    class HasRequest(Protocol):
+        """A row with the reason why a dispatch was asked to exit."""
+
+        @property
+        def asked_for(self) -> str | None: ...
+
     class RunsSomewhere(Protocol):
         """The columns of a dispatch that say where it runs."""
 
@@ -97,6 +103,11 @@ def is_pending(row: HasExecState) -> bool:
 def is_in_flight(row: HasExecState) -> bool:
     """Return whether the dispatch was launched and not settled yet."""
     return row.exec_state == "in_flight"
+
+
+def is_asked_to_exit(row: HasRequest) -> bool:
+    """Return whether anybody has asked the dispatch to exit, for whatever reason."""
+    return row.asked_for is not None
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:
