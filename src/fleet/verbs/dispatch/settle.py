@@ -1,4 +1,8 @@
-"""Settle: end a dispatch whose death is proven. Nothing else ends a dispatch."""
+"""Settle: end a dispatch whose death is proven.
+
+Only two others end a dispatch: a finisher ends its own, as soon as its merge is over (merge/finisher.py), and a person
+ends one of another home or host without proof, by disowning it (homes/disown.py).
+"""
 
 from __future__ import annotations
 

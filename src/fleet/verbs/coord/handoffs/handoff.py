@@ -11,8 +11,8 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.dispatch.remedies import Leave, Press, may_settle, remedy_for
-from fleet.model.dispatch.steps import HANDED_OFF, HANDOFF_STEPS, is_unfinished
+from fleet.model.dispatch.remedies import Leave, Press, is_owed_a_request, remedy_for
+from fleet.model.dispatch.steps import HANDED_OFF, HANDOFF_STEPS, is_asked_to_exit, is_unfinished
 from fleet.model.results.coord import HandoffView
 from fleet.model.tables import change
 from fleet.model.text.times import iso, iso_or_none
@@ -221,8 +221,7 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     """End the agent that is handed off, if that is possible now. Returns what the handoff waits for; "" when the agent has ended."""
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
-    if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # The agent died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
+    if is_owed_a_request(seen, asked=is_asked_to_exit(row)):
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
