@@ -20,6 +20,12 @@ if TYPE_CHECKING:
         @property
         def asked_for(self) -> str | None: ...
 
+    class HasEnding(HasRequest, Protocol):
+        """A row with the report of an agent, and the reason why it was asked to exit."""
+
+        @property
+        def report(self) -> str | None: ...
+
     class RunsSomewhere(Protocol):
         """The columns of a dispatch that say where it runs."""
 
@@ -108,6 +114,11 @@ def is_in_flight(row: HasExecState) -> bool:
 def is_asked_to_exit(row: HasRequest) -> bool:
     """Return whether anybody has asked the dispatch to exit, for whatever reason."""
     return row.asked_for is not None
+
+
+def is_ending(row: HasEnding) -> bool:
+    """Return whether an agent has reported or was asked to exit: it is expected to exit, and gets no new work."""
+    return bool(row.report or row.asked_for)
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:

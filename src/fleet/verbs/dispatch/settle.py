@@ -13,7 +13,15 @@ from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import Evidence, Outcome, outcome
-from fleet.model.dispatch.steps import EXEC_STEPS, INTERRUPTED, STOPPED, is_in_flight, is_pending, is_unfinished
+from fleet.model.dispatch.steps import (
+    EXEC_STEPS,
+    INTERRUPTED,
+    STOPPED,
+    is_asked_to_exit,
+    is_in_flight,
+    is_pending,
+    is_unfinished,
+)
 from fleet.model.identity import Identity
 from fleet.model.results.dispatches import Ended
 from fleet.model.tables import change
@@ -288,7 +296,7 @@ def _task_after_attempt(
     """Return the task's status after this attempt, the reason, and the stage at which it continues."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
-    if is_pending(row) and row.asked_for is None:
+    if is_pending(row) and not is_asked_to_exit(row):
         return *_status_after_failed_start(tx, row, end.reason or "", most_failures), None
     if end.handed_off:
         return "in_progress", None, None
