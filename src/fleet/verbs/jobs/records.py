@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.jobs import items as kinds
-from fleet.model.tables import change, target
+from fleet.model.tables import change, step, target
 from fleet.model.tasks.steps import STEPS as TASK_STEPS
 from fleet.records import record
 from fleet.store import queries as q
@@ -136,15 +136,14 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
 
 def step_phase(ident: str, phase: JobPhase, event: str) -> Change[None]:
     """Return the change that moves the job on from a phase; it stays in `map` while an item waits or is at work."""
-    stepped = change(kinds.PHASE_STEPS, phase, event)
-    after = stepped["after"]
+    after = step(kinds.PHASE_STEPS, phase, event)
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
         if phase == "map" and (q.soonest_item(tx, job=ident, part="map").n or q.items_at_work(tx, job=ident)):
             return  # an item was retried from the dead-letter queue meanwhile
         tx.note(job=ident, phase=after)
-        q.step_phase(tx, id=ident, **stepped, at=tx.at)
+        q.step_phase(tx, id=ident, before=phase, after=after, at=tx.at)
 
     return Change(f"job {ident}: {after}", work)
 

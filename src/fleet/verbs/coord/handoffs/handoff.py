@@ -14,7 +14,7 @@ from fleet import errors
 from fleet.model.dispatch.remedies import Leave, Press, is_owed_a_request, remedy_for
 from fleet.model.dispatch.steps import HANDED_OFF, HANDOFF_STEPS, is_asked_to_exit, is_unfinished
 from fleet.model.results.coord import HandoffView
-from fleet.model.tables import change
+from fleet.model.tables import step
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seats, tasks
@@ -285,13 +285,12 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
 
 def _end_entry(context: Context, entry: Handoff, event: str, successor: str | None) -> str:
     """Step a handoff entry to done or dropped, and reclaim what its dispatch held. Always returns "": nothing to wait for."""
-    stepped = change(HANDOFF_STEPS, "queued", event)
-    state = stepped["after"]
+    state = step(HANDOFF_STEPS, "queued", event)
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
-        q.end_handoff(tx, id=entry.id, **stepped, successor=successor, at=tx.at)
+        q.end_handoff(tx, id=entry.id, before="queued", after=state, successor=successor, at=tx.at)
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))

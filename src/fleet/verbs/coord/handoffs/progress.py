@@ -119,10 +119,10 @@ def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Ch
                               reason=reason, work=None, not_before=None, ended_at=None, at=tx.at)  # fmt: skip
         if not moved:
             return False
-        dropped = change(HANDOFF_STEPS, "queued", "park")
-        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, **dropped, at=tx.at)
+        parked = change(HANDOFF_STEPS, "queued", "park")
+        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, **parked, at=tx.at)
         tasks.update_dependents(tx, entry.project, slug, **stepped)
-        tx.note(handoff=dropped["after"], fruitless=weighed.fruitless, reason=reason)
+        tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
         return True
 
     return Change(f"park {entry.project}/{slug}: {weighed.fruitless} handoffs brought nothing", work)
