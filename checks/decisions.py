@@ -1,102 +1,117 @@
-"""Fail when a verb compares a state itself, or when an SQL statement sets a state by its name.
+"""Fail when a module reads a state or a life itself more often than recorded, or SQL sets a state to other than a parameter.
 
 `model/dispatch/remedies.py` decides what happens to a dispatch, from the facts that `verbs/dispatch/facts.py` gathers. Other
-verbs use the helpers of `model/dispatch/steps.py` (`is_unfinished`, …). ALLOWED lists the exceptions, each with its number of
-comparisons and the reason; the numbers may only fall. The state that an UPDATE sets comes from a step table, as `:after`.
+code uses the predicates of `model/dispatch/steps.py` (`is_unfinished`, …) and of Claim (`is_live`), and hands states on to
+functions of model/. checks/decisions.txt lists the exceptions, each with its number of reads and the reason. A number that
+has fallen is lowered there, and never rises again: git's history is asked. A new file may take over what others had: then
+the total says no more.
+
+python checks/decisions.py             count and compare
+python checks/decisions.py --record    lower the numbers in checks/decisions.txt to those that are counted
 """
 
 import ast
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-VERBS, SQL = Path("src/fleet/verbs"), Path("src/fleet/store/sql")
-# Columns and fields whose comparison is a decision.
-WATCHED = frozenset({"exec_state", "recl_state", "asked_for", "holder", "candidate"})
-CLAIM = "claim"
-SEAT, CLAIMS = "holder and candidate of the seat, the subject of the file", "states of claims"
-DISPLAY = "shows the state to a person, decides nothing"
-ALLOWED: dict[str, tuple[int, str]] = {
-    "dispatch/facts.py": (5, "gathers the facts of the decision"),
-    "dispatch/settle.py": (5, "what the task becomes after an attempt"),
-    "dispatch/acquire.py": (6, CLAIMS),
-    "dispatch/dispatch.py": (3, CLAIMS),
-    "agents/prompts.py": (2, CLAIMS),
-    "dispatch/reclaim.py": (4, CLAIMS),
-    "homes/disown.py": (2, CLAIMS),
-    "sweep/sweep.py": (5, CLAIMS),
-    "coord/handoffs/handoff.py": (3, SEAT),
-    "coord/prove.py": (1, SEAT),
-    "coord/replace.py": (4, SEAT),
-    "coord/seat.py": (2, SEAT),
-    "coord/tick.py": (2, SEAT),
-    "dispatch/launch.py": (1, SEAT),
-    "views/recap.py": (2, DISPLAY),
-}
+from deciding.known_types import read_types
+from deciding.reads import count_reads
+from deciding.updates import states_set
+
+SOURCE = Path("src/fleet")
+FOLDERS = ("verbs", "api", "store")
+GENERATED = SOURCE / "store" / "queries"
+RECORD = Path(__file__).with_suffix(".txt")
+TOTAL = "total"
+_LINE = re.compile(r"([+]?)(\S+) +(\d+)(?: +(.*))?")
+
+Entries = dict[str, tuple[int, str]]
 
 
-def count_comparisons(tree: ast.AST) -> Counter[str]:
-    """Return how often the code compares each watched name."""
-    counts: Counter[str] = Counter()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Compare):
-            counts.update(name for side in (node.left, *node.comparators) if (name := watched_name(side)))
-        elif isinstance(node, ast.Match):
-            counts.update(filter(None, [watched_name(node.subject)]))
+def count_modules() -> dict[str, Counter[str]]:
+    """Return how often each file reads each state itself, or sets each state to something other than a parameter."""
+    types = read_types([SOURCE])
+    counts = {}
+    for path in sorted(path for folder in FOLDERS for path in (SOURCE / folder).rglob("*.py")):
+        if path.parent != GENERATED:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            counts[str(path.relative_to(SOURCE))] = count_reads(tree, types)
+    for path in sorted(SOURCE.rglob("*.sql")):
+        if "migrations" not in path.parts:
+            counts[str(path.relative_to(SOURCE))] = Counter(states_set(path.read_text(encoding="utf-8")))
     return counts
 
 
-def watched_name(node: ast.expr) -> str:
-    """Return the watched name that an expression reads; empty when it reads none."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return node.slice.value if node.slice.value in WATCHED else ""
-    if isinstance(node, ast.Attribute):
-        is_claims = node.attr == "state" and isinstance(node.value, ast.Name) and CLAIM in node.value.id
-        return "claim.state" if is_claims else node.attr if node.attr in WATCHED else ""
-    return ""
+def read_entries(text: str) -> Entries:
+    """Return the recorded number of each file, and the reason for it."""
+    lines = (_LINE.fullmatch(line) for line in text.splitlines() if not line.startswith("#"))
+    return {match[2]: (int(match[3]), match[4] or "") for match in lines if match}
 
 
-def states_set_by_name(text: str) -> list[str]:
-    """Return the assignments in UPDATE statements that set a state to a literal instead of a parameter."""
-    updates = re.findall(
-        r"^UPDATE (?:tasks|dispatches|claims|items|jobs) SET (.*?)(?:^WHERE| WHERE )", text, re.DOTALL | re.MULTILINE
+def lowest_ever() -> dict[str, int]:
+    """Return the lowest number that git's history has of each file in the record; empty where there is no history."""
+    log = subprocess.run(
+        ["git", "log", "-p", "--format=", "--", str(RECORD)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=RECORD.parent,
     )
-    return [
-        one
-        for each in updates
-        for one in re.findall(r"\b(?:exec_state|recl_state|state|status) = '\w+'", re.sub(r"CASE.*?END", "", each))
+    lowest: dict[str, int] = {}
+    for line in log.stdout.splitlines():
+        match = _LINE.fullmatch(line)
+        if match and match[1] and not line.startswith("+++"):
+            lowest[match[2]] = min(int(match[3]), lowest.get(match[2], int(match[3])))
+    return lowest
+
+
+def faults_of(counts: dict[str, Counter[str]], known: Entries, lowest: dict[str, int]) -> list[str]:
+    """Return what is wrong: with the counts against the record, and with the record against its own history."""
+    faults = []
+    for name, reads in sorted(counts.items()):
+        number, (allowed, _reason) = reads.total(), known.get(name, (0, ""))
+        words = ", ".join(f"{each} {times} times" for each, times in sorted(reads.items()))
+        if number > allowed:
+            instead = "take the state from its step table" if name.endswith(".sql") else "use `decide` of remedies.py, or a predicate of steps.py"  # fmt: skip
+            faults.append(f"{name} has {words}; {allowed} are allowed: {instead}")
+        elif number < allowed:
+            faults.append(f"{name} has {number} of {allowed}: record that with `python checks/decisions.py --record`")
+    faults += [f"{name} is recorded and does not exist" for name in known if name not in counts and name != TOTAL]
+    total = sum(number for name, (number, _reason) in known.items() if name != TOTAL)
+    if known.get(TOTAL, (total, ""))[0] != total:
+        faults.append(f"the total is {total}, and {known[TOTAL][0]} is recorded")
+    faults += [
+        f"{name} is recorded with {number}, and had {lowest[name]} once: the number may only fall"
+        for name, (number, _reason) in sorted(known.items())
+        if number > lowest.get(name, number)
     ]
+    faults += [f"{name} is recorded without a reason" for name, (_number, reason) in known.items() if not reason]
+    return faults
+
+
+def record(counts: dict[str, Counter[str]], known: Entries) -> Entries:
+    """Write the numbers that have fallen into the record, without those that are 0, and return it."""
+    kept = {name: (min(number, counts[name].total()), why) for name, (number, why) in known.items() if name in counts}
+    lowered: Entries = {name: each for name, each in sorted(kept.items()) if each[0]}
+    lowered[TOTAL] = (sum(number for number, _reason in lowered.values()), "of all files; it may only fall, too")
+    head = [line for line in RECORD.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    rows = [f"{name:<40} {number:>3}  {why}" for name, (number, why) in lowered.items()]
+    RECORD.write_text("\n".join([*head, *rows, ""]), encoding="utf-8")
+    return lowered
 
 
 def main() -> int:
-    """Print the faults; return the exit code."""
-    files = {
-        str(path.relative_to(VERBS)): count_comparisons(ast.parse(path.read_text(encoding="utf-8")))
-        for path in VERBS.rglob("*.py")
-    }
-    faults = []
-    for name, counts in sorted(files.items()):
-        number, (allowed, _reason) = counts.total(), ALLOWED.get(name, (0, ""))
-        names = ", ".join(f"{each} {times} times" for each, times in sorted(counts.items()))
-        if number > allowed:
-            faults.append(
-                f"{VERBS / name} compares {names or 'nothing'}; {allowed} are allowed: use `decide` of remedies.py, or a helper of steps.py"
-            )
-        elif number < allowed:
-            faults.append(
-                f"{VERBS / name} compares fewer states than allowed ({number} of {allowed}): lower its number in checks/decisions.py"
-            )
-    faults += [
-        f"{path} sets {each}: take the state from its step table"
-        for path in SQL.glob("*.sql")
-        for each in states_set_by_name(path.read_text())
-    ]
-    faults += [f"{name} is allowed and does not exist" for name in ALLOWED if name not in files]
+    """Print the faults; with --record lower the recorded numbers before; return the exit code."""
+    counts, known = count_modules(), read_entries(RECORD.read_text(encoding="utf-8"))
+    if "--record" in sys.argv:
+        known = record(counts, known)
+    faults = faults_of(counts, known, lowest_ever())
     print(*faults, sep="\n", end="\n" if faults else "")
-    print(
-        f"decisions: {sum(counts.total() for counts in files.values())} comparisons of states in {len(ALLOWED)} verbs, {len(faults)} faults"
-    )
+    total = sum(reads.total() for reads in counts.values())
+    print(f"decisions: {total} reads of states in {sum(map(bool, counts.values()))} files, {len(faults)} faults")
     return 1 if faults else 0
 
 

@@ -6,6 +6,7 @@ from hmac import compare_digest
 
 from fleet import errors
 from fleet.model.agents.token import hash_token
+from fleet.model.dispatch.steps import is_in_flight
 from fleet.store import queries as q
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ def _was_launched(rows: Rows, dispatch: str) -> bool:
     Asked about a dispatch without a token: one in flight was launched by an older fleet, which made no tokens.
     """
     row = q.dispatch_by_id(rows, id=dispatch)
-    return q.id_given(rows, id=dispatch) is not None and (row is None or row.exec_state != "in_flight")
+    return q.id_given(rows, id=dispatch) is not None and (row is None or not is_in_flight(row))
 
 
 def _why_wrong(token: str | None, *, is_launched: bool) -> str:

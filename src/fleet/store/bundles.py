@@ -85,9 +85,9 @@ def adopt(tx: Tx, wanted: Claim, existing: Claim | None, seen: Seen | None) -> C
             dispatch=owner,
         )
     assert seen is not None  # noqa: S101 - whatever is there was looked at
-    if existing.state == "live" and seen.look == "ours":
+    if existing.is_live and seen.look == "ours":
         return None
-    if existing.state == "live":
+    if existing.is_live:
         # somebody removed the resource: create it again
         q.step_claim(tx, id=existing.id, **change(STEPS, "live", "found_gone"), at=tx.at)
         return _insert_claim(tx, wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model.dispatch.seat_steps import STEPS, seat_state
-from fleet.model.dispatch.steps import is_in_flight, is_unfinished
+from fleet.model.dispatch.steps import is_asked_to_exit, is_in_flight, is_unfinished
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 
@@ -58,7 +58,7 @@ def prove_candidate(tx: Tx, project: str, dispatch: str, given: str) -> bool:
     kept = q.nonce_of(tx, dispatch=dispatch)
     row = q.dispatch_by_id(tx, id=dispatch)
     right = kept is not None and kept.hash == given and kept.spent_at is None
-    going = row is not None and is_in_flight(row) and row.asked_for is None
+    going = row is not None and is_in_flight(row) and not is_asked_to_exit(row)
     if not _may(now, "prove") or now.candidate != dispatch or not right or not going:
         raise errors.NotSeated(project=project, dispatch=dispatch, holder=now.holder or "nobody")
     q.spend_nonce(tx, dispatch=dispatch, at=tx.at)

@@ -2,12 +2,12 @@
 
 import itertools
 import json
+import time
 from types import SimpleNamespace
 
 import pytest
-from staging.raw import select
+from contract.tasks.bench import ID, NEW, OLD, P
 
-from fleet.errors.families import FleetError
 from fleet.model.dispatch import claim_steps, seat_steps
 from fleet.model.dispatch import steps as dispatches
 from fleet.model.dispatch.claim import Claim
@@ -17,65 +17,11 @@ from fleet.model.tasks import steps as tasks
 from fleet.store import bundles, seats
 from fleet.store import queries as q
 from fleet.store import tasks as task_store
-from fleet.store.row import Query
-from fleet.store.transaction import Change
+from fleet.verbs.coord.handoffs import handoff, progress
 from fleet.verbs.dispatch import acquire, dispatch, launch, reclaim, settle
 from fleet.verbs.homes.disown import disown_claim
-from fleet.verbs.jobs import cancel, records
-from fleet.verbs.jobs.items import dead_letters
-from fleet.verbs.tasks import claim, reopen, report
-
-ID, OLD, NEW = "00000001", "0000000a", "0000000b"
-P = {"project": "p", "slug": "a"}
-
-
-@pytest.fixture
-def table(fleet):
-    """A task with a dispatch, and ways to set and to read a state and to try a change."""
-    fleet.tasks.add(project="p", title="A", slug="a")
-    return Bench(fleet)
-
-
-class Bench:
-    def __init__(self, fleet):
-        self.fleet = fleet
-
-    def do(self, *statements: str) -> None:
-        self.tx(lambda tx: [tx.write(Query("raw", sql, sql), {}) for sql in statements])
-
-    def tx(self, work) -> None:
-        def run(tx):
-            work(tx)
-            return {}
-
-        self.fleet.commit(Change("try", run))
-
-    def one(self, sql: str):
-        return next(iter(self.fleet.store.read(lambda rows: select(rows, sql))), None)
-
-    def add_dispatch(self, ident: str = ID, *, kind: str = "worker", slug: str | None = "a") -> None:
-        def work(tx):
-            q.reserve_id(tx, id=ident, at=1)
-            q.add_dispatch(tx, id=ident, kind=kind, project="p", slug=slug, owner="o", host="h", home=None, tmux_socket="/s",
-                at=1, predecessor=None, engine="shell", autonomy=None, model=None, command=None, base=None, spawner="", server=None,
-            )  # fmt: skip
-
-        self.tx(work)
-
-    def compare(self, table, states, drivers, *, put, now) -> None:
-        """Try each event from each state: the state is what the table says, and stays where it has no step."""
-        wrong = {}
-        for state, event in itertools.product(states, drivers):
-            put(state)
-            try:
-                drivers[event]()
-            except FleetError:
-                assert now() == state, "a refused step changes nothing"
-            # What an event falls back to when it has no step of its own is named after it: "resume/claim".
-            expected = next((table[state, name] for name in event.split("/") if (state, name) in table), state)
-            if now() != expected:
-                wrong[state, event] = (now(), expected)
-        assert wrong == {}
+from fleet.verbs.jobs import records
+from fleet.verbs.tasks import claim, reopen, report, review
 
 
 def test_tasks(table):
@@ -101,6 +47,10 @@ def test_tasks(table):
         was = table.one("SELECT status FROM tasks WHERE slug = 'a'")["status"]
         table.tx(lambda tx: task_store.park(tx, **P, was=was, stage="fix", reason="so", message="so"))
 
+    def judged(verdict):
+        table.do("UPDATE tasks SET stage = 'review' WHERE slug = 'a'")
+        table.fleet.commit(review.record_verdict(**P, verdict=verdict, comments=f"{time.monotonic_ns()}"))
+
     job = SimpleNamespace(id="j", project="p")
     table.do("UPDATE tasks SET job = 'j' WHERE slug = 'a'")
     drivers = {
@@ -113,6 +63,8 @@ def test_tasks(table):
         "retry": lambda: table.fleet.commit(reopen.retry(**P)),
         "go_on/claim": lambda: agent(None),
         "resume/claim/go_on": lambda: agent("again"),
+        "accept": lambda: judged("accept"),
+        "send_back": lambda: judged("send back"),
         "park": parked,
         "merge": lambda: table.tx(lambda tx: task_store.merge(tx, "p", "a", "c0ffee")),
         "item_started": lambda: table.tx(
@@ -256,82 +208,28 @@ def test_seats(table):
     table.compare(seat_steps.STEPS, seat_steps.STATES, drivers, put=put, now=lambda: seat_steps.seat_state(seat()))
 
 
-@pytest.fixture
-def job(table):
-    new = records.NewJob(id="0000000c", project="p", name="j", source="s", folder="f", parameters={}, home="h")
-    table.fleet.commit(records.create(new, ["setup"]))
-    table.do("INSERT INTO items (job, id, part, number, data) VALUES ('0000000c', 'i', 'map', 1, '{}')")
-    return SimpleNamespace(id="0000000c", project="p", name="j"), new
-
-
-def test_items(table, job, monkeypatch):
-    mine, _new = job
-    one = "SELECT * FROM items WHERE id = 'i'"
-    commit = table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_named_items", lambda *_given, **_how: [SimpleNamespace(id="i")])
-    monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
-    monkeypatch.setattr(dead_letters.merge_item, "release_item", lambda *_given, **_how: [])
-    context = SimpleNamespace(store=table.fleet.store, commit=commit)
-
-    def failed(state):
-        failure = records.Failure(
-            item=SimpleNamespace(**table.one(one)), state=state, reason="so", signature="s", where="w"
-        )
-        commit(records.record_outcomes(mine, [], [failure], [], merge=True))
-
-    def listed(found, number):
-        table.do(f"UPDATE items SET number = {number}, reason = '{records.GONE}' WHERE id = 'i'")
-        commit(records.add_items(mine.id, found))
-
+def test_handoffs(table, monkeypatch):
+    table.add_dispatch()
+    table.do(
+        f"INSERT INTO handoffs (id, dispatch, project, slug, reason, document, asked_by, at) VALUES ('0000000d', '{ID}', 'p', 'a', 'so', 'd', 'x', 1)",
+        f"UPDATE tasks SET status = 'in_progress', assignee = '{ID}' WHERE slug = 'a'",
+    )
+    monkeypatch.setattr(handoff, "reclaim", lambda *_given: [])
+    context = SimpleNamespace(commit=table.fleet.commit)
+    entry = lambda: table.fleet.store.read(lambda rows: q.handoff_by_id(rows, id="0000000d"))  # noqa: E731
+    row = lambda: table.fleet.store.read(lambda rows: q.dispatch_by_id(rows, id=ID))  # noqa: E731
+    nothing = progress.Weighed(mark=None, fruitless=3)
     drivers = {
-        "start": lambda: commit(records.start(mine, [SimpleNamespace(id="i")], tasks=False)),
-        "put_back": lambda: commit(records.put_back(mine, ["i"], began=True)),
-        "pass": lambda: commit(records.record_outcomes(mine, [SimpleNamespace(id="i")], [], [], merge=True)),
-        "finish": lambda: commit(records.finish(mine, "i", None)),
-        "retry": lambda: failed("waiting"),
-        "give_up": lambda: failed("dead"),
-        "park": lambda: failed("parked"),
-        "skip": lambda: failed("skipped"),
-        "revive": lambda: dead_letters.retry(context, mine.id, (), everything=True),
-        "drop": lambda: dead_letters.drop(context, mine.id, (), everything=True),
-        "reset": lambda: commit(records.repeat_part(mine, "i")),
-        "go_missing": lambda: listed([], 1),
-        "come_back": lambda: table.tx(lambda tx: records.bring_back(tx, mine.id)),
+        "hand_on": lambda: handoff._end_entry(context, entry(), "hand_on", NEW),
+        "drop": lambda: handoff._end_entry(context, entry(), "drop", None),
+        "park": lambda: table.fleet.commit(progress._park_task(entry(), row(), "a", nothing)),
     }
-    assert set(drivers) == set(jobs.EVENTS)
+    assert set(drivers) == set(dispatches.HANDOFF_EVENTS)
 
     def put(state):
-        gone = f"number = 1, reason = '{records.GONE}', verdict = NULL"
-        table.do(
-            f"UPDATE items SET state = '{state}', {gone} WHERE id = 'i'",
-            "UPDATE jobs SET state = 'running', phase = 'map'",
-        )
+        table.do(f"UPDATE handoffs SET state = '{state}'", "UPDATE tasks SET status = 'in_progress' WHERE slug = 'a'")
 
-    table.compare(jobs.STEPS, jobs.STATES, drivers, put=put, now=lambda: table.one(one)["state"])
-
-
-def test_jobs(table, job, monkeypatch):
-    mine, new = job
-    ident, commit = mine.id, table.fleet.commit
-    monkeypatch.setattr(dead_letters, "_named_items", lambda *_given, **_how: [SimpleNamespace(id="i")])
-    monkeypatch.setattr(dead_letters, "refuse_foreign", lambda *_given: None)
-    context = SimpleNamespace(store=table.fleet.store, commit=commit)
-    drivers = {
-        "begin": lambda: commit(records.begin(ident)),
-        "renew": lambda: commit(records.renew(new, [])),
-        "finish": lambda: commit(records.end(ident, "done", None)),
-        "pause": lambda: commit(records.end(ident, "paused", None)),
-        "fail": lambda: commit(records.end(ident, "failed", None)),
-        "cancel": lambda: commit(cancel._set_cancelled(ident, "so")),
-        "reopen": lambda: dead_letters.retry(context, ident, (), everything=True),
-    }
-    assert set(drivers) == set(jobs.JOB_EVENTS)
-
-    def put(state):
-        table.do(f"UPDATE jobs SET state = '{state}', phase = 'map'", "UPDATE items SET state = 'dead' WHERE id = 'i'")
-
-    now = lambda: table.one("SELECT state FROM jobs")["state"]  # noqa: E731
-    table.compare(jobs.JOB_STEPS, jobs.JOB_STATES, drivers, put=put, now=now)
+    table.compare(dispatches.HANDOFF_STEPS, dispatches.HANDOFF_STATES, drivers, put=put, now=lambda: entry().state)
 
 
 def test_the_tables_speak_only_of_states_and_events_that_exist():
@@ -343,6 +241,8 @@ def test_the_tables_speak_only_of_states_and_events_that_exist():
         (seat_steps.STEPS, seat_steps.STATES, seat_steps.EVENTS),
         (jobs.STEPS, jobs.STATES, jobs.EVENTS),
         (jobs.JOB_STEPS, jobs.JOB_STATES, jobs.JOB_EVENTS),
+        (jobs.PHASE_STEPS, jobs.PHASES, jobs.PHASE_EVENTS),
+        (dispatches.HANDOFF_STEPS, dispatches.HANDOFF_STATES, dispatches.HANDOFF_EVENTS),
     ):
         assert {state for state, _ in steps} | set(steps.values()) <= set(states)
         assert {event for _, event in steps} == set(events)

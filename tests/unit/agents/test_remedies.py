@@ -1,6 +1,6 @@
 """The one decision about a dispatch, over its whole input space: every combination of the facts that it reads.
 
-The facts are equivalence classes already (`looking` turns ages, settings and processes into them), so that the product is walked whole.
+The facts are equivalence classes already (`verbs/dispatch/facts.py` turns ages, settings and processes into them), so that the product is walked whole.
 """
 
 import itertools
@@ -165,8 +165,24 @@ def test_no_two_askers_contradict_each_other_and_each_applies_what_the_table_all
     assert used == MAY_APPLY, "each entry of the table is used, and nothing else"
 
 
+def test_a_request_is_owed_only_to_the_dead_that_nobody_asked_and_that_cannot_be_settled_yet(decided):
+    for seen, remedy in decided:
+        assert not remedies.is_owed_a_request(seen, asked=True)
+        if remedies.is_owed_a_request(seen, asked=False):
+            assert seen.condition == "dead"
+            assert not isinstance(remedy, Settle)
+        elif seen.condition == "dead":
+            assert isinstance(remedy, Settle | Withdraw)
+
+
+def test_an_agent_is_gone_when_it_is_settled_or_proven_dead_and_then_never_pressed(decided):
+    for seen, remedy in decided:
+        assert remedies.is_gone(seen) == (seen.condition in {"ended", "dead"})
+        assert not (remedies.is_gone(seen) and isinstance(remedy, Press | Dismiss))
+
+
 def test_what_stands_is_what_a_person_has_to_look_at():
     assert {"foreign", "unknown", "strangers", "silent"} == STANDING
     assert not MAY_APPLY["dry_sweep"]
-    for asker in ("resume", "resumable", "job", "dispatch"):
+    for asker in ("resume", "resumable", "job", "dispatch", "restart"):
         assert not MAY_APPLY[asker] & {"press", "hand_over", "retire", "withdraw"}

@@ -126,7 +126,7 @@ def test_an_entry_is_finished_once_and_never_drained_again(scene):
     stale = scene.fleet.store.read(lambda rows: q.queued_handoffs(rows, project=PROJECT))
     done = drained(scene)
     assert drain(scene.fleet.context, PROJECT) == []
-    late = {"id": stale[0].id, "state": "dropped", "successor": None}
+    late = {"id": stale[0].id, "before": "queued", "after": "dropped", "successor": None}
     scene.fleet.commit(Change("a drain that comes late", lambda tx: q.end_handoff(tx, **late, at=tx.at)))
     entry = scene.fleet.coord.handoffs(PROJECT)[-1]
     assert (entry.state, entry.successor) == ("done", done.successor)

@@ -4,7 +4,10 @@ import pytest
 
 from fleet.errors.families import Refused
 from fleet.errors.refused import NotMergeable
+from fleet.model.dispatch.settling import Outcome
 from fleet.testing.simulated.scene import PROJECT
+from fleet.verbs.dispatch import settle
+from fleet.verbs.dispatch.end import ask
 from fleet.verbs.merge.finisher import finish, order_for
 from fleet.verbs.views.operations import Which
 
@@ -63,6 +66,67 @@ def test_a_conflict_parks_the_task_of_a_merge_and_not_the_one_of_a_rehearsal(sce
     with pytest.raises(NotMergeable) as refused:
         scene.fleet.merge.task(**TASK)
     assert ends(scene) == [("done", None, None), ("failed", str(refused.value), "rebase")]
+    assert_nothing_left(scene)
+
+
+def ask_finisher(scene) -> str:
+    """Record that the running finisher is asked to exit; return its id."""
+    [finisher] = [each for each in scene.fleet.dispatches.list(ended=False) if each.kind == "finisher"]
+    ask(scene.fleet.context, scene.fleet.context.dispatch(finisher.id), asked_for="kill", reason="enough")
+    return finisher.id
+
+
+@pytest.mark.req("STORE-4")
+@pytest.mark.parametrize("answer", ["merged", "conflict"])
+def test_one_that_was_asked_to_exit_meanwhile_still_ends_with_what_it_did(scene, work, monkeypatch, answer):
+    git, asked = scene.fleet.world.git, []
+    merge = git.merge
+
+    def merge_late(*words, **options):
+        asked.append(ask_finisher(scene))
+        if answer == "conflict":
+            raise NotMergeable(**TASK, why="conflict in work", advice="", stage="rebase")
+        return merge(*words, **options)
+
+    monkeypatch.setattr(git, "merge", merge_late)
+    try:
+        assert scene.fleet.merge.task(**TASK).changed == (answer == "merged")
+    except NotMergeable:
+        assert answer == "conflict"
+    [ident] = asked
+    assert scene.fleet.dispatches.show(ident).exec_state == {"merged": "done", "conflict": "failed"}[answer]
+    assert_nothing_left(scene)
+
+
+@pytest.mark.parametrize("verb", ["merge", "rehearse"])
+def test_one_that_was_asked_to_exit_and_then_interrupted_is_left_to_who_asked(scene, work, monkeypatch, verb):
+    def interrupt(*_words, **_options):
+        ask_finisher(scene)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(scene.fleet.world.git, "merge", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        (scene.fleet.merge.task if verb == "merge" else scene.fleet.reviews.rehearse)(**TASK)
+    assert ends(scene) == []
+    assert [each.kind for each in scene.fleet.dispatches.list(ended=False)] == ["finisher"]
+
+
+@pytest.mark.req("STORE-4")
+def test_one_that_was_ended_meanwhile_parks_no_task_and_records_no_end(scene, work, monkeypatch):
+    def ended_meanwhile(*_words, **_options):
+        [finisher] = [each for each in scene.fleet.dispatches.list(ended=False) if each.kind == "finisher"]
+        row = scene.fleet.context.dispatch(finisher.id)
+        end = Outcome(exec_state="blocked", reason="disowned")
+        assert scene.fleet.commit(settle._record_end(row, end, None, scene.fleet.context, None))
+        raise NotMergeable(**TASK, why="conflict in work", advice="", stage="rebase")
+
+    monkeypatch.setattr(scene.fleet.world.git, "merge", ended_meanwhile)
+    before = scene.fleet.tasks.show(**TASK)
+    with pytest.raises(NotMergeable):
+        scene.fleet.merge.task(**TASK)
+    after = scene.fleet.tasks.show(**TASK)
+    assert (after.status, after.stage) == (before.status, before.stage)
+    assert ends(scene) == []
     assert_nothing_left(scene)
 
 

@@ -26,7 +26,7 @@ AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
 Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
-Asker = Literal["tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch"]
+Asker = Literal["tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch", "restart"]
 # The next stage of ending an agent: ask it to exit, wait for its exit_grace, or kill it.
 Stage = Literal["ask", "wait", "kill"]
 
@@ -40,6 +40,7 @@ MAY_APPLY: dict[Asker, frozenset[Act]] = {
     "handoff": frozenset({"settle", "kill_rest", "press", "hand_over"}),
     "job": frozenset({"settle", "kill_rest"}),
     "dispatch": frozenset({"settle"}),
+    "restart": frozenset({"settle"}),
 }
 # Causes that only a person can remove.
 STANDING: frozenset[Cause] = frozenset({"foreign", "unknown", "strangers", "silent"})
@@ -149,6 +150,19 @@ def report_age(*, report: str | None, age: int, grace: int, at_rest: bool) -> Re
 def may_settle(seen: Seen) -> bool:
     """Return whether the dispatch can be settled: it never started or its death is proven, and no process of it is left."""
     return seen.own and (seen.condition == "unstarted" or (seen.condition == "dead" and seen.remains == "none"))
+
+
+def is_gone(seen: Seen) -> bool:
+    """Return whether the agent of a dispatch has ended for good: it is settled, or its process is proven dead."""
+    return seen.condition in {"ended", "dead"}
+
+
+def is_owed_a_request(seen: Seen, *, asked: bool) -> bool:
+    """Return whether a handoff has to record its request at an agent that died before anybody asked it to exit.
+
+    So that the agent ends as handed off. One that can be settled at once has ended by itself, and needs no request.
+    """
+    return seen.condition == "dead" and not may_settle(seen) and not asked
 
 
 def remedy_for(asker: Asker, seen: Seen) -> Remedy:

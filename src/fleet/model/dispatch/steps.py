@@ -1,4 +1,4 @@
-"""The states of a dispatch: how it runs (exec state), and how its claims are released (reclamation state)."""
+"""The states of a dispatch: how it runs (exec state), how its claims are released (reclamation state), and its handoff."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from fleet.model.states import DispatchKind, ExecState, ReclState
+    from fleet.model.states import DispatchKind, ExecState, HandoffState, ReclState
 
     class HasExecState(Protocol):
         """A row with the exec state of a dispatch."""
 
         @property
         def exec_state(self) -> str | None: ...
+
+    class HasRequest(Protocol):
+        """A row with the reason why a dispatch was asked to exit."""
+
+        @property
+        def asked_for(self) -> str | None: ...
+
+    class HasEnding(HasRequest, Protocol):
+        """A row with the report of an agent, and the reason why it was asked to exit."""
+
+        @property
+        def report(self) -> str | None: ...
 
     class RunsSomewhere(Protocol):
         """The columns of a dispatch that say where it runs."""
@@ -67,6 +79,17 @@ RECL_STEPS: dict[tuple[str, str], ReclState] = {
     ("complete", "all_released"): "complete",
 }
 
+# handoff ------------------------------------------------------------------------------------------------------------
+HANDOFF_STATES: tuple[HandoffState, ...] = ("queued", "done", "dropped")
+# hand_on: its successor runs. drop: no successor is needed any more. park: the handoffs of the task bring no progress.
+HANDOFF_EVENTS = ("hand_on", "drop", "park")
+
+HANDOFF_STEPS: dict[tuple[str, str], HandoffState] = {
+    ("queued", "hand_on"): "done",
+    ("queued", "drop"): "dropped",
+    ("queued", "park"): "dropped",
+}
+
 
 def owner(*, project: str, slug: str | None) -> str:
     """Return the owner of a dispatch, its task or its project's coordinator, in the form that journals use."""
@@ -86,6 +109,16 @@ def is_pending(row: HasExecState) -> bool:
 def is_in_flight(row: HasExecState) -> bool:
     """Return whether the dispatch was launched and not settled yet."""
     return row.exec_state == "in_flight"
+
+
+def is_asked_to_exit(row: HasRequest) -> bool:
+    """Return whether anybody has asked the dispatch to exit, for whatever reason."""
+    return row.asked_for is not None
+
+
+def is_ending(row: HasEnding) -> bool:
+    """Return whether an agent has reported or was asked to exit: it is expected to exit, and gets no new work."""
+    return bool(row.report or row.asked_for)
 
 
 def is_held_by_daemon(row: RunsSomewhere) -> bool:

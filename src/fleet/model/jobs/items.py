@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from fleet.model.states import ItemState, JobPart, JobState
+    from fleet.model.states import ItemState, JobPart, JobPhase, JobState
 
 STATES: tuple[ItemState, ...] = ("waiting", "running", "merging", "done", "dead", "skipped", "parked")
 EVENTS = (
@@ -63,6 +63,20 @@ JOB_STEPS: dict[tuple[str, str], JobState] = {
     ("failed", "reopen"): "paused",
     ("done", "reopen"): "paused",
 }
+
+# The phases of a job.
+PHASES: tuple[JobPhase, ...] = ("setup", "map", "reduce", "over")
+# list: the items of the input are recorded. reduce: no item is left, and the reduce steps begin. close: no step is left.
+# renew: the job runs again from its setup. reopen: an item has to be tried again.
+PHASE_EVENTS = ("list", "reduce", "close", "renew", "reopen")
+PHASE_STEPS: dict[tuple[str, str], JobPhase] = {
+    ("setup", "list"): "map",
+    ("map", "reduce"): "reduce",
+    ("map", "close"): "over",
+    ("reduce", "close"): "over",
+}
+PHASE_STEPS |= {(phase, "renew"): "setup" for phase in PHASES}
+PHASE_STEPS |= {(phase, "reopen"): "map" for phase in PHASES}
 # The parts of a job that run as items do.
 PARTS: tuple[JobPart, ...] = ("setup", "reduce")
 # The signature of an attempt that a usage limit ended, which is no failure of its item.

@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from fleet.model.states import TaskStatus
 
     Event = Literal["claim", "unclaim", "done", "fail", "block", "retry", "abandon"]
+    # The verdicts of a review, of a person or of the reviewer.
+    VerdictEvent = Literal["accept", "send_back"]
     # go_on: the next stage, a fix, or a successor takes over. park: the task cannot be merged. The last four: a job's item changed.
-    OwnEvent = Literal["go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"]
+    OwnEvent = Literal[
+        "go_on", "resume", "accept", "send_back", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"
+    ]  # fmt: skip
 
 STATUSES: tuple[TaskStatus, ...] = ("open", "in_progress", "blocked", "done", "failed", "abandoned")
 EVENTS: tuple[Event, ...] = ("claim", "unclaim", "done", "fail", "block", "retry", "abandon")
 
-# Events that fleet itself causes.
+# Verdicts, and events that fleet itself causes.
 OWN_EVENTS: tuple[OwnEvent, ...] = (
-    "go_on", "resume", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"
+    "go_on", "resume", "accept", "send_back", "merge", "park", "item_started", "item_done", "item_failed", "item_abandoned"
 )  # fmt: skip
 
 # A dependency with one of these statuses blocks no task.
@@ -53,6 +57,12 @@ STEPS: dict[tuple[str, str], TaskStatus] = {
     ("blocked", "go_on"): "in_progress",
     ("blocked", "resume"): "in_progress",
     ("failed", "resume"): "in_progress",
+    ("open", "accept"): "in_progress",  # of a task at the stage review, as the events below
+    ("in_progress", "accept"): "in_progress",
+    ("blocked", "accept"): "in_progress",
+    ("open", "send_back"): "blocked",
+    ("in_progress", "send_back"): "blocked",
+    ("blocked", "send_back"): "blocked",
     ("open", "park"): "blocked",
     ("in_progress", "park"): "blocked",
     ("blocked", "park"): "blocked",

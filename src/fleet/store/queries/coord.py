@@ -575,15 +575,15 @@ def weigh_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, id: str
 
 PARK_HANDOFF = Query(
     'park_handoff',
-    "UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = 'dropped', done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
-    "UPDATE handoffs SET mark = %(mark)s, fruitless = %(fruitless)s, parked_at = %(at)s, state = 'dropped', done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+    'UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = :after, done_at = :at, deferred = NULL WHERE id = :id AND state = :before',
+    'UPDATE handoffs SET mark = %(mark)s, fruitless = %(fruitless)s, parked_at = %(at)s, state = %(after)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = %(before)s',
     None,
 )
 
 
-def park_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, at: int | None, id: str) -> int:
+def park_handoff(tx: Tx, /, *, mark: str | None, fruitless: int | None, at: int | None, after: HandoffState, id: str, before: HandoffState) -> int:
     """Compare and set: drop a handoff without a successor, because handoffs have brought no progress."""
-    return tx.write(PARK_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'at': at, 'id': id})
+    return tx.write(PARK_HANDOFF, {'mark': mark, 'fruitless': fruitless, 'at': at, 'after': after, 'id': id, 'before': before})
 
 
 HANDED_OFF_AGENTS = Query(
@@ -640,15 +640,15 @@ def tasks_parked_by_handoffs(rows: Rows, /) -> list[ParkedByHandoffs]:
 
 END_HANDOFF = Query(
     'end_handoff',
-    "UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued'",
-    "UPDATE handoffs SET state = %(state)s, successor = %(successor)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = 'queued'",
+    'UPDATE handoffs SET state = :after, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = :before',
+    'UPDATE handoffs SET state = %(after)s, successor = %(successor)s, done_at = %(at)s, deferred = NULL WHERE id = %(id)s AND state = %(before)s',
     None,
 )
 
 
-def end_handoff(tx: Tx, /, *, state: HandoffState, successor: str | None, at: int | None, id: str) -> int:
+def end_handoff(tx: Tx, /, *, after: HandoffState, successor: str | None, at: int | None, id: str, before: HandoffState) -> int:
     """Compare and set: finish a queued handoff, once."""
-    return tx.write(END_HANDOFF, {'state': state, 'successor': successor, 'at': at, 'id': id})
+    return tx.write(END_HANDOFF, {'after': after, 'successor': successor, 'at': at, 'id': id, 'before': before})
 
 
 OTHER_COORDINATORS = Query(

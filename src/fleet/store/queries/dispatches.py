@@ -543,7 +543,7 @@ END_DISPATCH = Query(
 
 
 def end_dispatch(tx: Tx, /, *, after: ExecState, exit_status: int | None, reason: str | None, work: str | None, at: int, id: str, before: ExecState, report: str | None, asked_for: str | None) -> int:
-    """Compare and set: record the outcome of a dispatch; only settle runs this."""
+    """Compare and set: record the outcome of a dispatch, unless its report or the request to exit has changed."""
     return tx.write(END_DISPATCH, {'after': after, 'exit_status': exit_status, 'reason': reason, 'work': work, 'at': at, 'id': id, 'before': before, 'report': report, 'asked_for': asked_for})
 
 

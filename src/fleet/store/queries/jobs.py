@@ -385,15 +385,15 @@ def begin_job(tx: Tx, /, *, after: JobState, at: int, id: str) -> int:
 
 RENEW_JOB = Query(
     'renew_job',
-    "UPDATE jobs SET state = :after, phase = 'setup', reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
-    "UPDATE jobs SET state = %(after)s, phase = 'setup', reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
+    "UPDATE jobs SET state = :after, phase = :phase, reason = NULL, source = :source, folder = :folder, parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL WHERE id = :id AND state <> 'cancelled'",
+    "UPDATE jobs SET state = %(after)s, phase = %(phase)s, reason = NULL, source = %(source)s, folder = %(folder)s, parameters = %(parameters)s, begun_at = %(at)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state <> 'cancelled'",
     None,
 )
 
 
-def renew_job(tx: Tx, /, *, after: JobState, source: str, folder: str, parameters: str, at: int, id: str) -> int:
+def renew_job(tx: Tx, /, *, after: JobState, phase: JobPhase, source: str, folder: str, parameters: str, at: int, id: str) -> int:
     """Record that a job is run again from its setup, with a new document and input."""
-    return tx.write(RENEW_JOB, {'after': after, 'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
+    return tx.write(RENEW_JOB, {'after': after, 'phase': phase, 'source': source, 'folder': folder, 'parameters': parameters, 'at': at, 'id': id})
 
 
 END_JOB = Query(
@@ -424,15 +424,15 @@ def cancel_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: s
 
 REOPEN_JOB = Query(
     'reopen_job',
-    "UPDATE jobs SET state = :after, phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
-    "UPDATE jobs SET state = %(after)s, phase = 'map', reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = :after, phase = :phase, reason = :reason, changed_at = :at, ended_at = NULL WHERE id = :id AND state IN ('done', 'failed', 'paused')",
+    "UPDATE jobs SET state = %(after)s, phase = %(phase)s, reason = %(reason)s, changed_at = %(at)s, ended_at = NULL WHERE id = %(id)s AND state IN ('done', 'failed', 'paused')",
     None,
 )
 
 
-def reopen_job(tx: Tx, /, *, after: JobState, reason: str | None, at: int, id: str) -> int:
+def reopen_job(tx: Tx, /, *, after: JobState, phase: JobPhase, reason: str | None, at: int, id: str) -> int:
     """Put an ended job back to its map phase, because an item has to be tried again."""
-    return tx.write(REOPEN_JOB, {'after': after, 'reason': reason, 'at': at, 'id': id})
+    return tx.write(REOPEN_JOB, {'after': after, 'phase': phase, 'reason': reason, 'at': at, 'id': id})
 
 
 STEP_PHASE = Query(

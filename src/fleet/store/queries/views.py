@@ -722,15 +722,15 @@ def verdicts_of(rows: Rows, /, *, project: str, slug: str) -> list[Verdict]:
 
 JUDGE_TASK = Query(
     'judge_task',
-    "UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), assignee = COALESCE(assignee, :actor), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
-    "UPDATE tasks SET status = %(status)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = COALESCE(assignee, %(actor)s), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(was)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
+    "UPDATE tasks SET status = :after, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work), assignee = COALESCE(assignee, :actor), changed_at = :at WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :before AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '')",
+    "UPDATE tasks SET status = %(after)s, stage = %(stage)s, reason = %(reason)s, work = COALESCE(CAST(%(work)s AS TEXT), work), assignee = COALESCE(assignee, %(actor)s), changed_at = %(at)s WHERE project = %(project)s AND slug = %(slug)s AND stage = 'review' AND status = %(before)s AND COALESCE(assignee, '') = COALESCE(CAST(%(assignee)s AS TEXT), '')",
     None,
 )
 
 
-def judge_task(tx: Tx, /, *, status: TaskStatus, stage: str, reason: str | None, work: str | None, actor: str, at: int, project: str, slug: str, was: TaskStatus, assignee: str | None) -> int:
+def judge_task(tx: Tx, /, *, after: TaskStatus, stage: str, reason: str | None, work: str | None, actor: str, at: int, project: str, slug: str, before: TaskStatus, assignee: str | None) -> int:
     """Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about."""
-    return tx.write(JUDGE_TASK, {'status': status, 'stage': stage, 'reason': reason, 'work': work, 'actor': actor, 'at': at, 'project': project, 'slug': slug, 'was': was, 'assignee': assignee})
+    return tx.write(JUDGE_TASK, {'after': after, 'stage': stage, 'reason': reason, 'work': work, 'actor': actor, 'at': at, 'project': project, 'slug': slug, 'before': before, 'assignee': assignee})
 
 
 PULL_REQUEST_OF = Query(

@@ -99,8 +99,8 @@ UPDATE handoffs SET mark = :mark, fruitless = :fruitless WHERE id = :id AND stat
 
 -- name: park_handoff
 -- Compare and set: drop a handoff without a successor, because handoffs have brought no progress.
-UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = 'dropped', done_at = :at, deferred = NULL
-WHERE id = :id AND state = 'queued';
+UPDATE handoffs SET mark = :mark, fruitless = :fruitless, parked_at = :at, state = :after, done_at = :at, deferred = NULL
+WHERE id = :id AND state = :before;
 
 -- name: handed_off_agents
 -- The agents of a task that were handed off, newest first.
@@ -127,7 +127,7 @@ WHERE t.project = h.project AND t.slug = h.slug AND t.assignee = h.dispatch
 
 -- name: end_handoff
 -- Compare and set: finish a queued handoff, once.
-UPDATE handoffs SET state = :state, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = 'queued';
+UPDATE handoffs SET state = :after, successor = :successor, done_at = :at, deferred = NULL WHERE id = :id AND state = :before;
 
 -- name: other_coordinators
 -- Unfinished coordinators of a project that are neither the holder nor the candidate of its seat.

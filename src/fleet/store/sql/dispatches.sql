@@ -100,7 +100,7 @@ WHERE id = :id AND exec_state IN ('pending', 'in_flight')
        OR (asked_for = 'handoff' AND :asked_for = 'stop'));
 
 -- name: end_dispatch
--- Compare and set: record the outcome of a dispatch; only settle runs this.
+-- Compare and set: record the outcome of a dispatch, unless its report or the request to exit has changed.
 UPDATE dispatches SET exec_state = :after, exit_status = :exit_status, blocked_reason = :reason, settled_commit = :work,
                       ended_at = :at, updated_at = :at
 WHERE id = :id AND exec_state = :before AND COALESCE(report, '') = COALESCE(CAST(:report AS TEXT), '')

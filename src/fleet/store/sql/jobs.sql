@@ -30,7 +30,7 @@ WHERE id = :id AND state IN ('running', 'paused', 'failed');
 
 -- name: renew_job
 -- Record that a job is run again from its setup, with a new document and input.
-UPDATE jobs SET state = :after, phase = 'setup', reason = NULL, source = :source, folder = :folder,
+UPDATE jobs SET state = :after, phase = :phase, reason = NULL, source = :source, folder = :folder,
                 parameters = :parameters, begun_at = :at, changed_at = :at, ended_at = NULL
 WHERE id = :id AND state <> 'cancelled';
 
@@ -45,7 +45,7 @@ WHERE id = :id AND state NOT IN ('done', 'cancelled');
 
 -- name: reopen_job
 -- Put an ended job back to its map phase, because an item has to be tried again.
-UPDATE jobs SET state = :after, phase = 'map', reason = :reason, changed_at = :at, ended_at = NULL
+UPDATE jobs SET state = :after, phase = :phase, reason = :reason, changed_at = :at, ended_at = NULL
 WHERE id = :id AND state IN ('done', 'failed', 'paused');
 
 -- name: step_phase

@@ -25,9 +25,9 @@ SELECT at, actor, verdict, comments, work, counted FROM verdicts WHERE project =
 
 -- name: judge_task
 -- Compare and set: move a task under review to its next stage, or send it back, with the commit that the verdict is about.
-UPDATE tasks SET status = :status, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
+UPDATE tasks SET status = :after, stage = :stage, reason = :reason, work = COALESCE(CAST(:work AS TEXT), work),
                  assignee = COALESCE(assignee, :actor), changed_at = :at
-WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :was
+WHERE project = :project AND slug = :slug AND stage = 'review' AND status = :before
   AND COALESCE(assignee, '') = COALESCE(CAST(:assignee AS TEXT), '');
 
 -- name: pull_request_of

@@ -8,6 +8,7 @@ from fleet import errors
 from fleet.engines import reader
 from fleet.model.agents.activity.hook_events import HELD, is_continued
 from fleet.model.dispatch.may_start import has_coordinator
+from fleet.model.dispatch.steps import is_ending
 from fleet.model.results.engines import Lifted
 from fleet.model.text.times import MINUTE, SECOND
 from fleet.store import queries as q
@@ -78,7 +79,7 @@ def stopped_by_hold(context: Context, engine: str) -> list[LivingAgent]:
     """
     agents = context.store.read(lambda rows: q.living_agents(rows, project=None))
     stopped = [row for row in agents if row.engine == engine and row.state in HELD and is_own(context, row)]
-    return [row for row in stopped if not row.report and not row.asked_for]
+    return [row for row in stopped if not is_ending(row)]
 
 
 def continue_agents(context: Context, project: str) -> list[str]:
@@ -111,7 +112,7 @@ def _is_waiting(context: Context, agent: LivingAgent, words: str) -> bool:
 def _reminder(context: Context, agent: LivingAgent) -> str:
     """Return the message that makes an agent continue after a failed turn or a limit; "" when none is due now."""
     now = context.world.clock.now()
-    if agent.report or agent.asked_for:
+    if is_ending(agent):
         return ""
     if agent.state == "failed_turn" and is_continued(agent.failed_turns):
         rest = REST[agent.failed_turns - 1] * SECOND

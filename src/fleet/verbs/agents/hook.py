@@ -10,6 +10,7 @@ from __future__ import annotations
 from fleet.model.agents import questions as asking
 from fleet.model.agents.activity.hook_events import HELD, QUIET, HookReport, agent_after_report
 from fleet.model.agents.dialect import clean
+from fleet.model.dispatch.steps import is_ending
 from fleet.model.results.reports import Received  # noqa: TC001 - a stored Outcome is made of it
 from fleet.model.results.value import Value
 from fleet.model.tasks.pipeline import WORKING
@@ -175,7 +176,7 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
     def decide(tx: Tx, agent: LivingAgent) -> tuple[HookReport, list[Received]]:
         """Close the agent's questions; return the report about its state now, and the messages handed out."""
         q.close_questions(tx, dispatch=event.dispatch, text=None, at=event.at)
-        stops = event.over_budget and not agent.report and not agent.asked_for
+        stops = event.over_budget and not is_ending(agent)
         handed = [] if stops else messages.hand_out(tx, event.dispatch, "stop feedback")
         turn: Turn = "good"
         if handed:
@@ -184,7 +185,7 @@ def _on_stopped(event: HookEvent, known: Known) -> Reply:
             state, detail = "working", f"{busy} background task{'' if busy == 1 else 's'}"
         elif stops:
             state, detail = "over_budget", event.over_budget
-        elif agent.report or agent.asked_for or agent.kind == "coord":
+        elif is_ending(agent) or agent.kind == "coord":
             state, detail = "idle", ""
         elif not agent.sent_back:
             state, detail, turn = "working", "sent back to report", "back"

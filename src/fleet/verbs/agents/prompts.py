@@ -65,7 +65,7 @@ def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPro
     project, slug = _parse_owner(wanted)
     _refuse_another_owner(context, ident, owner(project=project, slug=slug))
     held = _inbox_of(context, ident)
-    if held is not None and held.state == "live":
+    if held is not None and held.is_live:
         return _prompt_outcome("already_acquired", ident, context, held)
     kind = _parse_kind(wanted.kind, slug)
     context.world.files.refuse_blocked(paths.INBOX)
@@ -262,7 +262,7 @@ def rewrite_prompt(context: Context, new: str, old: str, content: str) -> Prompt
         outcome = _prompt_outcome("already_rewritten", new, context, kept)
         return outcome.replaced(path=None) if kept.is_released else outcome
     claim = _inbox_of(context, old)
-    if claim is None or claim.state != "live":
+    if claim is None or not claim.is_live:
         raise errors.Absent(what=f"prompt of {old}")
     context.world.files.refuse_blocked(paths.INBOX)
     context.commit(_hand_over_inbox(claim, new, content))
@@ -298,7 +298,7 @@ def _refuse_ended(tx: Tx, ident: str) -> None:
 def left_inbox(context: Context, ident: str | None) -> Claim | None:
     """Return the live inbox claim that a dispatch of this home has left for its successor; None when there is none."""
     claim = _inbox_of(context, ident or "")
-    return claim if claim is not None and claim.state == "live" and is_own(context, claim) else None
+    return claim if claim is not None and claim.is_live and is_own(context, claim) else None
 
 
 def take_over(tx: Tx, claim: Claim, new: str, content: str) -> Claim | None:

@@ -12,6 +12,7 @@ from fleet import errors
 from fleet.engines.hooks import states_without_hook
 from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import state_of
+from fleet.model.dispatch.steps import is_ending
 from fleet.model.text.times import SECOND
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -47,7 +48,7 @@ def watch(context: Context, project: str) -> list[str]:
 
 def _engine_to_watch(context: Context, row: LivingAgent) -> Engine | None:
     """Return the agent's engine if its screen has to be watched; else None."""
-    if row.report or row.asked_for or not is_own(context, row):
+    if is_ending(row) or not is_own(context, row):
         return None
     try:
         engine = read_engine(context.world.home, row.engine)

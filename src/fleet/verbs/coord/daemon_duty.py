@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.dispatch.one_time_proof import hash_nonce
-from fleet.model.dispatch.remedies import Withdraw, remedy_for
+from fleet.model.dispatch.remedies import Withdraw, is_gone, remedy_for
 from fleet.model.dispatch.seat_steps import OWN_LOOP, is_own_loop
-from fleet.model.dispatch.steps import EXEC_STEPS, is_held_by_daemon, is_in_flight, is_unfinished, owner
-from fleet.model.identity import Identity
+from fleet.model.dispatch.steps import EXEC_STEPS, is_held_by_daemon, is_in_flight, owner
 from fleet.model.results.dispatches import Dispatched
 from fleet.model.tables import change
 from fleet.model.text import escapes
@@ -26,13 +25,14 @@ from fleet.store import seats
 from fleet.store.transaction import Change
 from fleet.verbs.coord.prove import prove
 from fleet.verbs.dispatch.dispatch import dispatch
-from fleet.verbs.dispatch.facts import facts_about_candidate
+from fleet.verbs.dispatch.facts import facts_about_candidate, facts_about_end
 from fleet.verbs.dispatch.journal import dispatch_or_none
 from fleet.verbs.dispatch.settle import LOG_BYTES
 from fleet.verbs.homes.ownership import is_own, note_home, note_machine
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
+    from fleet.model.identity import Identity
     from fleet.store.queries import Dispatch, Seat
     from fleet.store.transaction import Tx
     from fleet.verbs.context import Context
@@ -153,9 +153,7 @@ def is_held_here(context: Context, row: Dispatch) -> bool:
 
 def _is_lost(context: Context, seat: Seat, row: Dispatch) -> bool:
     """Return whether a seat's holder should run and has ended, or the daemon that ran it is proven dead."""
-    if not _is_wanted(context, seat, row):
-        return False
-    return not is_unfinished(row) or context.world.processes.life(Identity.parse(row.process or "")) == "dead"
+    return _is_wanted(context, seat, row) and is_gone(facts_about_end(context, row))
 
 
 def _is_wanted(context: Context, seat: Seat, row: Dispatch) -> bool:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.seat_steps import is_own_loop, may_restart, restarts_so_far
 from fleet.model.dispatch.steps import is_held_by_daemon, is_unfinished
-from fleet.model.identity import Identity
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change
+from fleet.verbs.dispatch.apply_remedy import decide_and_apply
 from fleet.verbs.dispatch.journal import dispatch_or_none
-from fleet.verbs.dispatch.settle import settle
 from fleet.verbs.homes.ownership import is_own
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _dead_loop(context: Context, seat: Seat) -> Dispatch | None:
         return None
     if not is_unfinished(row):
         return row
-    if context.world.processes.life(Identity.parse(row.process or "")) != "dead" or not settle(context, row.id).settled:
+    if not decide_and_apply(context, row, "restart").ended:
         return None
     return dispatch_or_none(context, seat.holder or "")
 

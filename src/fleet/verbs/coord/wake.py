@@ -17,7 +17,7 @@ from fleet.engines.reader import engine as read_engine
 from fleet.engines.reader import has_box, state_of
 from fleet.model.agents.activity.waking import RESTS, Situation, news, things_to_do, wake_text
 from fleet.model.dispatch.may_start import has_coordinator
-from fleet.model.dispatch.steps import is_in_flight, is_unfinished
+from fleet.model.dispatch.steps import is_ending, is_in_flight, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.tasks.pipeline import MENDING, MOST_FIXES
 from fleet.model.text.times import SECOND, duration
@@ -174,7 +174,7 @@ def _wake_holder(context: Context, project: str) -> list[str]:
     """
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     known = context.store.read(lambda rows: q.heard_agent(rows, dispatch=seat.holder or ""))
-    if known is None or known.asked_for or known.report or not _is_at_rest(context, known):
+    if known is None or is_ending(known) or not _is_at_rest(context, known):
         return []
     if context.store.read(lambda rows: q.waiting_messages(rows, dispatch=known.dispatch)):
         return []  # the waiting message wakes it, and its next tick tells it the rest

@@ -158,11 +158,11 @@ def release(context: Context, claim: Claim) -> WhyLeft:
 def _try_release(context: Context, claim: Claim) -> WhyLeft | None:
     """Try once to release a claim. Returns RELEASED, or why it is not released; None when another process is releasing it."""
     refuse_foreign(context, str(claim), claim)
-    if claim.state == "released":
+    if claim.is_released:
         return RELEASED
     if claim.kind not in KINDS:
         return WhyLeft(f"{claim}: unknown kind, left alone", "not_ours")
-    if claim.state != "live" and not is_free(context, claim):
+    if not claim.is_live and not is_free(context, claim):
         now = context.world.processes.life(claim.who)
         who = f"what {claim.actor_text} started" if now == "dead" else claim.actor_text
         works = "may still work on it" if now == "unknown" else "still works on it"
@@ -219,7 +219,7 @@ def _undo_half_made(context: Context, claim: Claim) -> WhyLeft | None:
 def _record_gone(context: Context, claim: Claim) -> WhyLeft:
     """Record that the resource of a claim no longer exists; return RELEASED."""
     context.world.forget_effect_lock(claim.id)
-    context.commit(step(claim, "found_gone" if claim.state == "live" else "gone"))
+    context.commit(step(claim, "found_gone" if claim.is_live else "gone"))
     return RELEASED
 
 

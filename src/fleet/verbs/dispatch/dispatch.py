@@ -213,7 +213,7 @@ def _look_at_claim(context: Context, claim: Claim) -> Seen:
     if claim.kind == "worktree" and look == "ours":
         trash.bring_back(context, claim)  # an interrupted removal moved its ignored files to the trash
         _mark_branch_if_unmarked(context, claim)
-    if claim.state == "live" and look in {"foreign", "unknown"}:
+    if claim.is_live and look in {"foreign", "unknown"}:
         advice = "look at it with git worktree list; move it away or repair it, then run `fleet clean`"
         raise errors.WorktreeRefused(
             path=claim.name, why=f"fleet's journal says it is there, but it is {look}", advice=advice

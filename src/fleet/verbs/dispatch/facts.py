@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.model.dispatch.claim import Claim
 from fleet.model.dispatch.remedies import MAY_APPLY, Seen, report_age
-from fleet.model.dispatch.steps import is_held_by_daemon, is_pending, is_unfinished
+from fleet.model.dispatch.steps import is_asked_to_exit, is_held_by_daemon, is_pending, is_unfinished
 from fleet.model.identity import Identity
 from fleet.model.text.times import MINUTE, SECOND, duration
 from fleet.resources.tmux_session import TmuxSession
@@ -223,7 +223,7 @@ def _why_starting(context: Context, row: Dispatch, listing: Listing) -> str:
     busy = [claim for claim in held if not context.world.effect_lock(claim.id).is_free()]
     if busy:
         return f"{busy[0]} is still being made"
-    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.state == "live"), None)
+    session = next((claim for claim in held if claim.kind == "tmux_session" and claim.is_live), None)
     seen = listing.pane_of(row.id) is not None or not (is_dispatcher_gone or session)
     fresh = listing if seen else context.world.tmux.listing()
     pane = fresh.pane_of(row.id)
@@ -283,4 +283,4 @@ def _has_given_up(context: Context, spawner: Identity, row: Dispatch) -> bool:
     if spawner != context.world.processes.me():
         return False
     daemon = context.world.daemon
-    return row.asked_for is not None if daemon is None else not daemon.is_starting(row.id)
+    return is_asked_to_exit(row) if daemon is None else not daemon.is_starting(row.id)

@@ -153,7 +153,7 @@ def _recorded_descendants(row: Dispatch) -> list[Identity]:
 def _cgroup_claims(context: Context, row: Dispatch) -> list[Claim]:
     """Return the dispatch's unreleased claims on control groups; an empty list where there are no control groups."""
     claims = context.store.read(lambda rows: q.claims_of_dispatch(rows, dispatch=row.id))
-    return [Claim.of(held) for held in claims if held.kind == "cgroup" and held.state != "released"]
+    return [claim for claim in map(Claim.of, claims) if claim.kind == "cgroup" and not claim.is_released]
 
 
 def _pids_in_cgroups(context: Context, groups: list[Claim]) -> list[int]:

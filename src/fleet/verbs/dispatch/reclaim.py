@@ -72,7 +72,7 @@ def _claims_to_release(context: Context, ident: str) -> list[Claim]:
     held = [
         claim
         for claim in map(Claim.of, rows)
-        if claim.state != "released" and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
+        if not claim.is_released and class_of(claim.kind) in RELEASED_AT_END and claim.kind != waits
     ]
     return sorted(held, key=lambda claim: -_RELEASE_ORDER.get(claim.kind, 0))
 
@@ -197,7 +197,7 @@ def _tear_down(context: Context, claim: Claim) -> bool:
     A failure is ignored. The set-up mark is removed first: if the worktree stays, the next agent sets it up again.
     """
     command = _teardown_command(context, claim.project)
-    if not command or claim.state != "live" or not os.path.isdir(claim.name):
+    if not command or not claim.is_live or not os.path.isdir(claim.name):
         return False
     context.world.files.unlink(paths.setup_mark(claim.project or "", claim.slug or ""))
     ports = context.store.read(lambda rows: bundles.port_variables(rows, claim.project or "", claim.slug))

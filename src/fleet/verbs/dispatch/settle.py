@@ -1,4 +1,8 @@
-"""Settle: end a dispatch whose death is proven. Nothing else ends a dispatch."""
+"""Settle: end a dispatch whose death is proven.
+
+Only two others end a dispatch: a finisher ends its own, as soon as its merge is over (merge/finisher.py), and a person
+ends one of another home or host without proof, by disowning it (homes/disown.py).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,15 @@ from fleet import errors
 from fleet.model.branches import task_branch
 from fleet.model.dispatch.remedies import may_settle
 from fleet.model.dispatch.settling import Evidence, Outcome, outcome
-from fleet.model.dispatch.steps import EXEC_STEPS, INTERRUPTED, STOPPED, is_in_flight, is_pending, is_unfinished
+from fleet.model.dispatch.steps import (
+    EXEC_STEPS,
+    INTERRUPTED,
+    STOPPED,
+    is_asked_to_exit,
+    is_in_flight,
+    is_pending,
+    is_unfinished,
+)
 from fleet.model.identity import Identity
 from fleet.model.results.dispatches import Ended
 from fleet.model.tables import change
@@ -285,7 +297,7 @@ def _task_after_attempt(
     """Return the task's status after this attempt, the reason, and the stage at which it continues."""
     if is_pending(row) and row.asked_for == "stop":
         return "blocked", STOPPED, None
-    if is_pending(row) and row.asked_for is None:
+    if is_pending(row) and not is_asked_to_exit(row):
         return *_status_after_failed_start(tx, row, end.reason or "", most_failures), None
     if end.handed_off:
         return "in_progress", None, None

@@ -118,7 +118,7 @@ def _plan_claims(context: Context, row: Dispatch) -> list[tuple[Claim, str]]:
     bundle = context.store.read(lambda rows: q.bundle_of(rows, **place))
     if bundle is not None and bundle.owner == row.id:
         held += context.store.read(lambda rows: q.claims_of_bundle(rows, **place))
-    claims = [claim for claim in map(Claim.of, held) if claim.state != "released"]
+    claims = [claim for claim in map(Claim.of, held) if not claim.is_released]
     return [(claim, what) for claim in claims if (what := _step_for_claim(context, claim))]
 
 
@@ -206,7 +206,7 @@ def disown_claim(context: Context, ident: str, kind: str, reason: str) -> Disown
         *_claims_of_bundle(context, ident),
         *_claims_of_job(context, ident),
     ]
-    claims = [claim for claim in held if claim.kind == kind and claim.state != "released"]
+    claims = [claim for claim in held if claim.kind == kind and not claim.is_released]
     if not claims:
         raise errors.Absent(what=f"{kind} of {ident}")
     here = [claim for claim in claims if is_own(context, claim)]

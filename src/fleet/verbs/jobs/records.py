@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.jobs import items as kinds
-from fleet.model.tables import change, target
+from fleet.model.tables import change, step, target
 from fleet.model.tasks.steps import STEPS as TASK_STEPS
 from fleet.records import record
 from fleet.store import queries as q
@@ -75,9 +75,17 @@ def renew(new: NewJob, parts: Iterable[JobPart]) -> Change[None]:
             raise errors.Refused(
                 what=f"job {new.id} is {was.name} of project {was.project}, not {new.name} of {new.project}"
             )
-        after, parameters = target(kinds.JOB_STEPS, "renew"), json.dumps(new.parameters)
+        parameters = json.dumps(new.parameters)
+        after, phase = target(kinds.JOB_STEPS, "renew"), target(kinds.PHASE_STEPS, "renew")
         if not q.renew_job(
-            tx, id=new.id, source=new.source, folder=new.folder, parameters=parameters, after=after, at=tx.at
+            tx,
+            id=new.id,
+            source=new.source,
+            folder=new.folder,
+            parameters=parameters,
+            after=after,
+            phase=phase,
+            at=tx.at,
         ):
             raise errors.Refused(what=f"job {new.id} was cancelled; run it under another id")
         _add_parts(tx, new.id, parts)
@@ -126,15 +134,16 @@ def end(ident: str, state: JobState, reason: str | None) -> Change[None]:
     return Change(f"job {ident}: {state}{f' ({reason})' if reason else ''}", work)
 
 
-def step_phase(ident: str, before: JobPhase, after: JobPhase) -> Change[None]:
-    """Return the change that moves the job to its next phase; it stays in `map` while an item waits or is at work."""
+def step_phase(ident: str, phase: JobPhase, event: str) -> Change[None]:
+    """Return the change that moves the job on from a phase; it stays in `map` while an item waits or is at work."""
+    after = step(kinds.PHASE_STEPS, phase, event)
 
     def work(tx: Tx) -> None:
         tx.about(job_of(tx, ident).project)
-        if before == "map" and (q.soonest_item(tx, job=ident, part="map").n or q.items_at_work(tx, job=ident)):
+        if phase == "map" and (q.soonest_item(tx, job=ident, part="map").n or q.items_at_work(tx, job=ident)):
             return  # an item was retried from the dead-letter queue meanwhile
         tx.note(job=ident, phase=after)
-        q.step_phase(tx, id=ident, before=before, after=after, at=tx.at)
+        q.step_phase(tx, id=ident, before=phase, after=after, at=tx.at)
 
     return Change(f"job {ident}: {after}", work)
 
@@ -155,7 +164,7 @@ def add_items(ident: str, contents: list[object]) -> Change[None]:
         missing = change(kinds.STEPS, "waiting", "go_missing")
         gone = q.skip_gone_items(tx, job=ident, **missing, reason=GONE, at=tx.at)
         bring_back(tx, ident)
-        q.step_phase(tx, id=ident, before="setup", after="map", at=tx.at)
+        q.step_phase(tx, id=ident, **change(kinds.PHASE_STEPS, "setup", "list"), at=tx.at)
         tx.note(job=ident, items=len(contents), gone=gone)
 
     return Change(f"job {ident}: {len(contents)} items", work)

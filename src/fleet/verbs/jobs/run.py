@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fleet.model.jobs.workflow import Workflow
-    from fleet.model.states import JobPart, JobPhase, JobState
+    from fleet.model.states import JobPart, JobState
     from fleet.store.queries import Item, Job
     from fleet.verbs.context import Context
     from fleet.verbs.jobs.progress import Tell
@@ -132,11 +132,11 @@ class Runner:
         if self._job.phase == "reduce":
             results.write_results(self._context, self._job)
             self._run_part("reduce")
-            self._step_phase("reduce", "over")
+            self._step_phase("close")
 
-    def _step_phase(self, before: JobPhase, after: JobPhase) -> None:
+    def _step_phase(self, event: str) -> None:
         """Record the job's next phase and report it as progress."""
-        self._context.commit(records.step_phase(self._job.id, before, after))
+        self._context.commit(records.step_phase(self._job.id, self._job.phase, event))
         self._job = self._read_job()
         self.progress.tell_job(self._job)
 
@@ -174,7 +174,7 @@ class Runner:
             self._stop_in_place()
             self._own.release()
             merge_item.merge(self._context, self._job, "setup", shared=True)
-        self._step_phase("map", "reduce" if self._workflow.reduce else "over")
+        self._step_phase("reduce" if self._workflow.reduce else "close")
 
     def _prepare_checkout(self) -> None:
         """Create the shared checkout again if it is missing, and put back the items that a dead runner had started."""

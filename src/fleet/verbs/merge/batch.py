@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import head_ref
-from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.text.times import HOUR
 from fleet.store import queries as q
 from fleet.store import tasks
 from fleet.store.transaction import Change
-from fleet.verbs.merge.finisher import begin_finisher, commit_merge, end_finisher, is_unchanged, release_merged
+from fleet.verbs.merge.finisher import (
+    begin_finisher,
+    commit_merge,
+    end_finisher,
+    end_interrupted,
+    is_unchanged,
+    release_merged,
+)
 from fleet.verbs.merge.tree.attempt import merge_and_verify
 from fleet.verbs.merge.tree.verify import own_verify
 from fleet.world.home import paths
@@ -95,8 +101,8 @@ def _end_interrupted(context: Context, entry: Entry) -> None:
     An announced commit may already be on the branch: the next merge or sweep asks git, as after a death.
     """
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=entry.order.dispatch))
-    if row is not None and is_unfinished(row) and row.reported_commit is None:
-        end_finisher(context, entry.order, "failed", errors.FleetError(what="interrupted"))
+    if row is not None and row.reported_commit is None:
+        end_interrupted(context, entry.order)
 
 
 def _begin_finisher(context: Context, entry: Entry, results: Results) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import task_branch
-from fleet.model.dispatch.steps import EXEC_STEPS, owner
+from fleet.model.dispatch.steps import EXEC_STEPS, is_asked_to_exit, is_in_flight, owner
 from fleet.model.results.merge import Merged
 from fleet.model.tables import change
 from fleet.model.text.times import SECOND, duration
@@ -72,7 +72,7 @@ def finish(
         if move is not None and not move(merge_commit):
             raise errors.Refused(what=f"the branch {order.integration} moved meanwhile; nothing was merged, try again")
     except KeyboardInterrupt:
-        end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
+        end_interrupted(context, order)
         raise
     except (errors.FleetError, OSError) as error:
         if move is None and isinstance(error, errors.NotMergeable):
@@ -122,35 +122,58 @@ def begin_finisher(context: Context, order: Order) -> None:
 def end_finisher(
     context: Context, order: Order, state: str, error: Exception | None = None, park: Park | None = None
 ) -> None:
-    """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree."""
+    """End the finisher's dispatch, park the task in the same transaction if `park` is given, and release the worktree.
+
+    Only release the worktree when somebody else has ended the dispatch meanwhile, for example by disowning it.
+    """
 
     def work(tx: Tx) -> None:
-        _end_dispatch(tx, order, state, str(error) if error else None)
+        if not _end_dispatch(tx, order, state, str(error) if error else None):
+            raise errors.Contested(what=f"the finisher {order.dispatch} was ended meanwhile; try again")
         tx.note(
             exec_state=state,
             reason=str(error) if error else None,
             stage=park(tx, error) if error and park else None,
         )
 
-    context.commit(Change(f"end finisher {order.dispatch}: {state}", work))
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=order.dispatch))
+    if row is not None and is_in_flight(row):
+        context.commit(Change(f"end finisher {order.dispatch}: {state}", work))
     reclaim(context, order.dispatch)
 
 
-def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> None:
-    """End the finisher's dispatch with this state and reason."""
+def end_interrupted(context: Context, order: Order) -> None:
+    """End the finisher of an interrupted merge as failed.
+
+    When somebody asked it to exit, leave it to them: they settle it, for the reason that they gave.
+    """
+    row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=order.dispatch))
+    if row is not None and not is_asked_to_exit(row):
+        end_finisher(context, order, "failed", errors.FleetError(what="interrupted"))
+
+
+def _end_dispatch(tx: Tx, order: Order, state: str, reason: str | None) -> bool:
+    """End the finisher's dispatch with this state and reason; return False when it has ended already.
+
+    The merge is over, whatever anybody asked the finisher for meanwhile: a request to exit does not change how it ends.
+    """
     tx.about(order.project, order.slug)
     tx.dispatch = order.dispatch
-    q.end_dispatch(
+    row = q.dispatch_by_id(tx, id=order.dispatch)
+    if row is None or not is_in_flight(row):
+        return False
+    ended = q.end_dispatch(
         tx,
         id=order.dispatch,
         at=tx.at,
-        **change(EXEC_STEPS, "in_flight", f"settled_{state}"),
+        **change(EXEC_STEPS, row.exec_state, f"settled_{state}"),
         reason=reason,
         work=order.work,
-        report=None,
-        asked_for=None,
+        report=row.report,
+        asked_for=row.asked_for,
         exit_status=None,
     )
+    return ended == 1
 
 
 def is_unchanged(now: TaskState, was: TaskState) -> bool:
@@ -179,12 +202,14 @@ def commit_merge(
     facts: dict[str, str] | None,
     finisher: Order | None = None,
 ) -> None:
-    """Record a merge and archive its task; in the same transaction end the dispatch of the `finisher` that made it."""
+    """Record a merge and archive its task; in the same transaction end the dispatch of the `finisher` that made it.
+
+    The merge is recorded also when somebody else has ended that dispatch meanwhile, because the branch has the work.
+    """
 
     def work(tx: Tx) -> None:
         tx.about(project, slug)
-        if finisher is not None:
-            _end_dispatch(tx, finisher, "done", None)
+        if finisher is not None and _end_dispatch(tx, finisher, "done", None):
             tx.note(exec_state="done", reason=None, stage=None)
         moved, freed = tasks.merge(tx, project, slug, commit)
         if moved and facts is not None:

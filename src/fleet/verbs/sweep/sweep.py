@@ -265,7 +265,7 @@ def _why_stuck(context: Context, claim: Claim, listing: Listing) -> str:
     kind = KINDS.get(claim.kind)
     if kind is None:
         return f"{claim} is of an unknown kind"
-    if claim.state != "live" and not is_free(context, claim):
+    if not claim.is_live and not is_free(context, claim):
         return f"{claim} is being made or released by {claim.actor_text}"
     state = (
         kind.look_in_listing(claim, listing, context.world)
@@ -328,7 +328,7 @@ def _sweep_gone_bundles(context: Context, *, kill: bool) -> Iterator[Swept]:
     """Release claims on worktrees and folders that no longer exist; without `kill`, only report them."""
     for row in context.store.read(q.open_claims):
         claim = Claim.of(row)
-        gone = claim.slug is not None and claim.state == "live" and not os.path.lexists(claim.name)
+        gone = claim.slug is not None and claim.is_live and not os.path.lexists(claim.name)
         if gone and is_own(context, claim):
             yield act_on(str(claim), "it is gone", "nothing is at its path", "record that", kill,
                          lambda: [*filter(None, [release(context, claim)])])  # fmt: skip # noqa: B023

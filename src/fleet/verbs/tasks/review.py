@@ -11,8 +11,10 @@ from fleet.model import names
 from fleet.model.dispatch.steps import is_unfinished
 from fleet.model.results.merge import Judgement, VerdictView, Waiting
 from fleet.model.results.value import Value
+from fleet.model.tables import change, target
 from fleet.model.tasks import fence
 from fleet.model.tasks.pipeline import WORKING
+from fleet.model.tasks.steps import STEPS
 from fleet.model.text import texts
 from fleet.model.text.times import iso
 from fleet.store import queries as q
@@ -21,17 +23,17 @@ from fleet.store.transaction import Change
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fleet.model.states import ReviewVerdict, TaskStatus
+    from fleet.model.states import ReviewVerdict
+    from fleet.model.tasks.steps import VerdictEvent
     from fleet.store.queries import Dispatch, TaskState
     from fleet.store.transaction import Rows, Tx
 
 _ALL = 1 << 60
 ACCEPT: ReviewVerdict = "accept"
 SEND_BACK: ReviewVerdict = "send back"
-_STATUS_AND_STAGE: dict[ReviewVerdict, tuple[TaskStatus, str]] = {
-    "accept": ("in_progress", "finisher"),
-    "send back": ("blocked", "fix"),
-}
+# The event in the table of task steps for each verdict, and the stage at which the task continues.
+_EVENT: dict[ReviewVerdict, VerdictEvent] = {"accept": "accept", "send back": "send_back"}
+_STAGE: dict[ReviewVerdict, str] = {"accept": "finisher", "send back": "fix"}
 _LOGGED: dict[ReviewVerdict, str] = {"accept": "accepted", "send back": "sent back"}
 
 
@@ -62,7 +64,7 @@ def record_verdict(
     text = texts.maybe("comments", comments.strip(), most=texts.MESSAGE)
     if verdict == SEND_BACK and not text:
         raise errors.BadInput(what="to send work back, say what has to change: --comments TEXT")
-    status, stage = _STATUS_AND_STAGE[verdict]
+    status, stage = target(STEPS, _EVENT[verdict]), _STAGE[verdict]
     outcome = VerdictView(project=project, task=slug, verdict=verdict, status=status, stage=stage, changed=True)
 
     def write(tx: Tx) -> VerdictView:
@@ -72,7 +74,7 @@ def record_verdict(
         if was.stage == stage and _is_repeated(tx, outcome, text):
             tx.note(repeated=True)
             return outcome.replaced(changed=False)
-        _refuse_not_in_review(project, slug, was, tx)
+        _refuse_not_in_review(outcome, was, tx)
         _write_verdict(tx, outcome, text, was, work)
         if reviewer is not None:
             q.report_dispatch(tx, id=reviewer.id, report="done", reason=None, work=work, at=tx.at)
@@ -103,9 +105,10 @@ def _is_repeated(tx: Tx, outcome: VerdictView, text: str) -> bool:
     return (last.actor, last.verdict, last.comments) == (tx.caller.actor, outcome.verdict, text)
 
 
-def _refuse_not_in_review(project: str, slug: str, was: TaskState, tx: Tx) -> None:
+def _refuse_not_in_review(outcome: VerdictView, was: TaskState, tx: Tx) -> None:
     """Raise IllegalStep for a task that is not in review, Contested for a person while an agent works on the task."""
-    if was.stage != "review" or was.status not in {"in_progress", "blocked", "open"}:
+    project, slug = outcome.project, outcome.task
+    if was.stage != "review" or (was.status, _EVENT[outcome.verdict]) not in STEPS:
         at = f"{was.status}, at the stage {was.stage}"
         advice = "`fleet review --list` shows what waits for a verdict"
         raise errors.IllegalStep(event="review", project=project, slug=slug, status=at, advice=advice)
@@ -123,10 +126,9 @@ def _write_verdict(tx: Tx, outcome: VerdictView, text: str, was: TaskState, work
         tx,
         project=project,
         slug=slug,
-        status=outcome.status,
+        **change(STEPS, was.status, _EVENT[outcome.verdict]),
         stage=outcome.stage,
         reason=text if outcome.verdict == SEND_BACK else None,
-        was=was.status,
         assignee=was.assignee,
         actor=actor,
         work=work,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fleet import errors
 from fleet.model.agents.activity.hook_events import is_continued
 from fleet.model.agents.activity.silence import ways_on, ways_out
+from fleet.model.dispatch.steps import is_asked_to_exit
 from fleet.model.results.views import Attempt, Failure, HoldView, LeftOut, Merging, NeedView, Obstacle, Overview, Parked
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
@@ -300,7 +301,7 @@ def _agents_needing_person(agents: list[AgentView], found: Unfinished) -> list[A
         agent
         for agent in agents
         if (agent.state in _WAITING_STATES and not _has_its_answer(found, agent))
-        or (agent.state == _FAILED and agent.id in left and not agent.asked_for)
+        or (agent.state == _FAILED and agent.id in left and not is_asked_to_exit(agent))
     ]
 
 

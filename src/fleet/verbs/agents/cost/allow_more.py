@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.model.agents.budgets import MILLIONTHS, dollars
+from fleet.model.dispatch.steps import is_ending
 from fleet.model.results.engines import Allowed
 from fleet.store import queries as q
 from fleet.store.transaction import Change
@@ -47,7 +48,7 @@ def continue_allowed(context: Context, project: str | None = None) -> list[str]:
     stopped = [
         agent
         for agent in context.store.read(lambda rows: q.living_agents(rows, project=project))
-        if agent.state == "over_budget" and not agent.report and not agent.asked_for and is_own(context, agent)
+        if agent.state == "over_budget" and not is_ending(agent) and is_own(context, agent)
     ]
     free = [agent for agent in stopped if _may_go_on(context, agent)]
     listing = context.world.tmux.listing() if free else None

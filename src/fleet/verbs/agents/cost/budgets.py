@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fleet import errors
 from fleet.model.agents.budgets import MILLIONTHS, SETTING_OF, Budget, day_of, first_spent
+from fleet.model.dispatch.steps import is_ending
 from fleet.model.states import assert_never
 from fleet.store import queries as q
 from fleet.world.home.settings import settings_of
@@ -67,7 +68,7 @@ def why_parked(by: Committer, home: str, agent: LivingAgent) -> str:
     Any message would make a stopped agent continue. The message of `fleet limits allow` is sent when no budget is
     spent, so it is let through. While the settings cannot be read, the agent stays stopped.
     """
-    if agent.state != "over_budget" or agent.report or agent.asked_for:
+    if agent.state != "over_budget" or is_ending(agent):
         return ""
     try:
         limits, now = limits_in(settings_of(home, None)), by.clock.now()

@@ -11,9 +11,10 @@ import json
 from typing import TYPE_CHECKING
 
 from fleet import errors
-from fleet.model.dispatch.remedies import Leave, Press, may_settle, remedy_for
-from fleet.model.dispatch.steps import HANDED_OFF, is_unfinished
+from fleet.model.dispatch.remedies import Leave, Press, is_owed_a_request, remedy_for
+from fleet.model.dispatch.steps import HANDED_OFF, HANDOFF_STEPS, is_asked_to_exit, is_unfinished
 from fleet.model.results.coord import HandoffView
+from fleet.model.tables import step
 from fleet.model.text.times import iso, iso_or_none
 from fleet.store import queries as q
 from fleet.store import seats, tasks
@@ -36,7 +37,6 @@ from fleet.world.home import paths
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fleet.model.states import HandoffState
     from fleet.store.queries import Dispatch, Handoff
     from fleet.store.transaction import Rows, Tx
     from fleet.verbs.context import Context
@@ -186,12 +186,12 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
             return waits_for
         row = dispatch_or_none(context, entry.dispatch)
     if row is None or row.blocked_reason != HANDED_OFF:
-        return _end_entry(context, entry, "dropped", None)
+        return _end_entry(context, entry, "drop", None)
     successor = context.store.read(lambda rows: _started_successor(rows, entry, row))
     if successor is not None:
         return _finish_if_launched(context, entry, successor)
     if not context.store.read(lambda rows: _is_task_free(rows, entry)):
-        return _end_entry(context, entry, "dropped", None)
+        return _end_entry(context, entry, "drop", None)
     if park_if_fruitless(context, entry, row):
         reclaim(context, entry.dispatch)  # no successor will take over its inbox
         return ""
@@ -224,8 +224,7 @@ def _end_predecessor(context: Context, row: Dispatch, entry: Handoff) -> str:
     """End the agent that is handed off, if that is possible now. Returns what the handoff waits for; "" when the agent has ended."""
     seen = gather_facts(context, row, "handoff")
     remedy = remedy_for("handoff", seen)
-    if seen.condition == "dead" and not may_settle(seen) and row.asked_for is None:
-        # The agent died before it was asked to exit, and cannot be settled yet. Record the request, so that it ends as handed off.
+    if is_owed_a_request(seen, asked=is_asked_to_exit(row)):
         ask(context, row, asked_for="handoff", reason=entry.reason)
     if isinstance(remedy, Leave):
         return f"{row.id}: {remedy.why}"
@@ -246,7 +245,7 @@ def _finish_if_launched(context: Context, entry: Handoff, successor: Dispatch) -
     A successor that died before its launch is settled, so that the next drain starts another.
     """
     if successor.launched_at is not None:
-        return _end_entry(context, entry, "done", successor.id)
+        return _end_entry(context, entry, "hand_on", successor.id)
     decide_and_apply(context, successor, "handoff")
     return f"{successor.id} is starting"
 
@@ -266,12 +265,12 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
     project = entry.project
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
-        return _end_entry(context, entry, "done" if seat.holder else "dropped", seat.holder)
+        return _end_entry(context, entry, "hand_on" if seat.holder else "drop", seat.holder)
     if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
         return f"{seat.candidate} has to prove itself"
     row = dispatch_or_none(context, entry.dispatch)
     if row is None:
-        return _end_entry(context, entry, "dropped", None)
+        return _end_entry(context, entry, "drop", None)
     if entry.tries >= context.setting("limits.failed_spawns"):
         return f"{entry.tries} new coordinators did not prove themselves; `fleet handoff {row.id}` tries again"
     wanted = Wanted(project=project, slug=None, kind="coord", engine=row.engine, autonomy=row.autonomy,
@@ -287,13 +286,14 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
     return f"{started.id} has to prove itself"
 
 
-def _end_entry(context: Context, entry: Handoff, state: HandoffState, successor: str | None) -> str:
-    """Record a handoff entry as done or dropped, and reclaim what its dispatch held. Always returns "": nothing to wait for."""
+def _end_entry(context: Context, entry: Handoff, event: str, successor: str | None) -> str:
+    """Step a handoff entry to done or dropped, and reclaim what its dispatch held. Always returns "": nothing to wait for."""
+    state = step(HANDOFF_STEPS, "queued", event)
 
     def work(tx: Tx) -> None:
         tx.about(entry.project, entry.slug)
         tx.dispatch = entry.dispatch
-        q.end_handoff(tx, id=entry.id, state=state, successor=successor, at=tx.at)
+        q.end_handoff(tx, id=entry.id, before="queued", after=state, successor=successor, at=tx.at)
         tx.note(handoff=state, successor=successor)
 
     context.commit(Change(f"the handoff of {entry.dispatch} is {state}", work))

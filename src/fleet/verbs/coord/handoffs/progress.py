@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fleet import errors
 from fleet.model.agents.activity.progress import describe_fruitless, fruitless_handoffs
 from fleet.model.branches import task_branch
+from fleet.model.dispatch.steps import HANDOFF_STEPS
 from fleet.model.results.value import Value
 from fleet.model.tables import change
 from fleet.model.tasks.pipeline import WORKING
@@ -119,7 +120,8 @@ def _park_task(entry: Handoff, row: Dispatch, slug: str, weighed: Weighed) -> Ch
                               reason=reason, work=None, not_before=None, ended_at=None, at=tx.at)  # fmt: skip
         if not moved:
             return False
-        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, at=tx.at)
+        parked = change(HANDOFF_STEPS, "queued", "park")
+        q.park_handoff(tx, id=entry.id, mark=weighed.mark, fruitless=weighed.fruitless, **parked, at=tx.at)
         tasks.update_dependents(tx, entry.project, slug, **stepped)
         tx.note(handoff="dropped", fruitless=weighed.fruitless, reason=reason)
         return True

@@ -70,7 +70,8 @@ def retry(context: Context, ident: str, given: tuple[str, ...], *, everything: b
         moved = [item for item in which if q.revive_item(tx, job=ident, id=item, after=revived)]
         if moved and now.state != "running":
             reason = f"{len(moved)} item(s) are to be tried again"
-            q.reopen_job(tx, id=ident, after=target(items.JOB_STEPS, "reopen"), reason=reason, at=tx.at)
+            after, phase = target(items.JOB_STEPS, "reopen"), target(items.PHASE_STEPS, "reopen")
+            q.reopen_job(tx, id=ident, after=after, phase=phase, reason=reason, at=tx.at)
             records.reset_part(tx, ident, "reduce")
         tx.note(job=ident, items=moved)
         return ItemsRevived(job=ident, items=moved, state=records.job_of(tx, ident).state)
