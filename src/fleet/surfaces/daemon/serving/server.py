@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -192,7 +193,8 @@ class Server:
                 return act()
 
         if is_quick:
-            waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
+            act_there = partial(in_surroundings, request, checked)
+            waiting = Waiting(act_there, lambda done: self._finish(request, done), key=request.key)
             self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
