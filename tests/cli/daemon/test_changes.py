@@ -90,6 +90,45 @@ def test_task_watch_and_ops_follow_go_through_the_daemon_and_survive_its_death(f
     child.wait(60)
 
 
+@pytest.mark.req("GRAPH-12")
+@pytest.mark.parametrize("command", [("task", "watch"), ("ops", "--follow")])
+def test_a_follower_polls_while_the_daemon_is_stopped_and_comes_back_to_it(fleet, served, program, command):
+    """A stopped process accepts connections and never answers."""
+    fleet.add("a")
+    child = program.start(*command, "--json", bufsize=1)
+    until(lambda: served.call("daemon.status")["subscribers"] == 1)
+    os.kill(served.pid, signal.SIGSTOP)
+    try:
+        fleet("task", "log", "a", "one", env={"FLEET_DIRECT": "1"}).ok()
+        heard = []
+        while "one" not in heard:
+            heard.append(json.loads(child.stdout.readline())["what"].get("message"))
+    finally:
+        os.kill(served.pid, signal.SIGCONT)
+    until(lambda: served.call("daemon.status")["subscribers"] == 1)
+    fleet("task", "log", "a", "two").ok()
+    while "two" not in heard:
+        heard.append(json.loads(child.stdout.readline())["what"].get("message"))
+    child.send_signal(signal.SIGINT)
+    child.wait(60)
+    assert [each for each in heard if each] == ["one", "two"]
+
+
+@pytest.mark.req("GRAPH-12")
+def test_a_screen_hears_of_changes_while_the_daemon_is_stopped(fleet, served):
+    fleet.add("a")
+    with Fleet.open() as opened:
+        changes, last = opened.views.changes(), opened.operations.newest()
+        changes.next_change(last, 0.0)
+        os.kill(served.pid, signal.SIGSTOP)
+        try:
+            fleet("task", "log", "a", "one", env={"FLEET_DIRECT": "1"}).ok()
+            assert changes.next_change(last, 60.0) == last + 1
+        finally:
+            os.kill(served.pid, signal.SIGCONT)
+            changes.close()
+
+
 @pytest.mark.req("SWEEP-10")
 def test_a_daemon_whose_database_is_away_says_so_and_goes_on_when_it_is_back(fleet, served):
     fleet.add("a")

@@ -15,7 +15,7 @@ from staging.daemon import PATIENCE, RunningDaemon
 
 from fleet.api.fleet import PARTS, Fleet, part_class
 from fleet.api.remote import door as fleet_door
-from fleet.api.remote.acts import OWN, WAYS, is_forwarded
+from fleet.api.remote.acts import BESIDES, OWN, WAYS, is_forwarded
 from fleet.api.remote.door import Door
 from fleet.api.remote.parts import RemotePart
 from fleet.errors import BadRequest, NoSuchTask
@@ -216,12 +216,15 @@ def test_no_agent_ends_with_the_daemon(fleet, served, end, tmux):
 
 @pytest.mark.req("IPC-1")
 def test_every_change_that_fleet_offers_goes_through_the_daemon(fleet, served, monkeypatch):
-    """Each act of the table of roles is either sent to the daemon, or says why the asking process does it."""
+    """Each act of the table of roles, and each change besides, is sent to the daemon, or says why the asking process does it.
+
+    What is in neither is shown to be a read by tests/unit/agents/test_reads.py.
+    """
     asked = []
     monkeypatch.setattr(Door, "call", lambda _door, method, _args, **_how: asked.append(method) or {"result": None})
     with Fleet.open() as opened:
         assert opened.door is not None
-        for act in ACTS:
+        for act in (*ACTS, *BESIDES):
             part, _, method = act.partition(".")
             own = RemotePart(part, part_class(part)(opened), opened)
             monkeypatch.setattr("fleet.api.remote.parts.arguments", lambda *_: {})
@@ -229,9 +232,9 @@ def test_every_change_that_fleet_offers_goes_through_the_daemon(fleet, served, m
                 getattr(own, method)()
             else:
                 assert OWN[act]
-    assert set(asked) == {act for act in ACTS if act not in OWN}
-    assert set(ACTS) <= set(WAYS)
-    assert set(OWN) < set(ACTS)
+    assert set(asked) == {act for act in WAYS if act not in OWN}
+    assert {*ACTS, *BESIDES} == set(WAYS)
+    assert set(OWN) < set(WAYS)
     assert set(PARTS) >= {act.partition(".")[0] for act in WAYS}
 
 

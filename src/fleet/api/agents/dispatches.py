@@ -101,7 +101,7 @@ class Dispatches(Part):
             raise
 
     def resumable(self, project: str | None = None) -> Resumables:
-        """Return the dispatches that can be resumed, with the reason why each ended."""
+        """Return the dispatches that can be resumed, with the reason why each ended. Settles those that died unseen."""
         return resume_all.resumable(self._by.context, project)
 
     def resume_all(self, project: str | None = None) -> ResumedMany:

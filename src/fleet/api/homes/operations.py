@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fleet.api.actor import Part
-from fleet.api.remote.following import pushed_operations
+from fleet.api.remote.following import PushedOperations
 from fleet.model.text.times import duration
 from fleet.verbs.homes import rotate
 from fleet.verbs.sweep import clock_doubt
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from fleet.model.results.home import OperationView, Rotated
     from fleet.verbs.views.operations import Which
+
+# Seconds to poll the store before the daemon is tried again.
+_POLLED = 5.0
 
 
 class Operations(Part):
@@ -41,13 +44,21 @@ class Operations(Part):
     def follow(self, which: Which, *, after: int, wanted: Callable[[], bool] = lambda: True) -> Iterator[OperationView]:
         """Yield the operations after number `after` as they are committed, until `wanted` returns False.
 
-        They come from the daemon while one runs, and from polling the store otherwise.
+        They come from the daemon while one answers, and from polling the store otherwise.
         """
-        for told in pushed_operations(self._by.home, after, wanted) if self._by.door is not None else ():
-            after = told if isinstance(told, int) else told.seq
-            if not isinstance(told, int) and which.fits_view(told):
-                yield told
-        yield from operations.follow(self._by.store, self._by.clock, which, after, wanted)
+        pushed, clock = PushedOperations(self._by.home, wanted, self.newest), self._by.clock
+        while self._by.door is not None and wanted():
+            for told in pushed.after(after):
+                after = told if isinstance(told, int) else told.seq
+                if not isinstance(told, int) and which.fits_view(told):
+                    yield told
+            until = clock.ticks() + _POLLED
+            for polled in operations.follow(
+                self._by.store, clock, which, after, lambda: wanted() and clock.ticks() < until  # noqa: B023
+            ):
+                after = polled.seq
+                yield polled
+        yield from operations.follow(self._by.store, clock, which, after, wanted)
 
     def last_upkeep(self) -> int | None:
         """Return when the daemon last removed old operations and journals; None when no time is recorded."""

@@ -63,8 +63,9 @@ class Views(Part):
         if self._by.door is None:
             return polled
         from fleet.api.remote.following import PushedChanges
+        from fleet.verbs.views import operations
 
-        return PushedChanges(self._by.home, polled)
+        return PushedChanges(self._by.home, polled, lambda: self._by.store.read(operations.newest))
 
     def timeline(self, *, since: int) -> list[Span]:
         """Return when each agent worked since the time `since`, and how its dispatch ended."""

@@ -58,6 +58,7 @@ LIGHT = frozenset(
         "hooks.acknowledge",
         "claims.disown",
         "dispatches.excuse",
+        "dispatches.resumable",
         "jobs.retry",
         "jobs.drop",
         # Notices are sent from the daemon's environment, not from that of the asking process.
@@ -66,6 +67,7 @@ LIGHT = frozenset(
     }
 )
 OWN = {
+    "sessions.launch": "the asking process becomes the agent",
     "jobs.step": "the steps run in the session of the item",
     "agents.attach_words": "it changes nothing; the terminal is the asker's",
     "projects.keep_environment": "it keeps the variables of the asking process",
@@ -79,11 +81,12 @@ OWN = {
     "operations.note_upkeep": "only the daemon calls it, as a duty",
     "operations.why_clock_doubted": "only the daemon calls it, as a duty",
 }
-# Methods that change something without being an act of the table of roles.
-_BESIDES = ("sessions.settle",)
+# Methods that change something without being an act of the table of roles: they launch an agent that was asked for, or settle
+# one whose process is proven dead.
+BESIDES = ("sessions.launch", "sessions.settle", "sessions.settle_soon", "dispatches.resumable")
 WAYS: dict[str, Way] = {
     method: "quick" if method in QUICK else "light" if method in LIGHT else "own" if method in OWN else "heavy"
-    for method in (*ACTS, *_BESIDES)
+    for method in (*ACTS, *BESIDES)
 }
 # The classes of arguments that are more than plain JSON: module and name.
 ARGUMENTS = {

@@ -51,17 +51,18 @@ class Door:
         self.greeting: Json = {}
 
     @classmethod
-    def of(cls, home: str) -> Self | None:
+    def of(cls, home: str, *, patience: float | None = None) -> Self | None:
         """Return a connection to the daemon of a home.
 
-        None when no daemon of this version answers, or FLEET_DIRECT is set.
+        None when no daemon of this version greets within `patience` seconds (5 when that is None), or FLEET_DIRECT is
+        set.
         """
         path = os.environ.get("FLEET_DOOR") or f"{home}/{paths.DAEMON_SOCKET}"
         if os.environ.get(DIRECT) or not os.path.exists(path):
             return None
         door = cls(path)
         try:
-            door.open()
+            door.open(patience=patience)
         except DoorClosed:
             return None
         if not door.is_of_this_version:
@@ -69,9 +70,12 @@ class Door:
             return None
         return door
 
-    def open(self) -> None:
-        """Connect to the socket and read the daemon's greeting. Raise DoorClosed when nobody answers."""
-        self._socket.settimeout(GREETING)
+    def open(self, *, patience: float | None = None) -> None:
+        """Connect to the socket and read the daemon's greeting.
+
+        Raise DoorClosed when nobody answers within `patience` seconds (5 when that is None).
+        """
+        self._socket.settimeout(GREETING if patience is None else patience)
         try:
             with address_of(self.path) as address:
                 self._socket.connect(address)
@@ -138,8 +142,13 @@ class Door:
             raise DoorClosed(str(error)) from None
         return self._number
 
-    def receive(self) -> Json:
-        """Return the next line from the daemon as JSON. Raise DoorClosed when the connection has ended."""
+    def receive(self, *, patience: float | None = None) -> Json:
+        """Return the next line from the daemon as JSON.
+
+        Raise DoorClosed when the connection has ended, or nothing more of a line comes for `patience` seconds.
+        """
+        if patience is not None:
+            self._socket.settimeout(patience)
         try:
             answer: Json = json.loads(self._read_line() or b"{}")
         except (OSError, ValueError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 from typing import TYPE_CHECKING
 
+from fleet import errors
 from fleet.api.remote.door import Door, DoorClosed
 from fleet.model.results.home import OperationView
 
@@ -16,16 +17,49 @@ if TYPE_CHECKING:
 
 # Seconds between two checks whether the follower is still wanted.
 _LOOK = 0.5
+# Seconds without a push after which the follower looks into the store. A daemon pushes within two seconds.
+_SILENT = 3.0
+# Seconds within which a daemon subscribes a follower, and sends the rest of a line. One that is stopped does not.
+_ANSWER = 5.0
+# Seconds within which a daemon that did not answer before has to greet. The follower polls the store otherwise.
+_GREETING_AGAIN = 0.5
+
+
+class Silence:
+    """Judges whether a silent daemon has stopped: it did not push operations that were committed seconds ago."""
+
+    def __init__(self, newest: Callable[[], int]) -> None:
+        self._newest = newest
+        self._waited = 0.0
+        self._due = -1
+
+    def end(self) -> None:
+        """Begin anew, because the daemon has pushed something."""
+        self._waited, self._due = 0.0, -1
+
+    def is_too_long(self, waited: float, after: int) -> bool:
+        """Whether the daemon has stopped. It was silent for `waited` seconds more, and `after` is the last operation it pushed."""
+        self._waited += waited
+        if self._waited < _SILENT:
+            return False
+        is_overdue = self._due > after
+        self._waited, self._due = 0.0, self._newest()
+        return is_overdue
 
 
 class PushedChanges:
-    """Waits for the next operation through the daemon; while no daemon answers, through the source `otherwise`."""
+    """Waits for the next operation through the daemon; while no daemon answers, through the source `otherwise`.
 
-    def __init__(self, home: str, otherwise: Changes) -> None:
+    `newest` reads the number of the newest operation from the store.
+    """
+
+    def __init__(self, home: str, otherwise: Changes, newest: Callable[[], int]) -> None:
         self._home = home
         self._otherwise = otherwise
+        self._silence = Silence(newest)
         self._door: Door | None = None
         self._newest = -1
+        self._patience: float | None = None
 
     def next_change(self, after_seq: int, timeout: float) -> int | None:
         """Return the number of the newest operation once it differs from `after_seq`; None after `timeout` seconds."""
@@ -36,8 +70,9 @@ class PushedChanges:
                 self._subscribe(after_seq)
             elif not self._hear(timeout):
                 return None
-        except DoorClosed:
+        except (DoorClosed, errors.Draining):
             self.close()
+            self._patience = _GREETING_AGAIN
             return self._otherwise.next_change(after_seq, timeout)
         return self._newest if self._newest != after_seq else None
 
@@ -46,28 +81,44 @@ class PushedChanges:
 
         Raise DoorClosed when no daemon answers.
         """
-        door = Door.of(self._home)
-        if door is None:
-            raise DoorClosed
-        self._door = door
-        answer = door.call("subscribe", {"after": max(after, 0)})
+        self._door = _connected(self._home, self._patience)
+        answer = self._door.call("subscribe", {"after": max(after, 0)}, patience=_ANSWER)
         self._newest = int(answer.get("result", {}).get("newest", 0))
+        self._patience = None
 
     def _hear(self, timeout: float) -> bool:
         """Wait at most `timeout` seconds for the daemon to push the number of the newest operation, and keep it.
 
-        Returns False when none came.
+        Returns False when none came. Raise DoorClosed when the daemon has stopped.
         """
-        if self._door is None or not _is_ready(self._door, timeout):
-            return False
-        self._newest = int(self._door.receive().get("newest", self._newest))
-        return True
+        left = timeout
+        while self._door is not None:
+            wait = min(left, _SILENT)
+            if _is_ready(self._door, wait):
+                self._newest = int(self._door.receive(patience=_ANSWER).get("newest", self._newest))
+                self._silence.end()
+                return True
+            left -= wait
+            if self._silence.is_too_long(wait, self._newest):
+                raise DoorClosed
+            if left <= 0:
+                break
+        return False
 
     def close(self) -> None:
         """Close the connection to the daemon, and forget the number of the newest operation."""
         if self._door is not None:
             self._door.close()
         self._door, self._newest = None, -1
+        self._silence.end()
+
+
+def _connected(home: str, patience: float | None) -> Door:
+    """Return a connection to the daemon of a home. Raise DoorClosed when none answers."""
+    door = Door.of(home, patience=patience)
+    if door is None:
+        raise DoorClosed
+    return door
 
 
 def _is_ready(door: Door, timeout: float) -> bool:
@@ -75,30 +126,46 @@ def _is_ready(door: Door, timeout: float) -> bool:
     return door.has_more or bool(select.select([door.fileno()], [], [], timeout)[0])
 
 
-def pushed_operations(home: str, after: int, wanted: Callable[[], bool]) -> Iterator[OperationView | int]:
-    """Yield each operation after number `after` as the daemon pushes it.
+class PushedOperations:
+    """Follows the operations of a home by the daemon, as long as one answers."""
 
-    A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false or the
-    daemon goes away.
-    """
-    door = Door.of(home)
-    if door is None:
-        return
-    try:
-        door.call("subscribe", {"after": after})
-        while wanted():
-            yield from _next_operations(door)
-    except DoorClosed:
-        return
-    finally:
-        door.close()
+    def __init__(self, home: str, wanted: Callable[[], bool], newest: Callable[[], int]) -> None:
+        self._home = home
+        self._wanted = wanted
+        self._silence = Silence(newest)
+        self._patience: float | None = None
+
+    def after(self, number: int) -> Iterator[OperationView | int]:
+        """Yield each operation after a number as the daemon pushes it.
+
+        A bare number means that the operations up to it were rotated into the archive. Ends when `wanted()` is false, or
+        when the daemon goes away or has stopped.
+        """
+        self._silence.end()
+        door = None
+        try:
+            door = _connected(self._home, self._patience)
+            door.call("subscribe", {"after": number}, patience=_ANSWER)
+            while self._wanted():
+                for told in _next_operations(door):
+                    number = told if isinstance(told, int) else told.seq
+                    self._silence.end()
+                    yield told
+                if self._silence.is_too_long(_LOOK, number):
+                    break
+        except (DoorClosed, errors.Draining):
+            pass
+        finally:
+            self._patience = _GREETING_AGAIN
+            if door is not None:
+                door.close()
 
 
 def _next_operations(door: Door) -> Iterator[OperationView | int]:
     """Yield the operations of the daemon's next push, or the number in a push `gap`. Yield nothing after a time-out."""
     if not _is_ready(door, _LOOK):
         return
-    push: Json = door.receive()
+    push: Json = door.receive(patience=_ANSWER)
     if push.get("push") == "gap":
         yield int(push.get("newest", 0))
     for operation in push.get("operations", ()):

@@ -102,8 +102,7 @@ def start(by: Actor) -> DaemonStatus:
     found = _answered(by)
     if found is not None:
         return found
-    if by.speaker is not None:
-        raise errors.Refused(what="only a person starts the daemon, and this is an agent")
+    by.may("daemon.start")
     if by.moved is not None:
         raise by.moved
     if silent := why_silent(by):
@@ -168,10 +167,11 @@ def start_if_wanted(by: Actor) -> str | None:
 
 
 def stop(by: Actor) -> DaemonStatus:
-    """Stop the daemon of a home: it finishes the requests it has begun. Raise NoDaemon when none runs.
+    """Stop the daemon of a home: it finishes the requests it has begun. Raise NoDaemon when none runs, NotAllowed for an agent.
 
     Returns the last status, with the projects that have no coordinator while no daemon runs.
     """
+    by.may("daemon.stop")
     found = _answered(by)
     door = _connected(by.home)
     if door is None or found is None:
@@ -189,6 +189,14 @@ def stop(by: Actor) -> DaemonStatus:
             raise errors.FleetError(what=f"the daemon ({gate.holder()}) is still ending after {_END:g} s")
         by.clock.wait(_LOOK)
     return found.replaced(running=False, unheld=_absent(by).unheld)
+
+
+def restart(by: Actor) -> DaemonStatus:
+    """Stop the daemon, if it runs, and start it again. Returns the new daemon's status. Raise NotAllowed for an agent."""
+    by.may("daemon.restart")
+    if _answered(by) is not None:
+        stop(by)
+    return start(by)
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:

@@ -34,19 +34,15 @@ class Reviews(Part):
         queue, request = self._by.store.read(lambda rows: review.waiting(rows, project)), self._by.request
         return [work for work in queue if work.status == "blocked" or _is_reviewed_by_person(request, work.project)]
 
-    def work(self, *, project: str, slug: str, verify: bool = False) -> Work:
-        """Return what a reviewer looks at: the task, its report, earlier verdicts and the changes.
-
-        With `verify`, rehearse the merge first.
-        """
-        tried = self.rehearse(project=project, slug=slug) if verify else None
+    def work(self, *, project: str, slug: str) -> Work:
+        """Return what a reviewer looks at: the task, its report, earlier verdicts and the changes."""
         now = self._by.clock.now()
 
         def look(rows: Rows) -> tuple[TaskDetails, list[Judgement]]:
             return show.show(rows, project, slug, now), review.verdicts(rows, project, slug)
 
         task, verdicts = self._by.store.read(look)
-        return named_commit.reviewed_work(self._by.context, task, verdicts, tried)
+        return named_commit.reviewed_work(self._by.context, task, verdicts)
 
     def rehearse(self, *, project: str, slug: str) -> Tried:
         """Merge a task's work for trial, run its verify command, and write the result into the task's log."""

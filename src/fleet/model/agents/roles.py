@@ -28,6 +28,7 @@ _JOBS = "only a person runs jobs and decides about their items"
 _PLANS = "only a person and the coordinator of the project plan work"
 _STARTS = "only a person and the coordinator of the project start and end agents"
 _TELLS = "only a person and the daemon send notifications"
+_ENDS = "only a person starts and ends the daemon, which everybody uses"
 _OWN = "an agent speaks only for its own task"
 _REVIEWS = "only a person or the reviewer of the task judges its work"
 
@@ -147,6 +148,13 @@ ACTS = {
     "jobs.retry": Act("try items again", _JOBS),
     "jobs.drop": Act("give items up", _JOBS),
 }
+# What starts and ends the daemon of the home: no part of class Fleet has these.
+DAEMON_ACTS = {
+    "daemon.start": Act("start the daemon", _ENDS),
+    "daemon.stop": Act("end the daemon", _ENDS),
+    "daemon.restart": Act("restart the daemon", _ENDS),
+    "daemon.reload": Act("let the daemon read its settings again", _ENDS),
+}
 
 _KINDS = {"coord": COORDINATOR, "reviewer": REVIEWER}
 _ASK = 'ask the person: `fleet block --reason "WHAT YOU NEED"`'
@@ -158,15 +166,20 @@ def role_of(kind: DispatchKind, engine: str | None) -> str:
     return JOB_STEP if engine == "job" else _KINDS.get(kind, WORKER)
 
 
+def act_of(name: str) -> Act:
+    """Return the act of the table with this name."""
+    return DAEMON_ACTS.get(name) or ACTS[name]
+
+
 def check(act: str, role: str, *, who: str) -> None:
     """Raise NotAllowed when this role may not do the act."""
-    if role != PERSON and role not in ACTS[act].roles:
+    if role != PERSON and role not in act_of(act).roles:
         raise refusal(act, role, who=who)
 
 
 def refusal(act: str, role: str, *, who: str, rule: str = "") -> errors.NotAllowed:
     """Return the NotAllowed error for an act of this role, with the rule and what to do instead."""
-    entry = ACTS[act]
+    entry = act_of(act)
     instead = instead_of_role(role)
     return errors.NotAllowed(role=role, who=who, act=act, what=entry.what, rule=rule or entry.rule, instead=instead)
 

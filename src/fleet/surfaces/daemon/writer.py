@@ -7,7 +7,8 @@ wait: for the requests of other threads, while another process writes, while the
 A refused request undoes only its own changes. A request is answered after the commit. A shared transaction is bounded in
 number and time, and between two of them other processes get their turn to write. When a shared transaction is lost (the
 connection broke, the disk is full), each of its requests is done again, alone and under its own key: what had been
-committed is found by that key.
+committed is found by that key. When the connection broke during the commit and the server cannot be asked, each is answered
+with OutcomeUnknown and its key, because it may have been done.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from threading import Lock, Thread, get_ident
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, TypeVar
 
+from fleet import errors
 from fleet.model.agents.actors import Caller
 from fleet.store.transaction import SharedBroken, Store
 
@@ -47,14 +49,18 @@ class WriterEnded(Exception):
 class Waiting:
     """One request that waits for the writer.
 
-    `act` is called in the transaction, `finish` with the outcome after the commit.
+    `act` is called in the transaction, `finish` with the outcome after the commit. `key` is the idempotency key under
+    which a client can repeat the request.
     """
 
-    __slots__ = ("act", "error", "finish", "result")
+    __slots__ = ("act", "error", "finish", "key", "result")
 
-    def __init__(self, act: Callable[[], object], finish: Callable[[Waiting], None]) -> None:
+    def __init__(
+        self, act: Callable[[], object], finish: Callable[[Waiting], None], *, key: str | None = None
+    ) -> None:
         self.act = act
         self.finish = finish
+        self.key = key
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -161,7 +167,7 @@ class Writer:
         """Commit one change for the calling thread, wait for the commit, and return its result or raise its error."""
         done = Lock()
         done.acquire()
-        waiting = Waiting(lambda: self.transact(why, work, by, *request), lambda _: done.release())
+        waiting = Waiting(lambda: self.transact(why, work, by, *request), lambda _: done.release(), key=by.key)
         self.submit(waiting)
         done.acquire()
         if waiting.error is not None:
@@ -175,6 +181,8 @@ class Writer:
         Only the thread that may use the connection now calls it.
         """
         store = self._opened()
+        if self._doubted is not None:
+            return self._ask_again(lambda: store.transact(why, work, by, *request), why, by.key)
         return (store.transact_within if self._is_shared else store.transact)(why, work, by, *request)
 
     def read(self, work: Callable[[Rows], T]) -> T:
@@ -183,10 +191,28 @@ class Writer:
         Only the thread that may use the connection now calls it.
         """
         store = self._opened()
+        if self._doubted is not None:
+            return self._ask_again(lambda: store.read(work), "a request", self._doubted.key)
         return store.read_within(work, _NOBODY) if self._is_shared else store.read(work)
+
+    def _ask_again(self, ask: Callable[[], T], why: str, key: str | None) -> T:
+        """Call `ask` for a request that may have been committed. Raise OutcomeUnknown when the server does not answer.
+
+        A request without a key cannot be looked up, and so gets the error of the store.
+        """
+        try:
+            return ask()
+        except (errors.StoreUnreachable, errors.StoreBusy) as error:
+            if key is None:
+                raise
+            invocation = key.partition(":")[0]  # which the keys of its steps begin with
+            url = error.facts.get("url") or self._opened().kind
+            raise errors.OutcomeUnknown(url=url, doing=why, key=invocation) from error
 
     # the turn ---------------------------------------------------------------------------------------------------------
     _is_shared = False
+    # The request that is being done again although its commit may have happened: the connection broke during the commit.
+    _doubted: Waiting | None = None
 
     def _run(self) -> None:
         """Perform requests until the end is queued, then the quick ones that are left, and close the store."""
@@ -269,7 +295,7 @@ class Writer:
             if self._is_shared:
                 self._is_shared = False
                 store.close_shared("undo", commit=False)
-            self._do_alone(batch)
+            self._do_alone(batch, in_doubt=store.is_in_doubt)
         self._ident = 0
         self._freed_at = monotonic()
         self._count(batch)
@@ -300,11 +326,17 @@ class Writer:
             sleep(left)
             self._left_at = monotonic()
 
-    def _do_alone(self, batch: list[Waiting]) -> None:
-        """Perform each request in a transaction of its own, because the shared one was lost."""
+    def _do_alone(self, batch: list[Waiting], *, in_doubt: bool) -> None:
+        """Perform each request in a transaction of its own, because the shared one was lost.
+
+        With `in_doubt` the shared one may have been committed. A request whose key cannot be looked up then has the
+        error OutcomeUnknown.
+        """
         self.figures.lost += 1
         for waiting in batch:
+            self._doubted = waiting if in_doubt else None
             waiting.perform()
+        self._doubted = None
 
     def _count(self, batch: list[Waiting]) -> None:
         """Add a batch of requests to the figures."""

@@ -13,7 +13,7 @@ from fleet.store import tasks
 from fleet.verbs.merge.branches import integration_branch
 
 if TYPE_CHECKING:
-    from fleet.model.results.merge import Judgement, Tried
+    from fleet.model.results.merge import Judgement
     from fleet.model.results.tasks import TaskDetails
     from fleet.store.queries import TaskState
     from fleet.verbs.context import Context
@@ -54,7 +54,7 @@ def judged_commit(context: Context, project: str, slug: str, *, accept: bool, se
     return tip
 
 
-def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement], verify: Tried | None) -> Work:
+def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]) -> Work:
     """Return what a reviewer sees: the task, its commit, whether the branch moved since the report, and the diff.
 
     `since` is the difference to the commit of the last verdict, or to the reported commit when the branch moved.
@@ -77,7 +77,7 @@ def reviewed_work(context: Context, task: TaskDetails, verdicts: list[Judgement]
         stat=proofs.work_diff(repository, ref, tip, stat=True) if tip else "",
         diff=proofs.work_diff(repository, ref, tip) if tip else "",
         since=_work_since(context, repository, (onto, before, tip)) if before and tip and before != tip else None,
-        verify=verify,
+        verify=None,
     )
 
 

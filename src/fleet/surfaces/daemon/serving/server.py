@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet import errors
+from fleet.api.permits import Permits
 from fleet.api.remote import lifecycle, wire
 from fleet.api.remote.door import PROTOCOL
 from fleet.api.tokens import refuse_wrong_token
 from fleet.model import VERSION
 from fleet.model.agents.reads import READS, refusal
-from fleet.model.agents.roles import ACTS, WORKER
+from fleet.model.agents.roles import ACTS, DAEMON_ACTS, WORKER
 from fleet.model.results.home import DaemonStatus
 from fleet.model.text.times import iso
 from fleet.surfaces.daemon.serving.changes import Changes
@@ -137,7 +139,7 @@ class Server:
         elif method == "subscribe":
             self._subscribe(request)
         elif method in _OWN_METHODS:
-            self._do(request, lambda: request.answer(result=wire.plain(self._own_methods()[method]())), is_quick=False)
+            self._do(request, lambda: self._perform_own(request), is_quick=False)
         elif (way := way_of(request)) == "heavy":
             self._do_in_child(request)
         else:
@@ -149,6 +151,13 @@ class Server:
         """Run a command line of fleet in this process. The answer has its exit code and what it printed."""
         code, out, err = self._commands.run(words, request.key)
         return request.answer(result={"code": code, "out": out, "err": err})
+
+    def _perform_own(self, request: Request) -> dict[str, object]:
+        """Perform a method of the daemon itself. Raise NotAllowed when an agent would end it or change its settings."""
+        if request.method in DAEMON_ACTS:
+            permits = Permits(store=self._household.store, home=self._household.home, dispatch=request.dispatch)
+            permits.check(request.method)
+        return request.answer(result=wire.plain(self._own_methods()[request.method]()))
 
     def _own_methods(self) -> dict[str, Callable[[], object]]:
         """Return the methods that the daemon itself has: status, metrics, stop and reload."""
@@ -184,7 +193,8 @@ class Server:
                 return act()
 
         if is_quick:
-            waiting = Waiting(lambda: in_surroundings(request, checked), lambda done: self._finish(request, done))
+            act_there = partial(in_surroundings, request, checked)
+            waiting = Waiting(act_there, lambda done: self._finish(request, done), key=request.key)
             self._household.writer.add_quick(waiting)
             return
         self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))

@@ -117,12 +117,8 @@ def restart(*, json: bool) -> None:
     Examples:
       fleet daemon restart
     """
-    with Fleet.open() as fleet:
-        with waiting("the daemon finishes what it has begun"):
-            if lifecycle.status(fleet).running:
-                lifecycle.stop(fleet)
-        with waiting("the daemon starts"):
-            found = lifecycle.start(fleet)
+    with Fleet.open() as fleet, waiting("the daemon finishes what it has begun, and another one starts"):
+        found = lifecycle.restart(fleet)
     if json:
         terminal.say_json(found)
         return

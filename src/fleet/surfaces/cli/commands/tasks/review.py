@@ -78,10 +78,16 @@ def review(slug: str | None, *, verdict: ReviewVerdict | None, verify: bool, **g
             _print_waiting(fleet.reviews.waiting(project), as_json=given["json"])
         elif slug is not None and (given["json"] or not terminal.is_interactive()):
             with waiting(f"reading the work of {slug}"):
-                work = fleet.reviews.work(project=project or "", slug=slug, verify=verify)
+                work = _tried_work(fleet, project or "", slug, verify=verify)
             _print_work(work, as_json=given["json"])
         else:
             _walk_through(fleet, project, slug, verify=verify)
+
+
+def _tried_work(fleet: Fleet, project: str, slug: str, *, verify: bool) -> Work:
+    """Return a task's work as a reviewer sees it; with `verify`, rehearse its merge first."""
+    tried = fleet.reviews.rehearse(project=project, slug=slug) if verify else None
+    return fleet.reviews.work(project=project, slug=slug).replaced(verify=tried)
 
 
 def _own_task(fleet: Fleet) -> str:
@@ -156,7 +162,7 @@ def _walk_through(fleet: Fleet, project: str | None, slug: str | None, *, verify
 
 def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool:
     """Show one task's work until the person gives a verdict or skips it. Returns False when the person quits."""
-    work = fleet.reviews.work(project=project, slug=slug, verify=verify)
+    work = _tried_work(fleet, project, slug, verify=verify)
     _print_head(work)
     while True:
         choice = _ask_key()
