@@ -53,6 +53,12 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
     return [*(_with_names(line, names) for line in page.reclaim), *page.elsewhere]
 
 
+def trouble_lines(snapshot: Snapshot) -> list[str]:
+    """Return what is wrong with the machinery that fleet needs: tmux does not answer, the daemon has died."""
+    tmux = f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
+    return [*([tmux] if snapshot.tmux else []), *([snapshot.page.daemon] if snapshot.page.daemon else [])]
+
+
 def _with_names(line: str, names: dict[str, list[str]]) -> str:
     """Return a line about things that are not released, with the names of up to four of them."""
     for kind, places in names.items():
