@@ -77,7 +77,9 @@ def test_a_daemon_that_dies_is_said_here_and_in_status_until_one_runs_again(scen
             assert line not in person.text
             daemon.kill()
             await person.sees(line, "`fleet daemon start`")
-            page = subprocess.run([FLEET, "status"], env={**os.environ, "FLEET_HOME": scene.home}, capture_output=True, text=True)
+            page = subprocess.run(
+                [FLEET, "status"], env={**os.environ, "FLEET_HOME": scene.home}, capture_output=True, text=True
+            )
             assert line in page.stdout
             assert line in fleet.views.status("p").daemon
             daemon.start()

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from fleet.verbs.views.at_work import Unfinished
     from fleet.world.world import World
 
-_DAEMON_LOST = "the daemon of this home has died, and with it the coordinators in it: `fleet daemon start` starts it again"
+_DAEMON_LOST = (
+    "the daemon of this home has died, and with it the coordinators in it: `fleet daemon start` starts it again"
+)
 # The states in which an agent may never continue by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
