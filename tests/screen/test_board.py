@@ -226,10 +226,12 @@ def test_space_goes_from_one_that_needs_the_person_to_the_next(scene):
 
 @pytest.mark.req("TUI-2")
 def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
+    settings = Path(scene.home, "config.toml")
+    before = settings.read_text() if settings.exists() else ""
+
     async def act(person):
         await person.sees("coordinator")
-        with open(f"{scene.home}/config.toml", "a") as file:
-            file.write('\n[keys]\nkill = "y"\n')
+        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
         await person.sees("the screen keeps the keys it has", "'y' is both approve and kill")
         await person.presses("n")
         await person.sees("New task in p")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 from screen.driving import sit_down
 from staging.daemon import RunningDaemon
-from staging.stage import FLEET
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.tui.feeds.loader import Loader
@@ -77,10 +75,7 @@ def test_a_daemon_that_dies_is_said_here_and_in_status_until_one_runs_again(scen
             assert line not in person.text
             daemon.kill()
             await person.sees(line, "`fleet daemon start`")
-            page = subprocess.run(
-                [FLEET, "status"], env={**os.environ, "FLEET_HOME": scene.home}, capture_output=True, text=True
-            )
-            assert line in page.stdout
+            assert line in scene.program("status").out
             assert line in fleet.views.status("p").daemon
             daemon.start()
             await person.until(lambda: line not in person.text, "no trouble")

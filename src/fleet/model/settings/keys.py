@@ -46,6 +46,8 @@ ACTS = (
     Act("tab-back", "shift+tab", "", "Show the tab before."),
     Act("scroll-down", "J pagedown ctrl+d", "", "Scroll the tab down."),
     Act("scroll-up", "K pageup ctrl+u", "", "Scroll the tab up."),
+    Act("scroll-right", ">", "", "Scroll the tab to the right, to what is cut off."),
+    Act("scroll-left", "<", "", "Scroll the tab to the left."),
     Act("attach", "enter o", "attach", "Join the agent's terminal; Ctrl+Q comes back."),
     Act("coordinator", "a", "coordinator", "Join the project's coordinator, or start it."),
     Act("approve", "y", "approve", "Permit what the agent asks to do."),
