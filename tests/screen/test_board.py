@@ -224,6 +224,43 @@ def test_space_goes_from_one_that_needs_the_person_to_the_next(scene):
     sit_down(scene.home, act)
 
 
+@pytest.mark.req("TUI-2")
+def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
+    settings = Path(scene.home, "config.toml")
+    before = settings.read_text() if settings.exists() else ""
+
+    async def act(person):
+        await person.sees("coordinator")
+        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
+        await person.sees("the screen keeps the keys it has", "'y' is both approve and kill")
+        await person.presses("n")
+        await person.sees("New task in p")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-2")
+def test_a_folded_group_is_found_and_unfolded_by_the_keys_again(scene):
+    with scene.fleet() as fleet:
+        prepared(scene, fleet)
+
+    async def act(person):
+        await person.goes_to("p/works")
+        await person.presses("left")
+        await person.sees("▸ working 1")
+        await person.presses("home")
+        await person.until(lambda: person.app.board.rows.selected is not None, "away from the heading")
+        for _ in range(8):
+            await person.presses("j")
+            if person.app.board.rows.selected is None:
+                break
+        await person.until(lambda: any("▌▸ working 1" in line for line in person.text.splitlines()), "the cursor there")
+        await person.presses("right")
+        await person.sees("● works")
+
+    sit_down(scene.home, act)
+
+
 def test_the_filter_shows_only_what_fits_and_escape_shows_all(scene):
     with scene.fleet() as fleet:
         fleet.tasks.add(project="p", title="Paint the door", slug="door")

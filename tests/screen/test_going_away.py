@@ -4,9 +4,11 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from screen.driving import sit_down
+from staging.daemon import RunningDaemon
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.tui.feeds.loader import Loader
@@ -61,6 +63,26 @@ def test_a_tmux_that_does_not_answer_is_said_and_the_keys_still_work(scene):
         await person.sees("hello there")
 
     sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_a_daemon_that_dies_is_said_here_and_in_status_until_one_runs_again(scene):
+    line = "the daemon of this home has died"
+    with RunningDaemon(Path(scene.home)) as daemon, scene.fleet() as fleet:
+
+        async def act(person):
+            await person.sees("coordinator")
+            assert line not in person.text
+            daemon.kill()
+            await person.sees(line, "`fleet daemon start`")
+            assert line in scene.program("status").out
+            assert line in fleet.views.status("p").daemon
+            daemon.start()
+            await person.until(lambda: line not in person.text, "no trouble")
+
+        sit_down(scene.home, act)
+        daemon.stop()
+        assert fleet.views.status().daemon == "", "whoever stops it knows"
 
 
 @pytest.mark.req("TUI-5")

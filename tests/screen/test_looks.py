@@ -1,14 +1,18 @@
 """How the screen looks: without colour, on narrow terminals, and how little of it a key draws again."""
 
+from types import SimpleNamespace
+
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
 from screen.driving import sit_down
 
 from fleet.api.views.tones import glyph_of
+from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.results.views import RowView
 from fleet.surfaces.tui.acts.comments import Commenting
 from fleet.surfaces.tui.feeds.repeating import Repeating
+from fleet.surfaces.tui.feeds.tabs import Tabs
 from fleet.surfaces.tui.look import DARK, LIGHT, TERMINAL, Look, palette_for
 from fleet.surfaces.tui.pages.timeline import TimelinePage
 from fleet.surfaces.tui.widgets.about import about_row
@@ -69,6 +73,34 @@ def test_a_page_shows_what_it_fetched_once_and_a_key_scrolls_it_once(tasks, monk
         await person.sees("line 1")
 
     sit_down(tasks.home, act)
+
+
+@pytest.mark.req("TUI-2")
+def test_what_is_cut_off_at_the_right_is_reached_by_a_key_and_stays_in_sight(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "wide", engine="scripted", script=f"say {'left ' * 20}middle{' right' * 5}\nhang")
+        scene.launched(fleet, ident)
+
+    async def act(person):
+        await person.goes_to("p/wide")
+        await person.sees("left left")
+        assert "middle right" not in person.text
+        await person.presses(*">" * 5)
+        await person.sees("middle right")
+        fetched = person.app.board._shown
+        await person.until(lambda: person.app.board._shown is not fetched, "the tab was fetched again")
+        assert "middle right" in person.text
+        await person.presses(*"<" * 5)
+        await person.until(lambda: "middle right" not in person.text)
+
+    sit_down(scene.home, act)
+
+
+def test_the_log_of_fleets_own_coordinator_is_wrapped():
+    row = RowView(key="p/#a", kind="coordinator", project="p", agent="a", engine=OWN_LOOP)
+    fleet = SimpleNamespace(agents=SimpleNamespace(mirror=lambda _ident: "a long line"))
+    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row)] == [False]
+    assert [line.no_wrap for line in Tabs(LOOK).lines(fleet, "live", row.replaced(engine="claude"))] == [True]
 
 
 def test_a_key_that_selects_a_row_does_not_lay_the_screen_out_again(tasks):

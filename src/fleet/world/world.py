@@ -195,6 +195,11 @@ class World:
         holder = self.daemon_gate().holder()
         return holder.who if holder is not None and self.processes.life(holder.who) == "alive" else None
 
+    def has_lost_daemon(self) -> bool:
+        """Return whether this home's daemon died: its gate's file names a dead process. A daemon that ends empties it."""
+        holder = self.daemon_gate().holder() if self.daemon is None else None
+        return holder is not None and self.processes.life(holder.who) == "dead"
+
     def daemon_pid(self) -> int | None:
         """Return the pid of this home's daemon; None when none is known to live."""
         process = self.daemon_process()

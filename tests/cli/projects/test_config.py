@@ -139,3 +139,14 @@ def test_an_empty_file_sets_nothing(fleet):
     (fleet.home / "config.toml").write_text("")
     (fleet.where / "fleet.toml").write_text("# nothing yet\n")
     assert {each["source"] for each in fleet.ask("config", "show")} == {"default"}
+
+
+@pytest.mark.req("TUI-2")
+def test_a_wrong_key_of_the_screen_is_named_and_stops_no_other_command(fleet):
+    (fleet.home / "config.toml").write_text('[keys]\nhelp = "H"\nkill = "y"\n')
+    assert fleet("status").code == 0
+    why = f"{fleet.home}/config.toml:3: keys: 'y' is both approve and kill"
+    assert why in fleet("config", "show").out
+    assert [each["wrong"] for each in fleet("config", "show", "--json").json if each["wrong"]] == [why]
+    found = [each for each in fleet("doctor", "--json").json if each["about"] == "keys"]
+    assert [(each["ok"], each["says"]) for each in found] == [(False, why)]

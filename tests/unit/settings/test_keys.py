@@ -10,7 +10,7 @@ from fleet.model.settings import document, keys
 
 @pytest.mark.req("TUI-2")
 def test_no_two_acts_of_one_place_have_a_key():
-    assert keys.why_wrong({}) == ""
+    assert not list(keys.key_faults({}))
     assert len({act.name for act in keys.ACTS}) == len(keys.ACTS)
     assert all(keys.is_key(key) for act in keys.ACTS for key in act.keys)
     assert all(act.help.endswith(".") for act in keys.ACTS)
@@ -38,11 +38,25 @@ def test_the_keys_that_people_know_are_those_of_the_acts():
         ("kill = 3", "kill needs a text with one key or several, like 'x'"),
         ('kill = ""', "kill needs a text with one key or several, like 'x'"),
         ('accept = "S"', "'S' is both accept and send-back"),
+        ('kill = "escape"', "kill: escape always ends the filter"),
     ],
 )
-def test_a_wrong_key_is_refused_and_named(text, why):
-    with pytest.raises(errors.BadSetting, match=why.replace("+", r"\+")):
-        document.read("config.toml", f"[keys]\n{text}\n", "config.toml")
+def test_a_wrong_key_is_named_with_its_line_and_no_other_setting_is_refused(text, why):
+    read = document.read("config.toml", f'[keys]\nhelp = "H"\n{text}\n[screen]\ntheme = "light"\n', "config.toml")
+    assert read["keys"].wrong.startswith(f"config.toml:3: keys: {why}")
+    assert read["screen.theme"].value == "light"
+
+
+@pytest.mark.req("TUI-2")
+def test_each_wrong_key_is_named_and_escape_is_free_in_a_review():
+    read = document.read("config.toml", '[keys]\nkill = "y"\nnew = "2"\nclose = "escape Q"\n', "config.toml")
+    assert [line.split(":")[1] for line in read["keys"].wrong.splitlines()] == ["3", "2"]
+    assert document.read("config.toml", '[keys]\nkill = "X"\n', "config.toml")["keys"].wrong == ""
+
+
+def test_keys_that_are_no_table_are_refused():
+    with pytest.raises(errors.BadSetting, match="keys is 3"):
+        document.read("config.toml", "keys = 3\n", "config.toml")
 
 
 def test_a_key_that_is_free_is_taken_and_the_old_one_is_free():
@@ -52,7 +66,7 @@ def test_a_key_that_is_free_is_taken_and_the_old_one_is_free():
 
 
 def test_a_key_may_mean_one_thing_on_the_board_and_another_in_a_review():
-    assert keys.why_wrong({"accept": "x"}) == ""
+    assert not list(keys.key_faults({"accept": "x"}))
 
 
 def test_the_page_of_keys_lists_every_act_with_its_keys():

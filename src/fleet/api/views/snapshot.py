@@ -41,6 +41,7 @@ def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
         counts=counts_of(rows),
         banner=banner_of(page, kept),
         tmux=_why_no_tmux(context) if any(agent.process and agent.source != "daemon" for agent in agents) else "",
+        keys=context.settings()["keys"].wrong,
     )
 
 
@@ -51,6 +52,17 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
         place = f"{thing.project}/{thing.slug}" if thing.slug else thing.dispatch or thing.name
         names.setdefault(thing.kind.replace("_", " "), []).append(place)
     return [*(_with_names(line, names) for line in page.reclaim), *page.elsewhere]
+
+
+def trouble_lines(snapshot: Snapshot) -> list[str]:
+    """Return what is wrong around fleet: tmux does not answer, the daemon has died, the screen's keys cannot be used."""
+    tmux = f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
+    return [*([tmux] if snapshot.tmux else []), *([snapshot.page.daemon] if snapshot.page.daemon else []), *_wrong_keys(snapshot)]
+
+
+def _wrong_keys(snapshot: Snapshot) -> list[str]:
+    """Return the line that names the wrong keys in the settings; [] when there are none."""
+    return [f"the screen keeps the keys it has: {'; '.join(snapshot.keys.splitlines())}"] if snapshot.keys else []
 
 
 def _with_names(line: str, names: dict[str, list[str]]) -> str:

@@ -124,6 +124,7 @@ class Setting(Value):
     help: str
     trusted: bool  # false: the repository's `fleet.toml` has another value, which no person has trusted
     written: object  # the value in the file
+    wrong: str = ""  # what is wrong inside the value, which is not used then; empty when nothing is
 
 
 class Trusted(Value):

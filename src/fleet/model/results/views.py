@@ -36,6 +36,9 @@ class Overview(Value):
     reclaim: list[str]  # what is not released although nobody needs it, in words
     elsewhere: list[str]  # claims that only another home, host or tmux socket can release, in words
     left_out: LeftOut  # how many more entries there are than the lists have
+    daemon: str = (
+        ""  # that the daemon has died, and what to do; empty while it runs, or when it was not started or was stopped
+    )
 
 
 class LeftOut(Value):
@@ -159,6 +162,7 @@ class Snapshot(Value):
         str
     ]  # what is not released although nobody needs it, each thing by its name; and claims of other homes
     tmux: str  # why tmux does not answer although agents should be running; empty when it does
+    keys: str = ""  # what is wrong with the keys in the settings, one to a line; empty when nothing is
 
 
 class RowView(Value):

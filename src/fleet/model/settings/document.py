@@ -30,7 +30,13 @@ def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
         raise _bad_setting(path, fault)
     known = {setting.name: setting for setting in SETTINGS}
     return {
-        name: SettingValue(name=name, value=node.plain, source=f"{path}:{node.line}", help=known[name].help)
+        name: SettingValue(
+            name=name,
+            value=node.plain,
+            source=f"{path}:{node.line}",
+            help=known[name].help,
+            wrong="\n".join(str(_bad_setting(path, each)) for each in known[name].kind.remarks(node, name)),
+        )
         for name, node in given.items()
     }
 

@@ -46,6 +46,8 @@ ACTS = (
     Act("tab-back", "shift+tab", "", "Show the tab before."),
     Act("scroll-down", "J pagedown ctrl+d", "", "Scroll the tab down."),
     Act("scroll-up", "K pageup ctrl+u", "", "Scroll the tab up."),
+    Act("scroll-right", ">", "", "Scroll the tab to the right, to what is cut off."),
+    Act("scroll-left", "<", "", "Scroll the tab to the left."),
     Act("attach", "enter o", "attach", "Join the agent's terminal; Ctrl+Q comes back."),
     Act("coordinator", "a", "coordinator", "Join the project's coordinator, or start it."),
     Act("approve", "y", "approve", "Permit what the agent asks to do."),
@@ -99,34 +101,33 @@ def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     return {act.name: tuple(given[act.name].split()) if act.name in given else act.keys for act in ACTS}
 
 
-def why_wrong(given: object) -> str:
-    """Return what is wrong with the setting `keys`, a table of keys by act; empty when the table is valid."""
-    if not isinstance(given, dict):
-        return "it is not a table"
-    return next(_key_faults(given), "")
-
-
-def _key_faults(given: dict[str, object]) -> Iterator[str]:
-    """Yield the faults in a table of key bindings: unknown acts, unknown keys, clashes, and digits, which choose answers."""
+def key_faults(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the faults in a table of keys by act, each as (act in the table, why): unknown acts and keys, clashes."""
     for name, keys in given.items():
         if name not in _KNOWN:
-            yield f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
+            yield name, f"there is no act {name!r}; there are {', '.join(_KNOWN)}"
         elif not isinstance(keys, str) or not keys.split():
-            yield f"{name} needs a text with one key or several, like {' '.join(_KNOWN[name].keys)!r}"
+            yield name, f"{name} needs a text with one key or several, like {' '.join(_KNOWN[name].keys)!r}"
         else:
-            for key in keys.split():
-                if not is_key(key):
-                    yield f"{name}: there is no key {key!r}"
-                if key in DIGITS:
-                    yield f"{name}: {key} chooses an answer"
+            for why in filter(None, (_why_not(key, _KNOWN[name]) for key in keys.split())):
+                yield name, f"{name}: {why}"
     yield from _clashes({name: keys for name, keys in given.items() if isinstance(keys, str)})
 
 
-def _clashes(given: dict[str, str]) -> Iterator[str]:
-    """Yield a text for each key that two acts of the same place share."""
+def _why_not(key: str, act: Act) -> str:
+    """Return why an act cannot have this key; "" when it can."""
+    if not is_key(key):
+        return f"there is no key {key!r}"
+    if key in DIGITS:
+        return f"{key} chooses an answer"
+    return "escape always ends the filter" if key == "escape" and act.place == "board" else ""
+
+
+def _clashes(given: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield (act in the table, why) for each key that two acts of the same place share."""
     taken: dict[tuple[str, str], str] = {}
     for name, keys in keys_in_force(given).items():
         for key in keys:
             other = taken.setdefault((_KNOWN[name].place, key), name)
             if other != name:
-                yield f"{key!r} is both {other} and {name}"
+                yield name if name in given else other, f"{key!r} is both {other} and {name}"

@@ -24,6 +24,7 @@ from fleet.model.text.sizes import size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from fleet.model.text.documents.nodes import Fault, Node
@@ -93,10 +94,11 @@ class SettingValue:
     """The value of a setting, and where it comes from: a file and line, or the default.
 
     When no person has trusted the value in a repository's file, `untrusted` is the setting's guard and `written` the
-    value in the file; `value` is then the value trusted before, or the default.
+    value in the file; `value` is then the value trusted before, or the default. `wrong` says, one to a line, what is
+    wrong with a value that only those who use it refuse.
     """
 
-    __slots__ = ("help", "name", "source", "untrusted", "value", "written")
+    __slots__ = ("help", "name", "source", "untrusted", "value", "written", "wrong")
 
     def __init__(
         self,
@@ -107,9 +109,11 @@ class SettingValue:
         help: str,  # noqa: A002
         untrusted: str = "",
         written: Any = None,  # noqa: ANN401
+        wrong: str = "",
     ) -> None:
         self.name = name
         self.value = value
+        self.wrong = wrong
         self.source = source
         self.help = help
         self.untrusted = untrusted
@@ -151,21 +155,15 @@ def _is_places(value: object) -> bool:
     return isinstance(value, list) and all(_is_line(item) and item.startswith(("/", "~/")) for item in value)
 
 
-def _is_keys(value: object) -> bool:
-    """Return whether a value is a valid table of keys for the screen."""
-    from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only where somebody has changed keys
-
-    return value == {} or not why_wrong(value)
-
-
 class _Keys(Kind):
-    """The kind of the setting `keys`; its fault says which key or act is wrong."""
+    """The kind of the setting `keys`. A wrong key stops only the screen from using the table, and no other command."""
 
-    def fault(self, node: Node, name: str, advice: str) -> Fault:
-        """Return the fault of a table of keys, with the key or act that is wrong."""
-        from fleet.model.settings.keys import why_wrong  # noqa: PLC0415 - only for the message
+    def remarks(self, node: Node, name: str) -> Iterator[Fault]:
+        """Yield a fault for each wrong key or act, at its own line."""
+        from fleet.model.settings.keys import key_faults  # noqa: PLC0415 - only where somebody has changed keys
 
-        return node.fault(f"{name}: {why_wrong(node.plain)}", advice)
+        for act, why in key_faults(node.plain):
+            yield node.fault(f"{name}: {why}", key=act)
 
 
 _STORE = Kind("'sqlite' or 'postgresql://…'", _is_store)
@@ -496,7 +494,7 @@ SETTINGS = (
         name="keys",
         file=HOME_FILE,
         default={},
-        kind=_Keys('a table like {kill = "X"}', _is_keys),
+        kind=_Keys('a table like {kill = "X"}', lambda value: isinstance(value, dict)),
         help='other keys for acts of `fleet tui`, for example [keys] kill = "X"',
     ),
     Setting(

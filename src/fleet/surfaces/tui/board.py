@@ -12,6 +12,7 @@ from textual.widgets import Input
 
 from fleet.api.views.rows import WANTED
 from fleet.api.views.sections import hold_in_words
+from fleet.api.views.snapshot import trouble_lines
 from fleet.model.settings.keys import ACTS, DIGITS
 from fleet.model.text import escapes
 from fleet.model.text.times import since_epoch, time_of_day
@@ -123,12 +124,7 @@ class Board(Screen[None], inherit_bindings=False):
             self.rows.next_wanted()
         if self._wanted_key and self.rows.go_to(self._wanted_key):
             self._wanted_key = ""
-        trouble = (
-            f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
-            if snapshot.tmux
-            else ""
-        )
-        self._bar_text("trouble", trouble)
+        self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
         self._bar_text("banner", "\n".join([*(f"⚠ {line}" for line in snapshot.banner), *holds]))
         self._draw()

@@ -14,7 +14,8 @@ def run(*, actor: str | None = None) -> int:
     """Run the TUI for the home until the person leaves it. Returns the exit code."""
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
-        keys, palette = keys_in_force(request.setting("keys")), palette_for(request.setting("screen.theme"))
+        changed, palette = request.settings()["keys"], palette_for(request.setting("screen.theme"))
+        keys = keys_in_force({} if changed.wrong else changed.value)
     gc.freeze()
     app = FleetApp(home, keys=keys, palette=palette, actor=actor)
     app.run()

@@ -38,6 +38,7 @@ def examine(context: Context) -> Iterator[Finding]:
     yield _check_space(machine, home)
     yield _check_counts(store)
     yield _check_daemon(context)
+    yield from _check_keys(context)
     yield _check_hooks(store, home)
     yield _check_notifications(context)
     yield _check_sandbox(context)
@@ -102,10 +103,22 @@ def _check_hooks(store: Store, home: str) -> Finding:
 
 def _check_daemon(context: Context) -> Finding:
     """Return a finding that says whether a daemon serves the home. Having none is no fault: everything works without it."""
+    if context.world.has_lost_daemon():
+        return Finding(about="daemon", ok=False, says="it has died", advice="run `fleet daemon start`")
     process = context.world.daemon_process()
     if process is None:
         return Finding(about="daemon", ok=True, says="none runs; `fleet daemon start` starts one")
     return Finding(about="daemon", ok=True, says=f"runs as process {process.pid}")
+
+
+def _check_keys(context: Context) -> Iterator[Finding]:
+    """Yield a finding for each wrong key of the screen. Settings that cannot be read are a finding elsewhere."""
+    try:
+        wrong = context.settings()["keys"].wrong
+    except errors.BadSetting:
+        return
+    for why in wrong.splitlines():
+        yield Finding(about="keys", ok=False, says=why, advice="the screen uses its own keys until it is mended")
 
 
 def _check_notifications(context: Context) -> Finding:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from fleet.verbs.views.at_work import Unfinished
     from fleet.world.world import World
 
+_DAEMON_LOST = (
+    "the daemon of this home has died, and with it the coordinators in it: `fleet daemon start` starts it again"
+)
 # The states in which an agent may never continue by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
@@ -68,6 +71,7 @@ def status(
         remote_control=[name for name in controlled_projects(context) if project in {None, name}],
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
+        daemon=_DAEMON_LOST if context.world.has_lost_daemon() else "",
     )
     if project is not None:
         return whole

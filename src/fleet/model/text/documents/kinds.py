@@ -40,6 +40,10 @@ class Kind:
         if not self.accepts(node.plain):
             yield self.fault(node, name, advice)
 
+    def remarks(self, _node: Node, _name: str) -> Iterator[Fault]:
+        """Yield what is wrong inside a value of this kind; only those who use the value refuse it."""
+        return iter(())
+
     def fault(self, node: Node, name: str, advice: str) -> Fault:
         """Return the fault of a value that is not of this kind."""
         return node.fault(

@@ -10,6 +10,7 @@ from fleet.api.views.diffs import parse_diff
 from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
 from fleet.surfaces.tui.acts.doing import Doing, on_agent
+from fleet.surfaces.tui.acts.moves import SIDEWAYS
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, spot_of
 
@@ -76,6 +77,7 @@ class Commenting:
         return [
             (f"{key('line-down')} {key('line-up')}", "line"),
             (f"{key('page-down')} {key('page-up')}", "page"),
+            ("← →", "sideways"),
             (key("comment"), "comment"),
             (key("close"), "back"),
         ]
@@ -117,6 +119,8 @@ class Commenting:
             self._write(self._spots[here])
         elif name == "close":
             self.leave()
+        elif event.key in {"left", "right"}:
+            view.scroll_relative(x=SIDEWAYS if event.key == "right" else -SIDEWAYS, animate=False)
 
     def _go(self, number: int, direction: int) -> None:
         """Put the cursor on the nearest line that can be commented on, from line `number` on in this direction."""

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.board import Board
 
 _PAGE = 0.8
+# Columns by which the tab is scrolled sideways.
+SIDEWAYS = 16
 
 
 def _go_next(board: Board) -> None:
@@ -24,6 +26,11 @@ def _go_next(board: Board) -> None:
 def _scroll(board: Board, direction: int) -> None:
     """Scroll the tab at the right by most of a page; `direction` is 1 for down, -1 for up."""
     board.lines.scroll_relative(y=int(direction * board.lines.size.height * _PAGE), animate=False)
+
+
+def _scroll_sideways(board: Board, direction: int) -> None:
+    """Scroll the tab at the right sideways; `direction` is 1 for right, -1 for left."""
+    board.lines.scroll_relative(x=direction * SIDEWAYS, animate=False)
 
 
 def _show_graph(board: Board) -> None:
@@ -59,6 +66,8 @@ MOVES = {
     "tab-back": Doing(lambda board: board.row is not None, lambda board: board.turn_tab(-1)),
     "scroll-down": Doing(always, lambda board: _scroll(board, 1)),
     "scroll-up": Doing(always, lambda board: _scroll(board, -1)),
+    "scroll-right": Doing(always, lambda board: _scroll_sideways(board, 1)),
+    "scroll-left": Doing(always, lambda board: _scroll_sideways(board, -1)),
     "graph": Doing(in_project, _show_graph),
     "timeline": Doing(in_project, _show_timeline),
     "palette": Doing(always, lambda board: board.open_palette()),

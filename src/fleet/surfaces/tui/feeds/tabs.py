@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fleet import errors
 from fleet.api.views.sections import one_line
+from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.model.text.times import age, since_epoch, time_of_day, utc
@@ -53,7 +54,10 @@ class Tabs:
         if ident is None:
             return [self._quiet(_NO_AGENT.get(row.kind, "no agent has worked on it yet: d starts one"))]
         text = fleet.agents.mirror(ident) if row.agent else fleet.agents.output(ident)
-        return _from_screen(text)
+        lines = _from_screen(text)
+        for line in lines:  # fleet's own coordinator writes a log; the others draw a screen
+            line.no_wrap = row.engine != OWN_LOOP
+        return lines
 
     def _about(self, row: RowView) -> list[Text]:
         """Return the text of a row that stands for an obstacle or for something not released."""
@@ -225,10 +229,7 @@ def _journal_fields(journal: Journal) -> dict[str, str]:
 
 def _from_screen(text: str) -> list[Text]:
     """Return an agent's screen as lines with its colours, without other control sequences and trailing empty lines."""
-    lines = [Text.from_ansi(escape_others(line)) for line in text.rstrip().split("\n")]
-    for line in lines:
-        line.no_wrap = True
-    return lines if text.strip() else []
+    return [Text.from_ansi(escape_others(line)) for line in text.rstrip().split("\n")] if text.strip() else []
 
 
 def escape_others(line: str) -> str:

@@ -34,13 +34,13 @@ class LineView(DrawnView):
         self.cursor_style: Style | None = None
 
     def show(self, lines: Sequence[Text], *, wrap: bool = False, at_end: bool = False, keep: bool = False) -> None:
-        """Show these lines from the top. With `keep`, stay at the same place; with `at_end`, scroll to the end."""
+        """Show these lines from the top. With `keep`, stay at the same place; with `at_end`, scroll to the last line."""
         if (self._given, self._is_wrapped) != (lines, wrap):
             self._given, self._is_wrapped = list(lines), wrap
             self._wrap()
             self.refresh()
         if at_end:
-            self.scroll_end(animate=False, force=True)
+            self.scroll_end(animate=False, force=True, x_axis=not keep)
         elif not keep:
             self.scroll_home(animate=False, force=True)
 

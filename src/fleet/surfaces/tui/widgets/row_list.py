@@ -44,6 +44,11 @@ class Heading:
         self.count = count
         self.folded = folded
 
+    @property
+    def is_foldable(self) -> bool:
+        """Whether the cursor stops on the heading: its group is quiet, or was folded and must be found again."""
+        return self.folded or self.text in QUIET
+
 
 class RowList(DrawnView):
     """The list at the left of the board: each project, below it its coordinator, tasks and agents in groups."""
@@ -210,7 +215,7 @@ class RowList(DrawnView):
         """Move the cursor in this direction off a heading that cannot be folded."""
         while 0 <= self._cursor < len(self._shown):
             here = self._shown[self._cursor]
-            if not isinstance(here, Heading) or here.text in QUIET:
+            if not isinstance(here, Heading) or here.is_foldable:
                 return
             self._cursor += direction
             if not 0 <= self._cursor < len(self._shown):
@@ -294,7 +299,7 @@ class RowList(DrawnView):
 
     def _heading(self, here: Heading, width: int, *, selected: bool) -> list[tuple[str, Style]]:
         """Return the coloured pieces of a heading's line: fold mark, group and count."""
-        fold = ("▸ " if here.folded else "▾ ") if here.text in QUIET else "  "
+        fold = ("▸ " if here.folded else "▾ ") if here.is_foldable else "  "
         text = f" {fold}{here.text} {here.count}"
         return [(set_cell_size(text, width), self._style("dim", selected=selected))]
 

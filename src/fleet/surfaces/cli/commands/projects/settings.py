@@ -63,6 +63,8 @@ def show(project: str | None, *, share: bool, json: bool) -> None:
     rows = [(setting.name, _value_text(setting.value), _source_text(setting), setting.help) for setting in settings]
     for line in terminal.table(("SETTING", "VALUE", "FROM", "WHAT IT IS"), rows):
         terminal.say(line)
+    for each in settings:
+        terminal.say_lines(terminal.paint(line, "red") for line in each.wrong.splitlines())
 
 
 def _approved_views(fleet: Fleet, project: str) -> list[Setting]:
@@ -108,7 +110,15 @@ def _setting_view(given: SettingValue) -> Setting:
         value = written = [secrets.masked(each) for each in value]
     if given.name == "store" and value != "sqlite":
         value = written = secrets.address(value)
-    return Setting(name=given.name, value=value, source=given.source, help=given.help, trusted=trusted, written=written)
+    return Setting(
+        name=given.name,
+        value=value,
+        source=given.source,
+        help=given.help,
+        trusted=trusted,
+        written=written,
+        wrong=given.wrong,
+    )
 
 
 COMMANDS = {"config": config}

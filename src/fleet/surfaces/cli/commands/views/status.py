@@ -81,7 +81,9 @@ def _metrics(fleet: Fleet) -> str:
 
 
 def _print_page(page: Overview, now: int) -> None:
-    """Print the status page: its sections, the projects, the cost, and what is not released."""
+    """Print the status page: a dead daemon, its sections, the projects, the cost, and what is not released."""
+    if page.daemon:
+        terminal.say_lines([*(terminal.paint(line, "red") for line in wrapped(page.daemon, terminal.room())), ""])
     for section in sections(page):
         _print_section(section, [_entry_line(each, now) for each in section.entries])
     _print_projects(page.projects)
