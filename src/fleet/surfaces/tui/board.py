@@ -111,8 +111,9 @@ class Board(Screen[None], inherit_bindings=False):
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
-        """Call, in the thread of the screen, the function that another thread has posted."""
-        event.act()
+        """Call, in the thread of the screen, the function that another thread has posted; none when the TUI ends."""
+        if self.is_attached:
+            event.act()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot: the rows, the counts, the banner, and what is wrong with tmux."""
@@ -362,10 +363,20 @@ class Board(Screen[None], inherit_bindings=False):
         answer_question(self, question.id, self._picked)
         self._picked = []
 
-    def act(self, name: str, says: str, act: Callable[[Fleet], T], done: Callable[[T], None]) -> None:
-        """Run `act` in the background; then call `done` with its result, or show its error.
+    def act(
+        self,
+        name: str,
+        says: str,
+        act: Callable[[Fleet], T],
+        done: Callable[[T], None],
+        *,
+        failed: Callable[[str], None] | None = None,
+        queue: bool = False,
+    ) -> None:
+        """Run `act` in the background; then call `done` with its result, or `failed` with its error, else show the error.
 
-        `says` tells the person what is done. While an act of this `name` runs, only say so.
+        `says` tells the person what is done. While an act of this `name` runs, only say which; with `queue`, run this
+        one afterwards.
         """
 
         def finish(result: T) -> None:
@@ -375,14 +386,14 @@ class Board(Screen[None], inherit_bindings=False):
 
         def fail(why: str) -> None:
             self._draw_running()
-            self.warn(why)
+            (failed or self.warn)(why)
 
-        if not self.acts.start(name, says, act, done=finish, failed=fail):
-            self.say(f"{says}: it is being done")
+        if not self.acts.start(name, says, act, done=finish, failed=fail, queue=queue):
+            self.say(f"{self.acts.running[name]}: it is being done")
         self._draw_running()
 
     def _draw_running(self) -> None:
-        self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.running.values()))
+        self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.unfinished))
 
     def ask(self, screen: ModalScreen[T], then: Callable[[T | None], None]) -> None:
         """Show a dialog, and call `then` with its result."""
