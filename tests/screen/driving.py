@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from staging.stage import FLEET, Stage
 
@@ -111,6 +113,16 @@ class Terminal:
 
     def shows_option(self, name: str) -> str:
         return self._tmux("show-options", "-gv", name).strip()
+
+    def shows(self, form: str) -> str:
+        """What tmux says of the window, such as whether a program has hidden the cursor."""
+        return self._tmux("display-message", "-p", "-t", "own", form).strip()
+
+    def kills(self, number: signal.Signals) -> None:
+        """Send a signal to the program that runs in the foreground of the shell."""
+        shell = self.shows("#{pane_pid}")
+        (child,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
+        os.kill(int(child), number)
 
     def until(self, true: Callable[[], object], what: str) -> None:
         end = time.monotonic() + PATIENCE

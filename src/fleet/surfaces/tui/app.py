@@ -5,6 +5,8 @@ It owns the threads that read from fleet, and lends the terminal to agents' sess
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 # Seconds after which Python switches from a reading thread to the one that draws; Python's default is five times as long.
 _SWITCH = 0.001
+# The signals that end the TUI: from `kill`, and from a terminal that was closed.
+_ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class FleetApp(App[None], inherit_bindings=False):
@@ -52,6 +56,8 @@ class FleetApp(App[None], inherit_bindings=False):
         self.keys = keys
         self.actor = actor
         self.look = Look(palette)
+        # The unexpected error that has ended the TUI.
+        self.fault: Exception | None = None
         # Textual chooses how it leaves out colours now, before it knows the theme.
         super().__init__(ansi_color=palette.theme.ansi or None)
         for each in PALETTES.values():
@@ -80,11 +86,28 @@ class FleetApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Start the reading threads after the first frame is drawn: before that they would only slow it down."""
         sys.setswitchinterval(_SWITCH)
+        self._listen_to_signals()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
         self._loader.start()
         self._details.start()
+
+    def _listen_to_signals(self) -> None:
+        """Let SIGTERM and SIGHUP end the TUI as its own key does, so that the terminal is left as it was.
+
+        While the terminal is lent to an agent's session, the TUI ends when the session gives it back.
+        """
+        loop = asyncio.get_running_loop()
+        for number in _ENDINGS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                loop.add_signal_handler(number, lambda number=number: self.exit(return_code=128 + number))
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Keep an unexpected error and end the TUI. Textual alone would print the values of all variables."""
+        self.fault = self.fault or error
+        super()._handle_exception(error)
+        self._exit_renderables.clear()
 
     def on_unmount(self) -> None:
         """Stop the threads that read from fleet."""

@@ -19,6 +19,7 @@ from fleet.model.text.times import since_epoch, time_of_day
 from fleet.surfaces.tui.acts.agents import answer_question
 from fleet.surfaces.tui.acts.comments import Commenting
 from fleet.surfaces.tui.acts.offers import DOINGS, key_bar, offered_choices
+from fleet.surfaces.tui.dialogs.leaving import LEAVING
 from fleet.surfaces.tui.dialogs.picking import Pick
 from fleet.surfaces.tui.feeds.acting import Acts
 from fleet.surfaces.tui.feeds.details import Wish
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _BARS = ("top", "trouble", "banner", "about", "question", "tabs", "running", "keys")
 # Tabs whose lines are wrapped, because they are prose. In the others only a notice in place of a screen or a diff is wrapped.
 _WRAPPED = frozenset({"task", "journal", "operations"})
+# In how many snapshots a row that was just added is looked for.
+_SOON = 3
 _SIGNS = {"enter": "⏎", "space": "␣", "tab": "⇥", "shift+tab": "⇤", "escape": "Esc", "left": "←", "right": "→"}
 
 
@@ -74,7 +77,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._shown_of = ("", "")
         self._shown: Shown | None = None
         self._picked: list[str] = []
-        self._wanted_key = ""
+        self._wanted_key, self._wanted_for = "", 0
         # Comments of reviews that were not sent yet, by project and task.
         self.drafts: dict[tuple[str, str], Comments] = {}
         self.acts = Acts(app.home, actor=app.actor, post=self.post)
@@ -91,7 +94,7 @@ class Board(Screen[None], inherit_bindings=False):
         with Horizontal(id="body"):
             with Vertical(id="left"):
                 yield self.rows
-                yield Input(id="filter", placeholder="filter", compact=True)
+                yield Input(id="filter", placeholder="filter", compact=True, select_on_focus=False)
             with Vertical(id="right"):
                 yield self._bar("about")
                 yield self._bar("question")
@@ -112,8 +115,9 @@ class Board(Screen[None], inherit_bindings=False):
         self.post_message(self.Happened(act))
 
     def on_board_happened(self, event: Happened) -> None:
-        """Call, in the thread of the screen, the function that another thread has posted."""
-        event.act()
+        """Call, in the thread of the screen, the function that another thread has posted; none when the TUI ends."""
+        if self.is_attached:
+            event.act()
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot: the rows, the counts, the banner, and what is wrong with tmux."""
@@ -122,9 +126,9 @@ class Board(Screen[None], inherit_bindings=False):
         self.rows.show(snapshot.rows, now)
         if is_first:
             self.rows.next_wanted()
-        if self._wanted_key and self.rows.go_to(self._wanted_key):
-            self._wanted_key = ""
-        self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
+        self._select_wanted()
+        self._bar_text("trouble", "
+".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
         self._bar_text("banner", "\n".join([*(f"⚠ {line}" for line in snapshot.banner), *holds]))
         self._draw()
@@ -189,9 +193,29 @@ class Board(Screen[None], inherit_bindings=False):
         return self.snapshot is not None and any(group in WANTED for group in self.snapshot.counts)
 
     def select_soon(self, key: str) -> None:
-        """Select the row with this key as soon as a snapshot has it, and take a snapshot at once."""
-        self._wanted_key = key
+        """Select the row with this key, and unfold it, when one of the next snapshots has it; take one at once.
+
+        When the person presses a key before, the row is not selected any more: the key was meant for another.
+        """
+        self._wanted_key, self._wanted_for = key, _SOON
         self.app.hurry()
+
+    def _select_wanted(self) -> None:
+        """Select the row that is to be selected soon. Forget it when it did not come for several snapshots."""
+        if self._wanted_key:
+            self._wanted_for -= 1
+            if self.rows.unfold_to(self._wanted_key) or not self._wanted_for:
+                self._wanted_key = ""
+
+    def next_wanted(self) -> bool:
+        """Select the next row that waits for a person, also when the filter leaves it out: then the filter is closed.
+
+        Returns False when there is none.
+        """
+        found = self.rows.next_wanted()
+        if found and not self.rows.is_filtered:
+            self._clear_field()
+        return found
 
     def on_row_list_selected(self, _event: RowList.Selected) -> None:
         """Draw the right half for the newly selected row."""
@@ -299,33 +323,43 @@ class Board(Screen[None], inherit_bindings=False):
         self.rows.filter(event.value)
         self._draw()
 
-    def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Keep the filter and give the keys back to the rows."""
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter and give the keys back to the rows. Without words, close the filter."""
+        if not event.value.split():
+            self._close_filter()
         self.set_focus(None)
         self._draw_keys()
 
     def _close_filter(self) -> None:
+        self._clear_field()
+        self.rows.filter("")
+        self._draw()
+
+    def _clear_field(self) -> None:
+        """Empty and hide the field of the filter, and give the keys back to the rows."""
         field = self.query_one("#filter", Input)
         field.value = ""
         field.remove_class("-shown")
         self.set_focus(None)
-        self.rows.filter("")
-        self._draw()
 
     # keys and acts ----------------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
         """Handle a key: comment, close the filter, choose an answer by its number, or perform the key's act."""
+        self._wanted_key = ""
+        if self.is_filtering and event.key not in LEAVING | {"down", "up"}:
+            return  # Textual gives a key to the field only when it comes up to the app
         event.stop()
         if self.commenting.is_on:
             self.commenting.press(event)
-            return
-        if event.key == "escape":
+        elif event.key == "escape" or (self.is_filtering and event.key in LEAVING):
             self._close_filter()
-            return
-        if self.is_filtering:
-            if event.key in {"down", "up"}:
-                self.rows.move(1 if event.key == "down" else -1)
-            return
+        elif self.is_filtering:
+            self.rows.move(1 if event.key == "down" else -1)
+        else:
+            self._press(event)
+
+    def _press(self, event: events.Key) -> None:
+        """Choose an answer by its number, or perform the key's act."""
         if event.character in DIGITS:
             self._choose(event.character or "")
             return
@@ -358,10 +392,20 @@ class Board(Screen[None], inherit_bindings=False):
         answer_question(self, question.id, self._picked)
         self._picked = []
 
-    def act(self, name: str, says: str, act: Callable[[Fleet], T], done: Callable[[T], None]) -> None:
-        """Run `act` in the background; then call `done` with its result, or show its error.
+    def act(
+        self,
+        name: str,
+        says: str,
+        act: Callable[[Fleet], T],
+        done: Callable[[T], None],
+        *,
+        failed: Callable[[str], None] | None = None,
+        queue: bool = False,
+    ) -> None:
+        """Run `act` in the background; then call `done` with its result, or `failed` with its error, else show the error.
 
-        `says` tells the person what is done. While an act of this `name` runs, only say so.
+        `says` tells the person what is done. While an act of this `name` runs, only say which; with `queue`, run this
+        one afterwards.
         """
 
         def finish(result: T) -> None:
@@ -371,14 +415,14 @@ class Board(Screen[None], inherit_bindings=False):
 
         def fail(why: str) -> None:
             self._draw_running()
-            self.warn(why)
+            (failed or self.warn)(why)
 
-        if not self.acts.start(name, says, act, done=finish, failed=fail):
-            self.say(f"{says}: it is being done")
+        if not self.acts.start(name, says, act, done=finish, failed=fail, queue=queue):
+            self.say(f"{self.acts.running[name]}: it is being done")
         self._draw_running()
 
     def _draw_running(self) -> None:
-        self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.running.values()))
+        self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.unfinished))
 
     def ask(self, screen: ModalScreen[T], then: Callable[[T | None], None]) -> None:
         """Show a dialog, and call `then` with its result."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import gc
+import traceback
 
+from fleet import errors
 from fleet.api.fleet import Fleet
 from fleet.model.settings.keys import keys_in_force
 from fleet.surfaces.tui.app import FleetApp
+from fleet.surfaces.tui.feeds.loader import describe
 from fleet.surfaces.tui.look import palette_for
 
 
 def run(*, actor: str | None = None) -> int:
-    """Run the TUI for the home until the person leaves it. Returns the exit code."""
+    """Run the TUI for the home until the person leaves it. Returns the exit code.
+
+    When a fault of fleet ends it, raise an error that says so, once the terminal is as it was.
+    """
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
         changed, palette = request.settings()["keys"], palette_for(request.setting("screen.theme"))
@@ -19,4 +25,14 @@ def run(*, actor: str | None = None) -> int:
     gc.freeze()
     app = FleetApp(home, keys=keys, palette=palette, actor=actor)
     app.run()
+    if app.fault is not None:
+        raise _spoken(app.fault) from app.fault
     return app.return_code or 0
+
+
+def _spoken(fault: Exception) -> errors.FleetError:
+    """Return the error that tells people of a fault of fleet: what it is, and the lines of the source where it came up."""
+    places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)]
+    error = errors.FleetError(what=f"the screen was ended by a fault of fleet: {describe(fault)} ({' '.join(places[-3:])})")
+    error.way = "agents work on; `fleet tui` opens the screen again, and please report this line"
+    return error

@@ -19,7 +19,7 @@ SIDEWAYS = 16
 
 def _go_next(board: Board) -> None:
     """Select the next row that waits for a person; say so when there is none."""
-    if not board.rows.next_wanted():
+    if not board.next_wanted():
         board.say("nothing needs you")
 
 

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from fleet.model.text import escapes
-from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.leaving import LEAVING, draw_soon, is_open, leave
 from fleet.surfaces.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -64,16 +64,16 @@ class Ask(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show the lines of the dialog once its size is known."""
-        if self._lines:
+        if self._lines and is_open(self):
             view = self.query_one(LineView)
-            self.call_after_refresh(lambda: view.show([Text(escapes.line(line)) for line in self._lines], wrap=True))
+            draw_soon(self, lambda: view.show([Text(escapes.line(line)) for line in self._lines], wrap=True))
             view.styles.height = min(len(self._lines) + 1, 16)
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with the name of the pressed key's way, or with None for n and Esc; the arrows scroll."""
         event.stop()
         chosen = {way.key: way.name for way in self._ways}
-        if event.key in {"escape", "n", "q"} and event.key not in chosen:
+        if event.key in LEAVING | {"n", "q"} and event.key not in chosen:
             leave(self)
         elif event.character in chosen or event.key in chosen:
             leave(self, chosen.get(event.key) or chosen[event.character or ""])

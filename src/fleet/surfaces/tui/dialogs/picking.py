@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.leaving import LEAVING, draw_soon, is_open, leave
 from fleet.surfaces.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
@@ -56,18 +56,24 @@ class Pick(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show the whole list and let the person type."""
+        if not is_open(self):
+            return
         view = self.query_one(LineView)
         view.cursor_style = self._look.style("", selected=True)
         self.query_one(Input).focus()
-        self.call_after_refresh(self._show)
+        draw_soon(self, self._show)
 
     def on_resize(self, event: events.Resize) -> None:
         """Give the list as many lines as fit the terminal."""
+        if not is_open(self):
+            return
         most = max(int(event.size.height * _SHARE) - _AROUND, _FEWEST)
         self.query_one(LineView).styles.height = min(len(self._choices), _MOST, most)
 
     def _show(self) -> None:
         """Draw the entries that match, with the cursor on one of them."""
+        if not is_open(self):
+            return
         wide = max((len(each.name) for each in self._choices), default=0)
         keys = max((cell_len(each.key) for each in self._choices), default=0)
         lines = []
@@ -95,8 +101,8 @@ class Pick(ModalScreen[str | None]):
         leave(self, self._fitting[self._at].value if self._fitting else None)
 
     def on_key(self, event: events.Key) -> None:
-        """Move the cursor in the list, or leave the dialog with Esc."""
-        if event.key == "escape":
+        """Move the cursor in the list, or leave the dialog with Esc or Ctrl+C."""
+        if event.key in LEAVING:
             event.stop()
             leave(self)
         elif event.key in {"down", "up", "ctrl+n", "ctrl+p"} and self._fitting:

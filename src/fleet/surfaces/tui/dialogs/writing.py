@@ -9,7 +9,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from fleet.model.text import escapes
-from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.leaving import LEAVING, draw_soon, is_open, leave
 
 if TYPE_CHECKING:
     from textual import events
@@ -26,7 +26,10 @@ class Words(TextArea):
     """The text field of the dialog: Enter sends the text, Ctrl+J begins a new line, and a paste keeps its lines."""
 
     async def _on_key(self, event: events.Key) -> None:
-        """Send the text on Enter, insert a line break on Ctrl+J, leave on Esc; pass other keys to Textual."""
+        """Send the text on Enter, insert a line break on Ctrl+J, leave on Esc and Ctrl+C; pass other keys to Textual.
+
+        Ctrl+C copies when text is selected.
+        """
         if event.key == "enter":
             event.stop()
             event.prevent_default()
@@ -38,7 +41,7 @@ class Words(TextArea):
             event.prevent_default()
             self.insert("\n")
             return
-        if event.key == "escape":
+        if event.key == "escape" or (event.key in LEAVING and not self.selected_text):
             event.stop()
             event.prevent_default()
             leave(self.screen)
@@ -83,13 +86,15 @@ class Write(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Focus the text field, with the cursor at its end."""
+        if not is_open(self):
+            return
         words = self.query_one(Words)
         words.focus()
         words.move_cursor(words.document.end)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Give the field what the texts above and below it leave, so that the keys are always visible."""
-        self.call_after_refresh(self._fit)
+        draw_soon(self, self._fit)
 
     def _fit(self) -> None:
         texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
@@ -98,6 +103,8 @@ class Write(ModalScreen[str | None]):
 
     def send(self) -> None:
         """Close the dialog with the text. When the text is empty and not optional, ask for some instead."""
+        if not is_open(self):
+            return
         text = self.query_one(Words).text.strip()
         if not text and not self._optional:
             self.query_one("#hint", Static).update("write something, or leave with Esc")

@@ -15,14 +15,22 @@ if TYPE_CHECKING:
 
 
 class Acts:
-    """The acts that run in the background, by name. The same act is not started twice at once."""
+    """The acts that run in the background, by name. Acts of one name never run at once."""
 
     def __init__(self, home: str, *, actor: str | None, post: Callable[[Callable[[], None]], None]) -> None:
         self._home = home
         self._actor = actor
         # Calls a function in the thread of the screen.
         self._post = post
+        # What the person is told of each act that runs, by its name.
         self.running: dict[str, str] = {}
+        # The acts that wait for one of the same name: their names, what the person is told of them, and how they start.
+        self._waiting: list[tuple[str, str, Callable[[], None]]] = []
+
+    @property
+    def unfinished(self) -> list[str]:
+        """What the person is told of the acts that run, and of those that wait for one."""
+        return [*self.running.values(), *(says for _name, says, _start in self._waiting)]
 
     def start(
         self,
@@ -32,14 +40,15 @@ class Acts:
         *,
         done: Callable[[T], None],
         failed: Callable[[str], None],
+        queue: bool = False,
     ) -> bool:
         """Run `act` in a thread, then `done` with its result or `failed` with the reason in the thread of the screen.
 
-        `says` tells the person what is done. Returns False when an act of this `name` runs already.
+        `says` tells the person what is done. When an act of this `name` runs already, return False; with `queue`, run
+        this one after it.
         """
-        if name in self.running:
+        if name in self.running and not queue:
             return False
-        self.running[name] = says
 
         def run() -> None:
             try:
@@ -51,10 +60,21 @@ class Acts:
             else:
                 self._post(lambda: self._end(name, lambda: done(result)))
 
-        threading.Thread(target=run, name=f"act {name}", daemon=True).start()
+        def start() -> None:
+            self.running[name] = says
+            threading.Thread(target=run, name=f"act {name}", daemon=True).start()
+
+        if name in self.running:
+            self._waiting.append((name, says, start))
+        else:
+            start()
         return True
 
     def _end(self, name: str, then: Callable[[], None]) -> None:
-        """Remove the act from the running ones, then call `then`."""
+        """Remove the act from the running ones, start the next one of this name, then call `then`."""
         self.running.pop(name, None)
+        following = next((each for each in self._waiting if each[0] == name), None)
+        if following is not None:
+            self._waiting.remove(following)
+            following[2]()
         then()

@@ -69,5 +69,4 @@ class HelpPage(Page):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Draw the page again with lines wrapped for the new width."""
-        if self.is_mounted:
-            self.call_after_refresh(self.draw)
+        self.draw_soon(self.draw)

@@ -32,7 +32,7 @@ class LivePage(Page):
 
     def begin(self) -> None:
         """Show "…" and start the thread that fetches the lines of the page."""
-        self.view.show([Text("…", style=self.look.style("dim"))])
+        self.show([Text("…", style=self.look.style("dim"))])
         self.fetch_anew()
 
     def fetch_anew(self) -> None:
@@ -61,4 +61,4 @@ class LivePage(Page):
 
     def on_live_page_fetched(self, event: Fetched) -> None:
         """Draw the lines that were fetched."""
-        self.view.show(event.lines, keep=True)
+        self.show(event.lines)

@@ -8,17 +8,19 @@ from rich.text import Text
 from textual.screen import Screen
 from textual.widgets import Static
 
-from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.leaving import LEAVING, draw_soon, is_open, leave
 from fleet.surfaces.tui.widgets.bars import key_line
 from fleet.surfaces.tui.widgets.line_view import LineView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
     from textual.app import ComposeResult
 
     from fleet.surfaces.tui.look import Look
 
-_CLOSES = frozenset({"escape", "q", "question_mark"})
+_CLOSES = LEAVING | {"q", "question_mark"}
 
 
 class Page(Screen[None], inherit_bindings=False):
@@ -42,7 +44,7 @@ class Page(Screen[None], inherit_bindings=False):
 
         Pages override `begin`: Textual calls the `on_mount` of every class.
         """
-        self.call_after_refresh(self.begin)
+        self.draw_soon(self.begin)
 
     def begin(self) -> None:
         """Draw the page for the first time."""
@@ -50,7 +52,16 @@ class Page(Screen[None], inherit_bindings=False):
 
     def draw(self) -> None:
         """Draw the lines of the page again."""
-        self.view.show(self.lines(), keep=True)
+        self.show(self.lines())
+
+    def draw_soon(self, draw: Callable[[], None]) -> None:
+        """Call `draw` when the size of the page is known, unless the page is closed by then."""
+        draw_soon(self, draw)
+
+    def show(self, lines: list[Text]) -> None:
+        """Show these lines at the place that was scrolled to. They may come late: do nothing when the page is closed."""
+        if is_open(self):
+            self.view.show(lines, keep=True)
 
     @property
     def view(self) -> LineView:
@@ -64,7 +75,8 @@ class Page(Screen[None], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         """Pass a key to `press`. Pages override `press`: Textual calls the `on_key` of every class."""
         event.stop()
-        self.press(event.key)
+        if is_open(self):
+            self.press(event.key)
 
     def press(self, key: str) -> None:
         """Scroll, or close the page, by the name of a key."""

@@ -15,7 +15,7 @@ from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
-from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.leaving import is_open, leave
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, review_lines
 from fleet.surfaces.tui.widgets.bars import key_line
@@ -72,13 +72,16 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Start to fetch the task's work in the background."""
+        if not is_open(self):
+            return
         self.view.cursor_style = self.look.style("", selected=True)
         self._draw_keys()
         self._board.act(
-            f"read {self._name}",
+            f"read {self._name} for page {id(self)}",
             f"reading the work of {self._name}",
             lambda fleet: fleet.reviews.work(project=self._project, slug=self._slug),
             self._show,
+            failed=self._show_failure,
         )
 
     def _draw_keys(self) -> None:
@@ -100,10 +103,17 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def _show(self, work: Work) -> None:
         """Show the fetched work: its head, its keys and its diff."""
         self.work = work
-        if self.is_mounted:
+        if is_open(self):
             self.query_one("#pagetop", Static).update(self._head(work))
             self._draw_keys()
             self._draw(0)
+
+    def _show_failure(self, why: str) -> None:
+        """Show why the work cannot be read."""
+        if is_open(self):
+            head = Text(f"Review {self._name}: the work cannot be read", style=self.look.style("red", bold=True))
+            head.append(f"\n{escapes.text(why)}", style=self.look.style(""))
+            self.query_one("#pagetop", Static).update(head)
 
     def _head(self, work: Work) -> Text:
         """Return the head of the page: the task, its commits, warnings, and the last messages of its log."""
@@ -172,6 +182,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Draw the diff and the keys for the new width."""
+        if not is_open(self):
+            return
         self._draw_keys()
         if self.work is not None:
             self._draw(self.view.cursor or 0)
@@ -180,6 +192,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def on_key(self, event: events.Key) -> None:
         """Perform the act of a key: move, comment, change the view, or give a verdict."""
         event.stop()
+        if not is_open(self):
+            return
         name = self._keys.get(event.key) or self._keys.get(event.character or "")
         if name == "close":
             leave(self)

@@ -66,6 +66,8 @@ class RowList(DrawnView):
         self._shown: list[RowView | Heading] = []
         # The rows that wait for a person, the most urgent first.
         self._wanted: list[RowView] = []
+        # What waited for the person in rows that were selected since.
+        self._visited: set[tuple[str, ...]] = set()
         self._unfolded: dict[str, bool] = {}
         self._words: tuple[str, ...] = ()
         self._key = ""
@@ -80,12 +82,20 @@ class RowList(DrawnView):
         self._rows, self.now = rows, now
         wanted = [row for row in rows if row.group in WANTED and row.kind != "project"]
         self._wanted = sorted(wanted, key=lambda row: row.rank)
+        self._visited &= {_need_of(row) for row in self._wanted}
         self._arrange()
 
     def filter(self, words: str) -> None:
-        """Show only the rows that contain all these words."""
+        """Show only the rows that contain all these words. Select the first of them, unless one is selected already."""
         self._words = tuple(words.casefold().split())
+        if self._words and (self.selected is None or not _is_thing(self.selected)):
+            self._key = ""
         self._arrange()
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether only rows with certain words are shown."""
+        return bool(self._words)
 
     def _arrange(self) -> None:
         """Lay the rows out again, and keep the cursor on the selected row if it is still there."""
@@ -195,20 +205,40 @@ class RowList(DrawnView):
         return False
 
     def next_wanted(self) -> bool:
-        """Put the cursor on the next row that waits for a person; unfold it if needed.
+        """Put the cursor on the next row that waits for a person; unfold it if needed, and drop the filter.
+
+        One that waits more urgently than the selected row, and was not selected since it began to wait, comes first.
 
         Returns False when there is none.
         """
         if not self._wanted:
             return False
-        keys = [row.key for row in self._wanted]
-        here = keys.index(self._key) if self._key in keys else -1
-        following = self._wanted[(here + 1) % len(keys)]
-        if not self.go_to(following.key):  # it is folded, or filtered out
+        here = next((at for at, row in enumerate(self._wanted) if row.key == self._key), -1)
+        following = self._new_and_more_urgent(here) or self._wanted[(here + 1) % len(self._wanted)]
+        if not self.unfold_to(following.key):
             self._words = ()
-            self._unfolded |= {following.project: True, f"{following.project}:{following.group}": True}
             self._arrange()
-            self.go_to(following.key)
+            self.unfold_to(following.key)
+        return True
+
+    def _new_and_more_urgent(self, here: int) -> RowView | None:
+        """Return the first row that waits more urgently than number `here` of those that wait, and was not selected yet."""
+        rank = self._wanted[here].rank
+        new = (row for row in self._wanted if row.rank < rank and _need_of(row) not in self._visited)
+        return next(new, None) if here >= 0 else None
+
+    def unfold_to(self, key: str) -> bool:
+        """Put the cursor on the row with this key; unfold its project and group if needed.
+
+        Returns False when there is no such row, or the filter leaves it out.
+        """
+        row = next((row for row in self._rows if row.key == key and self._fits(row)), None)
+        if row is None:
+            return False
+        if not self.go_to(key):
+            self._unfolded |= {row.project: True, f"{row.project}:{row.group}": True}
+            self._arrange()
+            self.go_to(key)
         return True
 
     def _step_to_row(self, direction: int) -> None:
@@ -223,8 +253,10 @@ class RowList(DrawnView):
                 self._cursor += 2 * direction
 
     def _remember(self) -> None:
-        """Remember the key of the selected line, to find it again after the next snapshot."""
+        """Remember the key of the selected line, to find it again after the next snapshot, and what it waits for."""
         self._key = self._shown[self._cursor].key if self._cursor < len(self._shown) else ""
+        if self.selected is not None:
+            self._visited.add(_need_of(self.selected))
 
     def _reveal(self) -> None:
         """Scroll so that the selected line, and a heading right above it, are visible."""
@@ -352,6 +384,11 @@ class RowList(DrawnView):
         if row.context is not None:
             cells.append((f"{row.context}%", "yellow" if row.context >= 40 else "dim"))  # noqa: PLR2004 - handoff.ask_percent
         return cells
+
+
+def _need_of(row: RowView) -> tuple[str, ...]:
+    """Return what a row waits for a person with: it changes when the row begins to wait again, or for something else."""
+    return row.key, row.group, row.question or ""
 
 
 def _width_of(cells: list[tuple[str, str]]) -> int:

@@ -1,0 +1,129 @@
+"""Pages and dialogs that are left before they were drawn, or before what they wait for has arrived."""
+
+import asyncio
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from screen.driving import sit_down
+
+from fleet.api.tasks.reviews import Reviews
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
+from fleet.surfaces.tui.dialogs.leaving import leave
+from fleet.surfaces.tui.dialogs.picking import Choice, Pick
+from fleet.surfaces.tui.dialogs.writing import Write
+from fleet.surfaces.tui.pages.graph import GraphPage
+from fleet.surfaces.tui.pages.help import HelpPage
+from fleet.surfaces.tui.pages.review import ReviewPage
+from fleet.surfaces.tui.pages.timeline import TimelinePage
+
+# How often the loop of the screen goes around before the page is left: some of it is drawn by then, or nothing.
+MOMENTS = range(16)
+SCREENS = {
+    "help": lambda app: HelpPage(app.keys, app.look),
+    "graph": lambda app: GraphPage("p", app.look, app.home),
+    "timeline": lambda app: TimelinePage(app.look, app.home),
+    "review": lambda app: ReviewPage(app.board, "p", "door"),
+    "ask": lambda _app: Ask("End it?", [Way("y", "end")], lines=["a line"]),
+    "write": lambda _app: Write("New task"),
+    "pick": lambda app: Pick("What?", [Choice("graph", "graph")], app.look),
+}
+BROKEN = """
+from fleet.surfaces.tui import start
+from fleet.surfaces.tui.board import Board
+def breaks(board):
+    raise ZeroDivisionError("a fault of fleet")
+Board.open_help = breaks
+from fleet.surfaces.cli.entry import main
+main()
+"""
+
+
+@pytest.mark.req("TUI-5")
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_page_that_is_opened_and_left_in_one_burst_leaves_the_board(scene, name):
+    with scene.fleet() as fleet:
+        fleet.tasks.add(project="p", title="Paint the door", slug="door")
+
+    async def act(person):
+        await person.sees("door")
+        for moment in MOMENTS:
+            page = SCREENS[name](person.app)
+            person.app.push_screen(page)
+            for _ in range(moment):
+                await asyncio.sleep(0)
+            leave(page)
+            await person.until(lambda: person.app.screen is person.app.board)
+        await person.presses("j")
+        await person.sees("q quit")
+
+    sit_down(scene.home, act)
+
+
+@pytest.fixture
+def slow_work(monkeypatch):
+    """What a review reads arrives when this is set."""
+    arrives, really = threading.Event(), Reviews.work
+
+    def work(self, **given):
+        assert arrives.wait(60)
+        return really(self, **given)
+
+    monkeypatch.setattr(Reviews, "work", work)
+    yield arrives
+    arrives.set()
+
+
+@pytest.mark.req("TUI-4", "TUI-5")
+def test_work_that_arrives_after_the_review_was_left_is_not_drawn(scene, slow_work):
+    with scene.fleet() as fleet:
+        fleet.tasks.add(project="p", title="Paint the door", slug="door")
+
+    async def act(person):
+        board = person.app.board
+        await person.sees("door")
+        first, second = (ReviewPage(board, "p", "door") for _ in range(2))
+        person.app.push_screen(first)
+        await person.sees("reading the work …")
+        await person.presses("q")
+        await person.until(lambda: person.app.screen is board)
+        person.app.push_screen(second)
+        await person.sees("reading the work …")
+        slow_work.set()
+        await person.sees("Review p/door  Paint the door", "it changes nothing")
+        assert second.work is not None, "each page reads for itself"
+        await person.until(lambda: not board.acts.running)
+        await person.presses("q")
+        await person.sees("q quit")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(scene, terminal, number):
+    terminal.runs("echo before; stty -a >before.txt; fleet; echo code $?; stty -a >after.txt; echo over")
+    terminal.sees("coordinator", "q quit")
+    terminal.presses("?")
+    terminal.sees("Everywhere")
+    terminal.kills(number)
+    shown = terminal.sees(f"code {128 + number}", "over")
+    assert "before" in shown
+    assert "Everywhere" not in shown, "the shell's screen is back"
+    assert terminal.shows("#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
+    assert Path(scene.repository, "before.txt").read_text() == Path(scene.repository, "after.txt").read_text()
+
+
+@pytest.mark.req("TUI-5")
+def test_a_fault_of_the_screen_is_said_in_plain_words_and_leaves_the_terminal_as_it_was(scene, terminal):
+    Path(scene.repository, "broken.py").write_text(BROKEN)
+    terminal.runs(f"clear; {sys.executable} broken.py tui; echo code $?")
+    terminal.sees("coordinator", "q quit")
+    terminal.presses("?")
+    shown = "".join(terminal.sees("code 1").splitlines())
+    assert "the screen was ended by a fault of fleet: ZeroDivisionError: a fault of fleet" in shown
+    assert "agents work on" in shown
+    assert "Traceback" not in shown
+    assert terminal.shows("#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
