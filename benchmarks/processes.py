@@ -31,7 +31,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def compile_bytecode() -> None:
     """Write the bytecode as an installer does, and the bundle as the first command does."""
-    renew = "from fleet import bundle, bundle_writing; bundle.BUNDLE.missed = True; bundle_writing.renew()"
+    renew = "from fleet import bundle_writing; bundle_writing.renew()"
     for words in (["-m", "compileall", "-q", "src/fleet"], ["-c", renew]):
         subprocess.run([PYTHON, *words], cwd=ROOT, env=environment(), check=True)
 

@@ -1,9 +1,10 @@
 """Fail when a hot or read command imports a heavy module: imports are most of what such a command costs.
 
-Each command runs in a home without a config.toml, and in one whose config.toml has every setting except those of the store.
+Each command runs in a home without a config.toml, and in two whose config.toml has every setting except those of the store: each on
+one line, and over as many lines as TOML allows.
 
-python checks/hot.py            fail on a heavy import, or when fleet/bundle_groups.py is old
-python checks/hot.py --write    write fleet/bundle_groups.py: which modules commands import together
+python checks/hot.py            fail on a heavy import, or when one of the two files is old that it writes
+python checks/hot.py --write    write fleet/bundle_groups.py (which modules commands import together) and fleet/model/settings/other_settings.py
 """
 
 import os
@@ -13,6 +14,8 @@ import tempfile
 from pathlib import Path
 
 from module_groups import PAGE, text_of
+from other_settings import PAGE as OTHERS
+from other_settings import others, text_of_others
 
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 
@@ -132,17 +135,34 @@ def prepare(scene: Path) -> Path:
     return home
 
 
-def every_other_setting() -> str:
-    """Return a config.toml with every setting except those of the store, so that no command has to parse it as TOML."""
-    others = [each for each in SETTINGS if each.file == HOME_FILE and not each.name.startswith("store")]
+def every_other_setting() -> dict[str, object]:
+    """Return a value for every setting of config.toml except those of the store, so that no command has to parse it as TOML."""
+    settings = {each.name: each for each in SETTINGS if each.file == HOME_FILE}
     # A setting without a default takes one of these: an amount of money, hours, a command, a text.
     tried = (1.5, "22:00-07:00", ["program"], "/a/path")
     missing = {
-        each.name: next(value for value in tried if each.kind.accepts(value)) for each in others if each.default is None
+        name: next(value for value in tried if settings[name].kind.accepts(value))
+        for name in others()
+        if settings[name].default is None
     }
-    values = [(each.name, missing.get(each.name, each.default)) for each in others]
-    lines = [f"{name} = {_toml(value)}" for name, value in values]
-    return "\n".join(["# mine", *lines, ""])
+    return {name: missing.get(name, settings[name].default) for name in others()} | {"keys.quit": "q ctrl+c"}
+
+
+def on_lines(values: dict[str, object]) -> str:
+    """Return a config.toml with each setting on one line."""
+    return "\n".join(["# mine", *(f"{name} = {_toml(value)}" for name, value in values.items()), ""])
+
+
+def over_lines(values: dict[str, object]) -> str:
+    """Return a config.toml with its lists and texts over several lines, in which other lines look like settings."""
+    return "\n".join(["# mine", *(f"{name} = {_long_toml(value)}" for name, value in values.items()), ""])
+
+
+def _long_toml(value: object) -> str:
+    """Return a value as TOML writes it over several lines."""
+    if isinstance(value, list):
+        return "".join(["[ # store = ']'\n", *(f"    {_long_toml(each)},\n" for each in value), "]"])
+    return f'"""\\\n  {value}"""' if isinstance(value, str) else _toml(value)
 
 
 def _toml(value: object) -> str:
@@ -175,22 +195,28 @@ def forbidden(expected: int, argv: tuple[str, ...]) -> set[str]:
     return set(FORBIDDEN)
 
 
+def old_files(written: dict[Path, str]) -> list[str]:
+    """Return a line for each file that has not the text that it should have; with --write write it."""
+    if "--write" in sys.argv:
+        for path, text in written.items():
+            path.write_text(text, encoding="utf-8")
+    old = [path for path, text in written.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    return [f"{path} is old: run `make hot`" for path in old]
+
+
 def main() -> int:
     """Print the faults of all commands, without and with a config.toml; return the exit code."""
-    found: list[str] = []
+    found = old_files({OTHERS: text_of_others()})
     outputs: dict[tuple[str, ...], str] = {}
-    for config in ("", every_other_setting()):
+    values = every_other_setting()
+    for config in ("", on_lines(values), over_lines(values)):
         with tempfile.TemporaryDirectory(prefix="fleet-hot-") as scene:
             home = prepare(Path(scene))
             if config:
                 (home / HOME_FILE).write_text(config)
             where = f" (with {HOME_FILE})" if config else ""
             found += [fault + where for expected, argv in EVERY for fault in faults(home, expected, argv, outputs)]
-    text = text_of(outputs)
-    if "--write" in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
-    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
-        found.append(f"{PAGE} is old: run `make hot`")
+    found += old_files({PAGE: text_of(outputs)})
     for fault in found:
         print(fault)
     print(f"hot: {len(EVERY)} commands, {len(found)} faults")

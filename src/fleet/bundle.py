@@ -5,6 +5,8 @@ source has the time and size that its .pyc file recorded, which is how Python it
 imported in the usual way. So a missing, old or damaged file costs time and nothing else.
 docs/explanation/starting-fast.md says more.
 
+Every command begins here, so nothing private of CPython is used: another version of Python may lack it.
+
 The annotations are texts, because `from __future__ import annotations` would import a module of
 Python's library, the only one here.
 """
@@ -16,30 +18,22 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec, SourceFileLoader
-    from importlib.util import MAGIC_NUMBER
     from types import CodeType, ModuleType
     from typing import TypeVar
 
     T = TypeVar("T")
     # A module of a group: name, whether it is a package, time and size of its source, code.
     Held = tuple[str, bool, int, int, CodeType]
-
-    def set_file_name(code: "CodeType", path: str) -> None:
-        """Set the path of the source in the code and in all code objects inside it."""
 else:
-    from _imp import _fix_co_filename as set_file_name
-
-    SourceFileLoader, ModuleSpec, ModuleType = type(__loader__), type(__spec__), type(sys)
-    try:  # importlib.util imports much more
-        from _frozen_importlib_external import MAGIC_NUMBER
-    except ImportError:
-        from importlib.util import MAGIC_NUMBER
-MAGIC = MAGIC_NUMBER
+    SourceFileLoader, ModuleSpec, ModuleType = type(__spec__.loader), type(__spec__), type(sys)
+    CodeType = type((lambda: None).__code__)
+# Each build of Python has its own; importlib's magic number would do, but what is public of it imports much more.
+MAGIC = f"{sys.version}\n".encode()
 
 PACKAGE = os.path.dirname(__file__)
 CACHED = __spec__.cached or ""
 TAG = CACHED.rpartition("bundle.")[2].removesuffix(".pyc")
-# The file begins with Python's magic number and a table of its parts, which is shorter than this.
+# The file begins with the version of Python and a table of its parts, which are shorter than this.
 HEAD = 1024
 # The part that has the place of each single module.
 INDEX = "index"
@@ -124,11 +118,9 @@ class Bundle:
         )
         if is_package:
             space.update(__path__=spec.submodule_search_locations)
-        if code.co_filename != source:
-            set_file_name(code, source)
         sys.modules[name] = module
         try:
-            exec(code, space)  # noqa: S102 - as importing it does
+            exec(with_source(code, source), space)  # noqa: S102 - as importing it does
         except BaseException:
             del sys.modules[name]
             raise
@@ -149,9 +141,7 @@ class _Loader(SourceFileLoader):
             code: CodeType = marshal.loads(os.pread(*self._place))  # noqa: S302
         except DAMAGED:
             return super().get_code(fullname)
-        # As Python does with a .pyc file: `make` compiles below a relative path, and tracebacks and audits need the whole one.
-        set_file_name(code, self.path)
-        return code
+        return with_source(code, self.path)
 
 
 def _spec(loader: SourceFileLoader, *, is_package: bool) -> ModuleSpec:
@@ -164,6 +154,17 @@ def _spec(loader: SourceFileLoader, *, is_package: bool) -> ModuleSpec:
     if is_package:
         spec.submodule_search_locations = [folder]
     return spec
+
+
+def with_source(code: "CodeType", source: str) -> "CodeType":
+    """Return the code, and all code objects inside it, with the path of the source, which tracebacks and audits need.
+
+    The path is another one in a folder that was moved, and in a .pyc file that was compiled below a relative path.
+    """
+    if code.co_filename == source:
+        return code
+    inner = tuple(with_source(each, source) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename=source, co_consts=inner)
 
 
 def source_of(name: str, *, is_package: bool) -> str:

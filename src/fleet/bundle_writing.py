@@ -5,8 +5,9 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+from importlib.util import MAGIC_NUMBER
 
-from fleet.bundle import BUNDLE, CACHED, HEAD, INDEX, MAGIC, PACKAGE, TAG, set_file_name, source_of, version_of
+from fleet.bundle import BUNDLE, CACHED, DAMAGED, HEAD, INDEX, MAGIC, PACKAGE, TAG, source_of, version_of, with_source
 from fleet.bundle_groups import GROUPS
 from fleet.bundle_lean import lean_code
 
@@ -24,8 +25,8 @@ _BY_TIME = b"\0\0\0\0"
 
 
 def renew() -> None:
-    """Write the bundle again if a module was missing in it. Slow commands call this, so that hot commands need not."""
-    if not BUNDLE.missed or sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
+    """Write the bundle again. Slow commands call this when a module was missing in it, so that hot commands need not."""
+    if sys.dont_write_bytecode or not CACHED.startswith(PACKAGE):
         return
     try:
         write()
@@ -63,13 +64,17 @@ def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
     except OSError:
         return None
     time, size = int.from_bytes(content[8:12], "little"), int.from_bytes(content[12:_HEADER], "little")
-    if content[:8] != MAGIC + _BY_TIME or (time, size) != version_of(source):
+    if content[:8] != MAGIC_NUMBER + _BY_TIME or (time, size) != version_of(source):
         return None
-    return time, size, content[_HEADER:]
+    try:
+        code = marshal.loads(content[_HEADER:])  # noqa: S302
+    except DAMAGED:
+        return None
+    return time, size, content[_HEADER:] if code.co_filename == source else marshal.dumps(with_source(code, source))
 
 
 def _packed(modules: dict[str, Module]) -> bytes:
-    """Return the bytes of a bundle: magic number, table of parts, the groups, all single modules, the index."""
+    """Return the bytes of a bundle: version of Python, table of parts, the groups, all single modules, the index."""
     parts = {group: marshal.dumps(tuple(_held(names, modules))) for group, names in GROUPS.items()}
     table, end = {}, HEAD
     for group, content in parts.items():
@@ -94,7 +99,6 @@ def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:
             code = lean_code(name, source)
             if code is None or version_of(source) != (time, size):  # it was changed in between
                 code = marshal.loads(bytecode)  # noqa: S302
-                set_file_name(code, source)
             yield name, is_package, time, size, code
 
 

@@ -9,7 +9,7 @@
     unix_socket     _socket                     socket
 
 The C modules are private: another version of Python may lack one, or a name in it, or call it differently. Each choice is made
-here, once, when the name is first imported. No other file of fleet imports a private module.
+here, once, when the name is first imported. No other file of fleet imports a private module (`_thread` is in Python's manual).
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fleet.errors.given import BadSetting
+from fleet.model.settings.setting_names import Doubt, setting_names
 from fleet.model.settings.table import HOME_FILE, SETTINGS
 from fleet.store import registry
 from fleet.world.home.settings import settings_of
@@ -153,6 +154,12 @@ def inline():
     return alone() + "".join(f"{table} = {{ {text} }}\n" for table, text in keys.items())
 
 
+def over_lines():
+    lists = [each.name for each in OTHERS if isinstance(each.default, list) or each.kind.accepts(["a"])]
+    text = "".join(f"{name} = [ # [store]\n  'a',\n  \"]\", # store = 3\n]\n" for name in lists)
+    return f'trash.keep = """\\\nstore = 3 \\""" [\n""""\n{text}[keys]\nquit = [\n"q",\n]\n'
+
+
 @pytest.mark.req("CONF-1")
 @pytest.mark.parametrize("layout", [dotted, quoted, in_tables, inline])
 def test_no_setting_but_those_of_the_store_is_a_reason_to_read_toml(layout, tmp_path):
@@ -163,7 +170,114 @@ def test_no_setting_but_those_of_the_store_is_a_reason_to_read_toml(layout, tmp_
 
 
 @pytest.mark.req("CONF-1")
+def test_lists_and_texts_over_several_lines_are_no_reason_to_read_toml(tmp_path):
+    (tmp_path / HOME_FILE).write_text(over_lines())
+    assert tomllib.loads(over_lines())["environment"]["pass"] == ["a", "]"]
+    assert registry._store_setting(str(tmp_path)) == ("sqlite", registry.WAIT)
+    (tmp_path / HOME_FILE).write_text(f"store_wait = 3\n{over_lines()}")
+    assert not registry._is_without_store(str(tmp_path / HOME_FILE))
+
+
+# Valid TOML: texts with what may end them or look like a setting, in each kind of quotes; lists; tables; comments.
+CONTENT = st.text(st.sampled_from("ab \"'\\[]{}#=,.\n"), max_size=8) | st.sampled_from(
+    ["store = 1", "\nstore = 1\n", '"""', "\\"]
+)
+COMMENT = st.sampled_from(["", " # ]", ' # """', " #store = 3"])
+
+
+def basic(content):
+    """The content of a text with double quotes: every quote and backslash is escaped."""
+    return content.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def literal(content):
+    return content.replace("'", "").replace("\n", "")
+
+
+def long_basic(content):
+    """The same between three quotes, where single quotes and line ends may stand as they are."""
+    content = content.replace("\\", "\\\\").replace('""', '"\\"')
+    return f'"""{content}"""'
+
+
+def lists(items):
+    def joined(parts):
+        inner = "".join(f"{item}{gap},{comment}\n" for item, gap, comment in parts)
+        return f"[ # (\n{inner}]"
+
+    return st.lists(st.tuples(items, st.sampled_from(["", " ", "\n\t"]), COMMENT), max_size=3).map(joined) | st.lists(
+        items, max_size=3
+    ).map(lambda parts: f"[{', '.join(parts)}]")
+
+
+TEXTS = st.one_of(
+    CONTENT.map(lambda each: '"' + basic(each).replace("\n", "\\n") + '"'),
+    CONTENT.map(lambda each: f"'{literal(each)}'"),
+    CONTENT.map(long_basic),
+    CONTENT.map(lambda each: "'''" + each.replace("'", "") + "'''"),
+)
+NUMBERS = st.sampled_from(
+    ["3", "-1_000", "2.5e-3", "true", "inf", "0x1F", "1979-05-27 07:32:00", "07:32:00.5", "1979-05-27T00:32:00-07:00"]
+)
+ANY = st.recursive(TEXTS | NUMBERS, lists, max_leaves=4)
+LAYOUTS = ("dotted", "table", "inline")
+
+
+@st.composite
+def valid(draw):
+    """A valid config.toml with some settings of the table, now and then one of the store."""
+    alone = draw(
+        st.lists(
+            st.sampled_from([each.name for each in OTHERS if "." not in each.name and each.name != "keys"]),
+            max_size=3,
+            unique=True,
+        )
+    )
+    alone += draw(st.sampled_from([[], [], ["store"], ["store_wait"], ["store", "store_wait"]]))
+    lines = [f"{draw(spelled(name))} = {draw(ANY)}{draw(COMMENT)}" for name in draw(st.permutations(alone))]
+    for table in draw(st.lists(st.sampled_from([*TABLES, "keys"]), max_size=3, unique=True)):
+        keys = ["quit", "kill"] if table == "keys" else [each.name.partition(".")[2] for each in of(table)]
+        pairs = [(key, draw(ANY)) for key in draw(st.lists(st.sampled_from(keys), max_size=3, unique=True))]
+        layout = draw(st.sampled_from(LAYOUTS))
+        if layout == "dotted":
+            lines = [f"{table} . {key} = {value}" for key, value in pairs] + lines
+        elif layout == "inline":
+            lines.insert(0, f"{table} = {{ {', '.join(f'{key} = {value}' for key, value in pairs)} }}")
+        else:
+            lines += [
+                f"[{draw(st.sampled_from(['', ' ']))}{table} ]{draw(COMMENT)}",
+                *(f"{key}={value}" for key, value in pairs),
+            ]
+    return draw(st.sampled_from(["\n", "\r\n"])).join("\n".join(lines).split("\n")) + draw(st.sampled_from(["", "\n"]))
+
+
+@pytest.mark.req("CONF-1")
+@settings(max_examples=400, deadline=None)
+@given(text=valid())
+def test_a_valid_file_is_read_as_toml_only_when_it_sets_the_store(text, home):
+    """Only an escape in a key is a doubt: `spelled` writes some."""
+    loaded = tomllib.loads(text)
+    (home / HOME_FILE).write_text(text, newline="")
+    quick = registry._is_without_store(str(home / HOME_FILE))
+    assert not quick or OF_STORE.isdisjoint(loaded)
+    if "\\u" not in text:
+        assert quick == OF_STORE.isdisjoint(loaded)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=valid(), cut=st.integers(0, 400))
+def test_a_file_that_is_cut_is_followed_to_its_end_or_doubted(text, cut):
+    names = []
+    try:
+        names.extend(setting_names(text.replace("\r\n", "\n")[:cut]))
+        tomllib.loads(text[:cut])
+    except (Doubt, tomllib.TOMLDecodeError):
+        return
+    assert OF_STORE.isdisjoint(tomllib.loads(text[:cut])) == OF_STORE.isdisjoint(names)
+
+
+@pytest.mark.req("CONF-1")
 def test_the_settings_that_do_not_concern_the_store_are_those_of_the_table():
-    assert {name.decode() for name in registry.ELSEWHERE} == {each.name for each in OTHERS} - {
-        "keys"
-    }  # a table of its own
+    """`make hot` writes them, and `make check` compares the file."""
+    tables = {f"{table}." for table in TABLES}
+    assert {each.name for each in OTHERS} - {"keys"} | tables == registry.ELSEWHERE  # a table of its own

@@ -10,6 +10,7 @@ import os
 import sys
 
 from fleet import errors
+from fleet.bundle import BUNDLE
 from fleet.surfaces.cli.hot import table
 from fleet.surfaces.cli.ui import streams
 
@@ -98,13 +99,20 @@ def _run(words: list[str], key: str | None) -> int:
             return fast.perform(command, values, short=short, key=key)
     if called is None and "_FLEET_COMPLETE" not in os.environ and (_run_read_command(words) or _add_task(words)):
         return 0
-    from fleet.bundle_writing import renew
+    return _run_slow_command(words)
+
+
+def _run_slow_command(words: list[str]) -> int:
+    """Run a command with click, and write the bundle again if a module was missing in it; return the exit code."""
     from fleet.surfaces.cli.app import run_click
 
     try:
         return run_click(words)
     finally:
-        renew()
+        if BUNDLE.missed:
+            from fleet.bundle_writing import renew
+
+            renew()
 
 
 def _run_read_command(words: list[str]) -> bool:
