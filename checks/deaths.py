@@ -127,11 +127,16 @@ def why_broken(done: subprocess.CompletedProcess[str], lines: list[str]) -> str:
 
 
 def heading(part: Part, minutes: float) -> str:
-    """Return a sentence that says to which run the figures belong."""
-    whole = part.every == 1 and part.most == 0
-    doubles = f"{part.most} double deaths of each scenario" if part.most else "all double deaths"
-    what = "the whole" if whole else f"a part (one in {part.every} deaths and faults, {doubles}, offset {part.offset})"
-    return f"The run of {datetime.now(UTC):%Y-%m-%d}, {what}, in {minutes:.0f} minutes:"
+    """Return the sentences that say to which run the figures belong: when, whether it was the whole, and how to repeat a part."""
+    ran = f"played on {datetime.now(UTC):%Y-%m-%d} in {minutes:.0f} minutes"
+    if part.every == 1 and part.most == 0:
+        return f"All deaths and failing calls, {ran}."
+    single = (
+        f"one in {part.every} deaths and failing calls, and at least one of each" if part.every > 1 else "all deaths"
+    )
+    doubles = f"{part.most} of the double deaths of each scenario" if part.most else "all double deaths"
+    again = f'make deaths PART="--every {part.every} --most {part.most} --offset {part.offset}"'
+    return f"Not the whole, but a part, {ran}: {single}; {doubles}.\n`{again}` repeats it."
 
 
 def death_table(results: list[Result]) -> list[str]:

@@ -98,6 +98,25 @@ def test_a_candidate_has_thirty_seconds_and_is_then_withdrawn_with_all_it_held(s
     assert proof(scene, new).spent_at is None, "the evidence stays"
 
 
+@pytest.mark.req("REP-5", "HAND-2")
+def test_a_drain_ends_each_candidate_that_did_not_prove_itself(scene):
+    old = seated(scene)
+    scene.fleet.coord.hand_off(old, reason="full")
+    for _ in range(scene.fleet.context.setting("limits.failed_spawns")):
+        scene.fleet.coord.drain(PROJECT)
+        new = seat(scene).candidate
+        scene.launch(new)
+        scene.agent(new).ignores.add(signal.SIGTERM)
+        scene.clock.wait(31)
+    for _ in range(3):  # it is asked to exit, given time, and killed
+        [entry] = scene.fleet.coord.drain(PROJECT)
+        scene.clock.wait(11)
+    assert "new coordinators did not prove themselves" in entry.deferred
+    assert (seat(scene).holder, seat(scene).candidate) == (old, None)
+    assert [agent.id for agent in scene.fleet.agents.list()] == [old], "the coordinator alone is left"
+    assert {claim.dispatch for claim in scene.fleet.claims.list()} == {old}
+
+
 @pytest.mark.req("REP-10")
 def test_a_sweep_leaves_a_candidate_its_time_and_withdraws_it_after_that(scene):
     old = seated(scene)

@@ -1,5 +1,6 @@
 """A marker of remote control that cannot be written is a warning, and whoever starts a coordinator passes it on."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,56 @@ def test_a_file_where_the_handoffs_belong_leaves_the_agent_and_the_queue_as_they
     assert (scene.fleet.operations.newest(), scene.fleet.coord.handoffs()) == (before, [])
     assert scene.fleet.context.dispatch(ident).asked_for is None
     assert Path(scene.home, "handoffs").read_text() == "in the way"
+
+
+@pytest.mark.req("HAND-1", "STORE-10")
+def test_a_file_where_the_prompts_belong_leaves_a_worker_that_is_handed_off_at_work(scene):
+    ident = scene.work("a")
+    shutil.rmtree(Path(scene.home, "inbox"))
+    Path(scene.home, "inbox").write_text("in the way")
+    before = scene.fleet.operations.newest()
+    with pytest.raises(NotAFolder, match=r"inbox is not a folder"):
+        scene.fleet.coord.hand_off(ident, reason="enough")
+    assert (scene.fleet.operations.newest(), scene.fleet.coord.handoffs()) == (before, [])
+    assert not Path(scene.home, "handoffs").exists(), "no document was written"
+    assert scene.fleet.context.dispatch(ident).asked_for is None
+
+
+@pytest.mark.req("HAND-2", "STORE-10")
+def test_a_drain_ends_no_worker_while_a_file_is_where_its_successors_prompt_belongs(scene):
+    ident = scene.work("a")
+    scene.fleet.coord.hand_off(ident, reason="enough")
+    inbox = Path(scene.home, "inbox").rename(Path(scene.home, "aside"))
+    Path(scene.home, "inbox").write_text("in the way")
+    for _ in range(3):
+        (entry,) = scene.fleet.coord.drain(PROJECT)
+        assert (entry.state, "inbox is not a folder" in entry.deferred) == ("queued", True)
+        assert scene.fleet.context.dispatch(ident).asked_for is None
+    Path(scene.home, "inbox").unlink()
+    inbox.rename(Path(scene.home, "inbox"))
+    scene.fleet.coord.drain(PROJECT)
+    assert scene.fleet.context.dispatch(ident).asked_for == "handoff", "it goes on by itself"
+
+
+@pytest.mark.req("STORE-10")
+@pytest.mark.parametrize("act", ["spawn", "replace", "hand off", "resume"])
+def test_a_refusal_that_says_that_nothing_was_changed_has_not_turned_remote_control_up(scene, act):
+    if act != "spawn":
+        ident = scene.fleet.coord.start(COORD).id
+        scene.launch(ident)
+    if act == "resume":
+        scene.exit(ident, 1)
+    with_marker_unset(scene)
+    in_the_way = "handoffs" if act == "hand off" else "inbox"
+    shutil.rmtree(Path(scene.home, in_the_way), ignore_errors=True)
+    Path(scene.home, in_the_way).write_text("in the way")
+    before = scene.fleet.operations.newest()
+    acts = {
+        "spawn": lambda: scene.fleet.coord.start(COORD),
+        "replace": lambda: scene.fleet.coord.replace(COORD),
+        "hand off": lambda: scene.fleet.coord.hand_off(ident, reason="enough"),
+        "resume": lambda: scene.fleet.coord.start(COORD),
+    }
+    with pytest.raises(NotAFolder, match=rf"nothing was changed: .*{in_the_way} is not a folder"):
+        acts[act]()
+    assert scene.fleet.operations.newest() == before

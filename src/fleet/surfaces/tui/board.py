@@ -127,8 +127,7 @@ class Board(Screen[None], inherit_bindings=False):
         if is_first:
             self.rows.next_wanted()
         self._select_wanted()
-        self._bar_text("trouble", "
-".join(trouble_lines(snapshot)))
+        self._bar_text("trouble", "\n".join(trouble_lines(snapshot)))
         holds = [hold_in_words(hold, now) for hold in snapshot.page.holds]
         self._bar_text("banner", "\n".join([*(f"⚠ {line}" for line in snapshot.banner), *holds]))
         self._draw()

@@ -25,6 +25,7 @@ from fleet.verbs.dispatch.apply_remedy import apply, withdraw
 from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.facts import facts_about_candidate, gather_facts
 from fleet.verbs.projects import remote_control
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, Seat
@@ -51,6 +52,7 @@ def start_candidate(context: Context, wanted: Wanted, *, after: str | None = Non
     gate = context.world.project_gate(project, "swap")
     gate.take()
     try:
+        context.world.files.refuse_blocked(paths.INBOX)
         withdraw_hopeless(context, project)
         seat = context.store.read(lambda rows: seats.seat(rows, project))
         if seat.candidate is not None:
@@ -106,7 +108,7 @@ def end_withdrawn(context: Context, ident: str, why: str) -> None:
 
 
 def withdraw_hopeless(context: Context, project: str) -> list[str]:
-    """Withdraw the seat's candidate if it can no longer prove itself.
+    """Withdraw the seat's candidate if it can no longer prove itself. Its agent lives on: see `retire_unseated`.
 
     Returns a line for people if it was withdrawn, else an empty list.
     """

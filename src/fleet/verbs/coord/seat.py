@@ -22,6 +22,7 @@ from fleet.verbs.dispatch.end import end
 from fleet.verbs.dispatch.facts import gather_facts
 from fleet.verbs.homes.ownership import disown_hint, host_named, is_own, owner_of, refuse_foreign
 from fleet.verbs.projects import remote_control
+from fleet.world.home import paths
 
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch
@@ -43,6 +44,7 @@ def coord_spawn(context: Context, wanted: Wanted, *, after: str | None = None) -
     gate = take_spawn_gate(context, wanted.project)
     try:
         context.project(wanted.project)
+        context.world.files.refuse_blocked(paths.INBOX)
         if after is None:
             forget_restarts(context, wanted.project)
         else:

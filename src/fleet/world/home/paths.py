@@ -24,6 +24,7 @@ KEPT_ENVIRONMENT = "environment.json"  # of the person who called `fleet up` las
 PROJECTS = "projects"
 INBOX = "inbox"
 INBOX_ARCHIVE = "inbox/archive"
+HANDOFFS = "handoffs"
 LOGS = "logs"
 DAEMON_LOG = "logs/daemon.log"
 LOCKS = "locks"

@@ -48,11 +48,17 @@ def hand_off(context: Context, ident: str, *, reason: str, written: str = "", by
     """Write an agent's handoff document and queue a handoff entry. If an entry is queued already, reset its count of
     tries.
 
-    Raises Refused for a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
+    Raises NotAFolder, before anything is changed, when a file is where the document or the successor's prompt belongs;
+    Refused for a dispatch that has ended or is a merge, NotSeated for a coordinator without the seat.
     """
     row = context.dispatch(ident)
     refuse_foreign(context, f"dispatch {ident}", row)
     _refuse_pointless(context, row)
+    for folder in (
+        paths.HANDOFFS,
+        paths.INBOX,
+    ):  # the document goes into the one, the successor's prompt into the other
+        context.world.files.refuse_blocked(folder)
     warnings = remote_control.turn_up_if_unset(context, row.project) if row.kind == "coord" else []
     queued = context.store.read(lambda rows: q.queued_handoff_of(rows, dispatch=ident))
     if queued is not None:
@@ -181,6 +187,7 @@ def _advance_worker(context: Context, entry: Handoff) -> str:
     """
     row = dispatch_or_none(context, entry.dispatch)
     if row is not None and is_unfinished(row):
+        context.world.files.refuse_blocked(paths.INBOX)  # else the agent would end, and no successor could be prompted
         waits_for = _end_predecessor(context, row, entry)
         if waits_for:
             return waits_for
@@ -266,7 +273,9 @@ def _advance_coordinator(context: Context, entry: Handoff, warnings: list[str]) 
     seat = context.store.read(lambda rows: seats.seat(rows, project))
     if seat.holder != entry.dispatch:
         return _end_entry(context, entry, "hand_on" if seat.holder else "drop", seat.holder)
-    if seat.candidate is not None and not replace.withdraw_hopeless(context, project):
+    may_prove = seat.candidate is not None and not replace.withdraw_hopeless(context, project)
+    replace.retire_unseated(context, project)  # a withdrawn candidate; the old coordinator may never tick again
+    if may_prove:
         return f"{seat.candidate} has to prove itself"
     row = dispatch_or_none(context, entry.dispatch)
     if row is None:
