@@ -87,6 +87,12 @@ def test_only_a_proven_death_is_settled(decided):
             assert isinstance(remedy, Withdraw), "a candidate is taken out of the seat before it is settled"
 
 
+def test_settle_itself_ends_whatever_death_is_proven_when_it_asks_nothing_about_the_seat(decided):
+    for seen, _remedy in decided:
+        if seen.place == "none":
+            assert isinstance(remedy_for("settle", seen), Settle) == remedies.may_settle(seen)
+
+
 def test_processes_are_killed_at_once_only_when_their_agent_is_proven_dead(decided):
     for seen, remedy in decided:
         if isinstance(remedy, KillRest):
@@ -184,5 +190,5 @@ def test_an_agent_is_gone_when_it_is_settled_or_proven_dead_and_then_never_press
 def test_what_stands_is_what_a_person_has_to_look_at():
     assert {"foreign", "unknown", "strangers", "silent"} == STANDING
     assert not MAY_APPLY["dry_sweep"]
-    for asker in ("resume", "resumable", "job", "dispatch", "restart"):
+    for asker in ("resume", "resumable", "job", "dispatch", "restart", "settle"):
         assert not MAY_APPLY[asker] & {"press", "hand_over", "retire", "withdraw"}

@@ -26,7 +26,9 @@ AskedFor = Literal["report", "kill", "stop", "superseded", "replaced", "handoff"
 Place = Literal["none", "holder", "candidate", "late", "withdrawn", "out"]
 Cause = Literal["ended", "foreign", "starting", "alive", "unknown", "strangers", "silent", "not_permitted"]
 Act = Literal["settle", "kill_rest", "press", "hand_over", "retire", "withdraw"]
-Asker = Literal["tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch", "restart"]
+Asker = Literal[
+    "tick", "sweep", "dry_sweep", "resume", "resumable", "replace", "handoff", "job", "dispatch", "restart", "settle"
+]
 # The next stage of ending an agent: ask it to exit, wait for its exit_grace, or kill it.
 Stage = Literal["ask", "wait", "kill"]
 
@@ -41,6 +43,8 @@ MAY_APPLY: dict[Asker, frozenset[Act]] = {
     "job": frozenset({"settle", "kill_rest"}),
     "dispatch": frozenset({"settle"}),
     "restart": frozenset({"settle"}),
+    # Settle itself, as tmux's hint, the daemon and `fleet dispatches settle` call it.
+    "settle": frozenset({"settle"}),
 }
 # Causes that only a person can remove.
 STANDING: frozenset[Cause] = frozenset({"foreign", "unknown", "strangers", "silent"})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.branches import task_branch
-from fleet.model.dispatch.remedies import may_settle
+from fleet.model.dispatch.remedies import Settle, may_settle, remedy_for
 from fleet.model.dispatch.settling import Evidence, Outcome, outcome
 from fleet.model.dispatch.steps import (
     EXEC_STEPS,
@@ -81,8 +81,7 @@ def settle(
         except errors.NoSuchDispatch:
             return _ended_before(context, ident)
         seen = None if undo and is_pending(row) else _facts_about_end(context, row, listing, known)
-        is_dismissed = dismiss and seen is not None and seen.held and seen.condition == "alive"
-        if seen is not None and seen.condition != "ended" and not is_dismissed and not may_settle(seen):
+        if seen is not None and not _may_end(seen, dismiss=dismiss):
             strangers, way = seen.strangers or None, seen.way or None
             return Ended(id=ident, settled=False, why=seen.why, strangers=strangers, way=way)
         state = _end_dead(context, row, why)
@@ -90,6 +89,12 @@ def settle(
             left = reclaim(context, ident) if reclaims else []
             return Ended(id=ident, settled=True, exec_state=state, left=left)
     return Ended(id=ident, settled=False, why=CHANGED)
+
+
+def _may_end(seen: Seen, *, dismiss: bool) -> bool:
+    """Return whether the dispatch has ended, is to be settled, or is a living duty of the daemon that is dismissed."""
+    is_dismissed = dismiss and seen.held and seen.condition == "alive"
+    return seen.condition == "ended" or is_dismissed or isinstance(remedy_for("settle", seen), Settle)
 
 
 def _facts_about_end(context: Context, row: Dispatch, listing: Listing | None, known: Seen | None) -> Seen:
