@@ -12,6 +12,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from benchmarks.counts import COLUMNS, cells_of, counted
 from benchmarks.processes import FLEET, environment, seconds_of
 from benchmarks.table import Table, at_most, ms, times
 from benchmarks.timing import taking_turns
@@ -19,6 +20,7 @@ from fleet.model.agents.actors import Caller
 from fleet.store import queries as q
 from fleet.testing.crash.scenarios import until
 from fleet.testing.scene import PROJECT, Scene
+from fleet.testing.simulated import SimulatedScene
 from fleet.verbs.dispatch.plan import Wanted
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ TARGET, PS_TARGET = at_most(1.25), at_most(2)
 
 
 def run(_directory: Path) -> Iterator[Table]:
-    """Yield the tables: dispatch, many dispatches at once, the sweep, and `fleet ps`."""
+    """Yield the tables: dispatch and what it asks the store, many dispatches at once, the sweep, and `fleet ps`."""
     table = Table(
         title="dispatch, in-process, beside bare git and tmux", columns=("repository", "fleet", "bare", "ratio")
     )
@@ -60,6 +62,7 @@ def run(_directory: Path) -> Iterator[Table]:
         ratio = ours / bare
         table.add(name, f"{ours * 1000:.0f} ms", f"{bare * 1000:.0f} ms", f"{ratio:.2f}", judged=ratio, target=TARGET)
     yield table
+    yield _asked_of_the_store()
     yield _side_by_side()
     yield _sweep()
     yield _listing()
@@ -127,6 +130,23 @@ def _fill(scene: Scene, files: int) -> None:
     if files:
         scene.git("add", ".")
         scene.git("commit", "--quiet", "--message=many")
+
+
+def _asked_of_the_store() -> Table:
+    """Return a table of how often a dispatch and a settle ask the store, counted in a simulated world."""
+    table = Table("dispatch: what it asks the store", ("act", *COLUMNS))
+    with SimulatedScene() as scene:
+        scene.fleet.tasks.add(project=PROJECT, title="T", slug="t")
+        with counted() as dispatch:
+            ident = scene.dispatch("t", scene.open())
+        with counted() as launch:
+            scene.launch(ident)
+        scene.exit(ident, 1)
+        with counted() as settle:
+            scene.open().sessions.settle(ident)
+    for name, found in (("dispatch", dispatch), ("launch", launch), ("settle", settle)):
+        table.add(name, *cells_of(found))
+    return table
 
 
 def _listing() -> Table:

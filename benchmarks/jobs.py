@@ -11,20 +11,24 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import fleet
+from benchmarks.counts import COLUMNS, cells_of, counted
 from benchmarks.daemon import served
 from benchmarks.scene import PROJECT
 from benchmarks.table import Table, at_most, ms, times
+from fleet.verbs.jobs.begin import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANY, FEW = 10_000, 12
+# The items whose questions to the store are counted.
+COUNTED = 5
 FLAT = at_most(1.15)
 # Milliseconds an item beyond the bare commands.
 EXTRA = at_most(150)
 # Of a runner that has to learn its first thousand items before it is at its size.
 WARM = 1_000
-SMALLEST = {"MANY": 10, "FEW": 1, "WARM": 0}
+SMALLEST = {"MANY": 10, "FEW": 1, "WARM": 0, "COUNTED": 1}
 DOCUMENT = """\
 name: bench
 map:
@@ -36,10 +40,11 @@ map:
 
 
 def run(directory: Path) -> Iterator[Table]:
-    """Yield a table of items in one checkout, and one of items in worktrees."""
+    """Yield a table of items in one checkout, one of items in worktrees, and one of what an item asks the store."""
     home = _home(directory)
     yield _many(home, directory)
     yield _few(home, directory)
+    yield _asked_of_the_store(home, directory)
 
 
 def _home(directory: Path) -> Path:
@@ -97,6 +102,26 @@ def _many(home: Path, directory: Path) -> Table:
     cells = (f"{warm / 1024:.1f}", f"{last / 1024:.1f}", times(last / warm))
     table.add("fleet job run", f"{seconds:.1f}", ms(seconds / MANY), *cells, judged=last / warm, target=FLAT)
     table.add("bare", f"{bare:.1f}", ms(bare / MANY), "", "", "")
+    return table
+
+
+def _asked_of_the_store(home: Path, directory: Path) -> Table:
+    """Return a table of how often the runner asks the store for each item, beyond what a job of one item asks."""
+    table = Table(
+        "jobs: what an item asks the store",
+        ("in", *COLUMNS),
+        ["of the runner, one item at a time; in a worktree it looks again until the item's session has ended"],
+    )
+    path = directory / "job.yml"
+    for isolation in ("none", "worktree"):
+        found = []
+        for count in (1, 1 + COUNTED):
+            path.write_text(DOCUMENT.format(isolation=isolation, parallel=1, count=count))
+            with fleet.open(str(home)) as opened, counted() as asked:
+                opened.jobs.run(Asked(project=PROJECT, file=str(path)), lambda _event: None)
+            found.append(asked)
+        found[1].subtract(found[0])
+        table.add({"none": "one checkout"}.get(isolation, "a worktree"), *cells_of(found[1], COUNTED))
     return table
 
 

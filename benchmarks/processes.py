@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import resource
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = str(ROOT / ".venv/bin/python")
@@ -38,14 +42,25 @@ def compile_bytecode() -> None:
 
 def seconds_of(words: list[str], env: dict[str, str]) -> float:
     """Run a command to its end and return the seconds; exit the benchmark when it fails."""
-    silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     started = perf_counter()
+    _run_to_end(words, env)
+    return perf_counter() - started
+
+
+def processor_seconds_of(words: list[str], env: dict[str, str]) -> float:
+    """Run a command to its end and return the seconds of the processor, those of its own children too."""
+    usage = _run_to_end(words, env)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _run_to_end(words: list[str], env: dict[str, str]) -> resource.struct_rusage:
+    """Run a command to its end without its output; exit the benchmark when it fails."""
+    silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     pid = os.posix_spawn(words[0], words, env, file_actions=silent)
-    _, status, _ = os.wait4(pid, 0)
-    elapsed = perf_counter() - started
+    _, status, usage = os.wait4(pid, 0)
     if status:
         sys.exit(f"{' '.join(words)} gave {os.waitstatus_to_exitcode(status)}")
-    return elapsed
+    return usage
 
 
 def peak_of(words: list[str], env: dict[str, str]) -> float:

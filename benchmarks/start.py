@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from itertools import count
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 import fleet
 from benchmarks import breakdown
-from benchmarks.processes import BARE, FLEET, environment, peak_of, seconds_of
+from benchmarks.processes import BARE, FLEET, PYTHON, environment, peak_of, processor_seconds_of, seconds_of
 from benchmarks.scene import AGENT, PROJECT, add_project, loose, make_home
-from benchmarks.table import Table, at_most, ms, percent, times
+from benchmarks.table import Table, at_least, at_most, ms, percent, times
 from benchmarks.timing import taking_turns
+from fleet.model.settings.table import HOME_FILE
+from fleet.testing.crash.scenarios import until
+from fleet.testing.scene import PROJECT as OF_SCENE
+from fleet.testing.scene import Scene
+from fleet.verbs.dispatch.plan import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from benchmarks.table import Target
     from benchmarks.timing import Act, Sample
@@ -47,6 +52,12 @@ HOT_ROUNDS, OTHER_ROUNDS, PEAK_ROUNDS, WARM = 60, 25, 5, 2
 SMALLEST = {"HOT_ROUNDS": 2, "OTHER_ROUNDS": 2, "PEAK_ROUNDS": 1, "WARM": 0, "BREAKDOWN_ROUNDS": 1}
 BREAKDOWN_ROUNDS = 25
 BUSY = 0.1
+AT_WORK = 2
+# The same command, in which functools stands before `_sqlite3` is imported, and in which its stand-in does.
+WITH_REAL = "import functools"
+LAUNCH = f"import sys; sys.argv[1:] = ['log', 'parser done']; exec(open({FLEET!r}).read().replace('del sys.path[0]', 'pass'))"
+# The stand-in is worth its lines while the real one costs a tenth of a command.
+STAND_IN_TARGET = at_least(1.1)
 HOT_TARGET, READ_TARGET, OTHER_TARGET, PEAK_TARGET = at_most(1.8), at_most(4), at_most(5), at_most(20)
 
 
@@ -64,11 +75,43 @@ def run(directory: Path) -> Iterator[Table]:
     reads = {name: _always(words, env) for name, words in READS.items()}
     found = taking_turns(_acts(reads, seconds_of), rounds=OTHER_ROUNDS, warm=WARM)
     yield _times("what people read all day", found, OTHER_ROUNDS, READ_TARGET)
+    yield _with_agents()
     rest = {name: _always(words, env) for name, words in (OTHERS | HELP).items()}
     slow = taking_turns(_acts(rest, seconds_of), rounds=OTHER_ROUNDS, warm=WARM)
     yield _times("other commands and help", slow, OTHER_ROUNDS, OTHER_TARGET)
+    yield _stand_in(home)
     yield breakdown.of_log(home, rounds=BREAKDOWN_ROUNDS)
     yield breakdown.of_imports(home, "status", READS["status"], bare=slow["bare"].median)
+
+
+def _with_agents() -> Table:
+    """Return a table of what people read where agents are at work, in processor time, without a daemon."""
+    with Scene() as scene:
+        with scene.fleet() as opened:
+            for number in range(AT_WORK):
+                opened.tasks.add(project=OF_SCENE, title="T", slug=f"t{number}")
+                wanted = Wanted(project=OF_SCENE, slug=f"t{number}", engine="shell", command=("sleep", "1000"))
+                opened.dispatches.start(wanted)
+            until(lambda: all(agent.process for agent in opened.agents.list()))
+        Path(scene.home, HOME_FILE).unlink()  # most homes have none
+        env = environment(FLEET_HOME=scene.home, FLEET_DIRECT="1")
+        reads = {name: _always(READS[name], env) for name in ("ps", "status")}
+        found = taking_turns(_acts(reads, processor_seconds_of), rounds=OTHER_ROUNDS, warm=WARM)
+    return _times(f"the same in processor time, {AT_WORK} agents at work", found, OTHER_ROUNDS, READ_TARGET)
+
+
+def _stand_in(home: Path) -> Table:
+    """Return a table of a hot command in processor time, with the stand-in for functools and with functools."""
+    env = environment(FLEET_HOME=str(home), FLEET_PROJECT=PROJECT, FLEET_TASK="log-0", FLEET_DISPATCH_ID=AGENT)
+    codes = {"stand-in": LAUNCH, "functools": f"{WITH_REAL}; {LAUNCH}"}
+    acts = {name: lambda code=code: processor_seconds_of([PYTHON, "-c", code], env) for name, code in codes.items()}
+    found = taking_turns(acts, rounds=HOT_ROUNDS, warm=WARM)
+    table = Table("start: `log` with functools and with its stand-in", ("with", "processor ms", "× stand-in"))
+    for name, sample in found.items():
+        ratio = sample.median / found["stand-in"].median
+        target = STAND_IN_TARGET if name == "functools" else None
+        table.add(name, ms(sample.median), times(ratio), judged=ratio, target=target)
+    return table
 
 
 def _pool() -> Iterator[bytes]:

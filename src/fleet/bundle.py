@@ -37,6 +37,8 @@ TAG = CACHED.rpartition("bundle.")[2].removesuffix(".pyc")
 HEAD = 1024
 # The part that has the place of each single module.
 INDEX = "index"
+# The part that has the bytes of each built-in engine's file, and what they say.
+ENGINES = "engines"
 # The group of the modules that every command begins with.
 FIRST = "first"
 DAMAGED = (OSError, ValueError, EOFError, TypeError, KeyError, MemoryError, OverflowError)
@@ -94,6 +96,16 @@ class Bundle:
             self.missed = True
             return None
         return _spec(_Loader(name, source, self._file, offset, length), is_package=is_package)
+
+    def engine_file(self, raw: bytes) -> "dict[str, object] | None":
+        """Return what these bytes of an engine's file say; None when no built-in engine's file has them.
+
+        To import the reader of TOML takes longer than to list agents.
+        """
+        nothing: dict[bytes, bytes] = {}
+        content = self._read(ENGINES, nothing).get(raw) if self._parts else None
+        found: dict[str, object] | None = None if content is None else marshal.loads(content)  # noqa: S302
+        return found
 
     def _read(self, part: str, otherwise: "T") -> "T":
         """Return the unmarshalled content of one part of the bundle; `otherwise` when it is missing or damaged."""

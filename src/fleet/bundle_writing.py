@@ -5,9 +5,23 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import tomllib
 from importlib.util import MAGIC_NUMBER
 
-from fleet.bundle import BUNDLE, CACHED, DAMAGED, HEAD, INDEX, MAGIC, PACKAGE, TAG, source_of, version_of, with_source
+from fleet.bundle import (
+    BUNDLE,
+    CACHED,
+    DAMAGED,
+    ENGINES,
+    HEAD,
+    INDEX,
+    MAGIC,
+    PACKAGE,
+    TAG,
+    source_of,
+    version_of,
+    with_source,
+)
 from fleet.bundle_groups import GROUPS
 from fleet.bundle_lean import lean_code
 
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
     Module = tuple[bool, int, int, bytes]
 
 _HEADER = 16
+_ENGINE_FILES = "/engines/data"
 _BY_TIME = b"\0\0\0\0"
 
 
@@ -76,6 +91,7 @@ def _read_bytecode(path: str, source: str) -> tuple[int, int, bytes] | None:
 def _packed(modules: dict[str, Module]) -> bytes:
     """Return the bytes of a bundle: version of Python, table of parts, the groups, all single modules, the index."""
     parts = {group: marshal.dumps(tuple(_held(names, modules))) for group, names in GROUPS.items()}
+    parts[ENGINES] = marshal.dumps(dict(_engine_files()))
     table, end = {}, HEAD
     for group, content in parts.items():
         table[group] = end, len(content)
@@ -88,6 +104,14 @@ def _packed(modules: dict[str, Module]) -> bytes:
     table[INDEX] = end, len(last)
     head = (MAGIC + marshal.dumps(table)).ljust(HEAD, b"\0")
     return b"".join([head, *parts.values(), *(code for *_, code in modules.values()), last])
+
+
+def _engine_files() -> Iterator[tuple[bytes, bytes]]:
+    """Yield the bytes of each built-in engine's file, and what they say."""
+    for name in sorted(os.listdir(f"{PACKAGE}{_ENGINE_FILES}")):
+        with open(f"{PACKAGE}{_ENGINE_FILES}/{name}", "rb") as file:
+            raw = file.read()
+        yield raw, marshal.dumps(tomllib.loads(raw.decode()))
 
 
 def _held(names: tuple[str, ...], modules: dict[str, Module]) -> Iterator[Held]:

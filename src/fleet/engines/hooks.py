@@ -28,7 +28,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
 
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.agents.dialect import FIELDS, MEANINGS, REMEDIES
@@ -36,7 +35,10 @@ from fleet.model.text.documents.kinds import ANYTHING, FLAG, TEXT, Key, Kind, ch
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
 from fleet.records import field, record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from fleet.engines.reader import Engine
 
 # Marks the hooks that `fleet hooks install` wrote: a comment for the shell.

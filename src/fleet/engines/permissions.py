@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 from fleet.model.agents.allow import ALLOWED_VARIABLE
 from fleet.model.text.documents.kinds import SOME_WORDS, TEXT, Key
 from fleet.model.text.documents.tables import Table
 from fleet.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

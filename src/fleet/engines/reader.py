@@ -6,9 +6,9 @@ import contextlib
 import os
 import re
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
 
 from fleet import errors
+from fleet.bundle import BUNDLE
 from fleet.engines import hooks, permissions, sandbox
 from fleet.engines.hooks import Hooks
 from fleet.engines.kept import conversations, status_file, usage
@@ -32,13 +32,14 @@ from fleet.model.text.documents.kinds import (
 )
 from fleet.model.text.documents.nodes import Unreadable
 from fleet.model.text.documents.tables import ListOf, Table, TableOf
-from fleet.model.text.documents.toml_tree import parse
 from fleet.records import field, record
 from fleet.world.home import paths
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from typing import Any
 
     from fleet.model.text.documents.nodes import Fault, Node
 
@@ -285,6 +286,11 @@ def read(path: str | os.PathLike[str]) -> Engine:
 @lru_cache(maxsize=16)
 def _parse(path: str, raw: bytes) -> Engine:
     """Return the engine in the bytes of a file; raise BadSetting with the line when they are broken."""
+    known = BUNDLE.engine_file(raw)
+    if known is not None:
+        return _engine(path, known)
+    from fleet.model.text.documents.toml_tree import parse  # noqa: PLC0415 - a large import, needed only for a user's own engine
+
     try:
         root = parse(raw.decode())
     except UnicodeDecodeError as error:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from fleet.model.text.documents.kinds import WORDS, Key
 from fleet.model.text.documents.tables import Table
 from fleet.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.model.text.times import SECOND
@@ -13,6 +12,7 @@ from fleet.records import field, record
 from fleet.world.home import paths
 from fleet.world.home.tmux_socket import socket_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 

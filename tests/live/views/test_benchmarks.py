@@ -50,6 +50,13 @@ def test_a_benchmark_runs_to_its_end(tmux, name):
         assert row(said, "status")[-2] == "≤ 2"
     if name == "dispatching":
         assert row(said, "ps")[-2] == "≤ 2"
+        assert all(int(row(said, act)[column]) for act in ("dispatch ", "launch ", "settle ") for column in (0, 1))
+    if name == "jobs":
+        assert all(float(row(said, place)[column]) for place in ("one checkout ", "a worktree ") for column in (0, 1))
+    if name == "start":
+        _title, _sep, at_work = said.partition("2 agents at work")
+        assert [row(at_work.partition("start:")[0], read)[-2] for read in ("ps", "status")] == ["≤ 4", "≤ 4"]
+        assert row(said, "functools ")[-2] == "≥ 1.1"
     if name == "crowd":
         assert row(said, "fleet's errors")[0] == "0"
 

@@ -50,6 +50,12 @@ except Exception:
     print(traceback.format_exc().partition("names.py")[2])
 print("docstring" if names.slug.__doc__ else "none", sorted(Actor.project_here.__annotations__))
 """
+SAY_ENGINES = """
+import sys
+from fleet.engines.reader import all_engines
+engines = all_engines(sys.argv[1])
+print("tomllib" in sys.modules, engines)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +158,18 @@ def test_a_group_has_no_docstrings_but_the_lines_of_tracebacks_and_the_annotatio
     by_import = run(copy, "-c", SAY_TRACEBACK)
     assert run(copy, "-c", group + SAY_TRACEBACK) == "there\n" + by_import.replace("docstring [", "none [")
     assert by_import.endswith("docstring ['named', 'return']")
+
+
+def test_the_built_in_engines_are_in_it_as_their_files_say_and_the_reader_of_toml_is_not_imported(copy):
+    run(copy, str(copy / "fleet"), "--help")
+    use = "from fleet import bundle; bundle.use()"
+    engines = run(copy, "-c", SAY_ENGINES, str(copy)).removeprefix("True ")
+    assert run(copy, "-c", use + SAY_ENGINES, str(copy)) == f"False {engines}"
+    (copy / "engines").mkdir()
+    own = copy / "engines" / "shell.toml"
+    own.write_text((copy / "src/fleet/engines/data/shell.toml").read_text().replace("any command", "my command"))
+    assert "my command" in run(copy, "-c", use + SAY_ENGINES, str(copy)).removeprefix("True ")
+    append(copy / "src/fleet/engines/data/shell.toml", "\nstart = 3\n")
+    own.unlink()
+    with pytest.raises(subprocess.CalledProcessError):
+        run(copy, "-c", use + SAY_ENGINES, str(copy))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines.kept import usage
+from fleet.engines.kept import tokens
 from fleet.engines.kept.prices import BUILT_IN, prices
-from fleet.engines.kept.tokens import Position, Spent, Tokens
-from fleet.engines.kept.usage import files_of, read_new
+from fleet.engines.kept.tokens import Position, Spent, Tokens, read_new
+from fleet.engines.kept.usage import files_of
 from fleet.engines.reader import all_engines
 from fleet.errors.given import BadSetting
 
@@ -50,7 +50,7 @@ def test_a_file_that_grows_is_read_from_where_it_was_left_and_a_half_line_waits(
 
 
 def test_a_line_that_is_longer_than_a_piece_is_read_whole_and_does_not_stop_the_reading(tmp_path, monkeypatch):
-    monkeypatch.setattr(usage, "MOST_BYTES", 500)
+    monkeypatch.setattr(tokens, "MOST_BYTES", 500)
     path = tmp_path / "c.jsonl"
     long = json.dumps({"type": "user", "text": "x" * 2_000}) + "\n"
     path.write_text(claude("a", 1) + long[:1_500])

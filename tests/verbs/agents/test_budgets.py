@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.engines.kept import conversations, usage
+from fleet.engines.kept import conversations, tokens
 from fleet.engines.reader import engine as read_engine
 from fleet.errors.refused import NotAllowed, OverBudget
 from fleet.model.agents.dialect import Dialect
@@ -163,7 +163,7 @@ def test_a_tick_counts_a_file_once_a_minute_and_the_end_counts_the_rest():
 
 
 def test_the_end_counts_all_pieces_of_a_long_file(monkeypatch):
-    monkeypatch.setattr(usage, "MOST_BYTES", 60)
+    monkeypatch.setattr(tokens, "MOST_BYTES", 60)
     with made("") as scene:
         ident = work(scene, "a")
         for _ in range(5):

@@ -28,9 +28,18 @@ def effects_of(scene, name: str) -> list[str]:
     return counting.effects
 
 
+def with_screen_rule(scene) -> None:
+    """Let the home's engine `shell` recognise a question on an agent's screen."""
+    Path(scene.home, "engines").mkdir()
+    rule = "[[screen]]\nstate = 'asks'\nmatch = '''(?P<question>Which .*)\\Z'''\n"
+    built_in = BUILT_IN / "shell.toml"
+    Path(scene.home, "engines/shell.toml").write_text(built_in.read_text(encoding="utf-8") + rule, encoding="utf-8")
+
+
 @pytest.mark.req("OBS-3", "OBS-8")
 @pytest.mark.parametrize("name", ["ps", "status"])
 def test_the_server_is_asked_as_often_about_six_agents_as_about_two(scene, name):
+    with_screen_rule(scene)
     idents = [scene.work("a"), scene.work("b")]
     few = effects_of(scene, name)
     assert few.count("tmux capture-pane") == 1, "the screens of agents without hooks, in one call"
@@ -40,11 +49,15 @@ def test_the_server_is_asked_as_often_about_six_agents_as_about_two(scene, name)
 
 
 @pytest.mark.req("OBS-8")
+@pytest.mark.parametrize("name", ["ps", "status"])
+def test_screens_are_not_read_when_the_engine_has_no_rules_for_them(scene, name):
+    scene.work("a")
+    assert effects_of(scene, name) == ["tmux list"]
+
+
+@pytest.mark.req("OBS-8")
 def test_each_of_many_agents_is_judged_by_its_own_screen(scene):
-    built_in = BUILT_IN / "shell.toml"
-    Path(scene.home, "engines").mkdir()
-    rule = "[[screen]]\nstate = 'asks'\nmatch = '''(?P<question>Which .*)\\Z'''\n"
-    Path(scene.home, "engines/shell.toml").write_text(built_in.read_text(encoding="utf-8") + rule, encoding="utf-8")
+    with_screen_rule(scene)
     idents = [scene.work(slug) for slug in ("a", "b", "c")]
     for ident, text in zip(idents, ("Which port?", "", "Which name?"), strict=True):
         scene.pane(ident).screen = text

@@ -10,7 +10,6 @@ import glob
 import json
 import os
 import re
-from datetime import datetime
 
 from fleet.engines.program_files import expand_path, value_at
 from fleet.model.text.documents.kinds import SOME_WORDS, Key, Kind
@@ -66,6 +65,8 @@ def _first_line_as_json(path: str, since: int) -> object:
 
 def _begin_time(time: object) -> int | None:
     """Return an ISO 8601 time in milliseconds; None for any other value."""
+    from datetime import datetime  # noqa: PLC0415 - a large import, which listing agents does not need
+
     try:
         return int(datetime.fromisoformat(time).timestamp() * 1000) if isinstance(time, str) else None
     except ValueError:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
 
 from fleet.model.agents.activity.hook_events import STATES
 from fleet.model.text.documents.kinds import TEXT, Key, choice
 from fleet.model.text.documents.tables import Table, TableOf
 from fleet.records import field, record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.model.identity import Identity
 

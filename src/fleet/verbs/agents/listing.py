@@ -7,7 +7,6 @@ file, the screen, the process. Each source says since when.
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.engines.hooks import states_without_hook
@@ -23,6 +22,7 @@ from fleet.records import record
 from fleet.verbs.agents.cost.spending import cost_view
 from fleet.verbs.views.signs_of_life import SignsOfLife, Subject
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.engines.reader import Engine
     from fleet.store.queries import Dispatch, LivingAgent
@@ -167,7 +167,12 @@ def _state_by_file(engine: Engine, who: Identity) -> State | None:
 
 
 def _state_by_screen(context: Context, row: Dispatch, engine: Engine, signs: SignsOfLife) -> State | None:
-    """Return the state that the agent's screen shows; None when the screen is not recognised."""
+    """Return the state that the agent's screen shows; None when the screen is not recognised.
+
+    The screen is not read when the engine has no rules for it.
+    """
+    if not engine.screen:
+        return None
     state, question = state_of(engine, signs.screen(row.id))
     if state == "unknown":
         return None

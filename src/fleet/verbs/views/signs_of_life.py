@@ -7,7 +7,6 @@ read gives no sign. About an agent without any sign nothing is said.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from fleet.engines.kept import status_file
 from fleet.model.agents.activity.silence import BUSY, WAITS, Sign, describe_silence, describe_stopped, is_older, newest
@@ -17,6 +16,7 @@ from fleet.store import queries as q
 from fleet.world.git.refs import head_moved_at
 from fleet.world.home import paths
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

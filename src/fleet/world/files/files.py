@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.world.files import folders, unfinished
 from fleet.world.home import paths
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.world.funnel import Funnel
 

@@ -13,10 +13,10 @@ import glob
 import os
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from fleet.world.process.scopes import SLICE, Places, Scopes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -12,13 +12,13 @@ import os
 import select
 import signal
 import sys
-from typing import TYPE_CHECKING
 
 from fleet.model.identity import Identity
 from fleet.world.clock import Clock
 from fleet.world.process import pid_namespaces, ps
 from fleet.world.process.census import Census
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -11,7 +11,6 @@ import select
 import signal
 import subprocess
 from time import monotonic
-from typing import TYPE_CHECKING, NoReturn
 
 from fleet.model.agents.actors import TOKEN
 from fleet.model.dispatch.one_time_proof import VARIABLE
@@ -19,9 +18,10 @@ from fleet.records import record
 from fleet.world.process.captured_output import Recording, record_output
 from fleet.world.process.ps import handle_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import IO
+    from typing import IO, NoReturn
 
     from fleet.world.funnel import Funnel
 

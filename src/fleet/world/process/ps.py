@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 from time import clock_gettime, sleep
-from typing import TYPE_CHECKING, NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
@@ -32,24 +32,38 @@ _KERNEL = 0x00200000  # the flag of a thread of the kernel's own
 _LONGEST_STAT = 1 << 14
 
 
-class Status(NamedTuple):
+class Status:
     """The start time of a process, and whether it is a zombie."""
 
-    start: str
-    zombie: bool
+    __slots__ = ("start", "zombie")
+
+    def __init__(self, start: str, zombie: bool) -> None:  # noqa: FBT001 - as psutil's file returns it
+        self.start = start
+        self.zombie = zombie
 
 
-class Entry(NamedTuple):
+class Entry:
     """A living process in the list of all processes."""
 
-    pid: int
-    parent: int
-    session: int
-    # Whether a terminal controls it.
-    terminal: bool
-    start: str
-    # Whether a signal has stopped it (SIGSTOP, SIGTSTP); a debugger's stop does not count.
-    stopped: bool = False
+    __slots__ = ("parent", "pid", "session", "start", "stopped", "terminal")
+
+    def __init__(  # noqa: PLR0917 - there is one for each process of the machine
+        self,
+        pid: int,
+        parent: int,
+        session: int,
+        terminal: bool,  # noqa: FBT001 - as psutil's file returns it
+        start: str,
+        stopped: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        self.pid = pid
+        self.parent = parent
+        self.session = session
+        # Whether a terminal controls it.
+        self.terminal = terminal
+        self.start = start
+        # Whether a signal has stopped it (SIGSTOP, SIGTSTP); a debugger's stop does not count.
+        self.stopped = stopped
 
     def is_since(self, start: int) -> bool:
         """Return whether the process started at that time or later; True where start times are not comparable."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import pwd
-from typing import TYPE_CHECKING
 
 from fleet.records import record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fleet import errors
 from fleet.engines.kept import conversations
 from fleet.engines.kept.prices import prices
-from fleet.engines.kept.tokens import Position, Tokens
-from fleet.engines.kept.usage import files_of, read_new
+from fleet.engines.kept.tokens import Position, Tokens, read_new
+from fleet.engines.kept.usage import files_of
 from fleet.engines.reader import engine as read_engine
 from fleet.model.agents.budgets import day_of
 from fleet.model.text.times import MINUTE

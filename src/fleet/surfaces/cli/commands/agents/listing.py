@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fleet.api.fleet import Fleet
-from fleet.model.text.times import age, utc
+from fleet.model.text.times import age, since_epoch, utc
 from fleet.surfaces.cli.ui import terminal
 
 TYPE_CHECKING = False
@@ -72,10 +72,8 @@ def _cost(agent: AgentView) -> str:
 
 def _agent_row(agent: AgentView, now: int) -> tuple[str, ...]:
     """Return an agent as a row of the table of `fleet ps`."""
-    from fleet.model.text.moments import moment
-
     on = f"{agent.project}/{agent.task or ''}".rstrip("/")
-    since = age(now - moment(agent.state_at, now=now)) if agent.state_at else ""
+    since = age(now - since_epoch(agent.state_at)) if agent.state_at else ""
     context = "" if agent.context is None else f"{agent.context} %"
     who = (agent.id, agent.kind, on, _engine(agent), _freedom(agent))
     detail = " ".join(agent.detail.split())
