@@ -274,6 +274,11 @@ def test_a_deleted_socket_comes_back_and_a_foreign_file_is_left_alone(fleet, ser
         if socket_is_served(fleet.home / "door/agents.sock"):
             break
     fleet("task", "list").ok()
+    said = fleet("daemon", "status").ok().out
+    assert f"{path} is in the way" in said
+    assert "move it away" in said
+    assert "kill" not in said
+    fleet("daemon", "stop").refused(12, f"{path} is in the way", "move it away")
     assert path.read_text() == "mine"
     path.unlink()
     served.connect().close()
