@@ -182,7 +182,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     if method is None or not callable(method):
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
     takes = wire.parameters_of(request.method, method)
-    args = wire.arguments(request.method, request.args, takes.kinds)
+    args = wire.arguments(request.method, request.args, takes)
     if extra:
         args.update(extra)
     if "key" in takes.kinds and args.get("key") is None:
