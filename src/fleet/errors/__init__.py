@@ -38,6 +38,7 @@
     │   ├── TickInProgress
     │   ├── DaemonRuns                 one daemon a home
     │   ├── DaemonSilent               it serves the home, and does not answer
+    │   │   └── SocketHidden           a foreign file is where its socket belongs
     │   ├── BundleHeld                 another dispatch owns the task's worktree
     │   ├── WorktreeBusy               a process in the worktree may belong to a dead agent
     │   ├── ThingHeld                  another dispatch holds the claim

@@ -22,6 +22,13 @@ class DaemonSilent(Contested):
     )
 
 
+class SocketHidden(DaemonSilent):
+    """A process serves this home, but a foreign file is at the path of its socket."""
+
+    says = "the daemon of {home} ({holder}) cannot be reached: {path} is in the way of its socket"
+    hint = "it was left as it is; move it away, and the daemon puts its socket there again within seconds"
+
+
 class NoDaemon(Absent):
     """No daemon serves this home."""
 

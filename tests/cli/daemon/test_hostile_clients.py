@@ -1,5 +1,6 @@
 """Clients that are slow, broken or hostile harm nobody else."""
 
+import errno
 import json
 import socket
 from threading import Event, Lock, Thread
@@ -9,8 +10,11 @@ import pytest
 from fleet.errors.refused import Refused
 from fleet.surfaces.daemon.serving import children
 from fleet.surfaces.daemon.serving.children import Children
-from fleet.surfaces.daemon.serving.connection import LONGEST_LINE
+from fleet.surfaces.daemon.serving.connection import LONGEST_LINE, LONGEST_LINE_OF_AGENTS, PATIENCE
+from fleet.surfaces.daemon.serving.loop import Loop
 from fleet.testing.crash.scenarios import until
+from fleet.world.files.sockets import Listener
+from fleet.world.funnel import Funnel
 
 pytestmark = pytest.mark.req("IPC-4")
 
@@ -40,23 +44,60 @@ def is_well(fleet, served):
 @pytest.mark.parametrize(
     "line",
     [b"", b"garbage", b"[1, 2]", b'"x"', b"{}", b'{"id": 1}', b'{"id": [], "method": "x"}', b"\xff\xfe", b"[" * 100_000,
+     b'{"id": true, "method": "daemon.status"}', b'{"id": 1, "method": "command", "args": {"words": ["ps"], "columns": "x"}}',
+     b'{"id": 1, "method": "command", "args": {"words": ["ps"], "columns": -5}}',
      b'{"id": 1, "method": "tasks.log", "args": 3}', b'{"id": 1, "method": "tasks.log", "caller": {"environ": {"A": 1}}}',
      b'{"id": 1, "method": "command", "args": {"words": "log"}}',
      b'{"id": 1, "method": "tasks.log", "caller": {"dispatch": "../../etc"}}'],
-    ids=range(13),
+    ids=range(16),
 )  # fmt: skip
 def test_a_line_that_is_no_request_is_refused_and_the_connection_goes_on(fleet, served, line):
     with connected(fleet.home) as sock:
         sock.sendall(line + b"\n" + b'{"id": 7, "method": "daemon.status"}\n')
-        greeting, error, answer = lines_of(sock, 3)
+        greeting, *answers = lines_of(sock, 3)
+    error, answer = sorted(answers, key=lambda line: "result" in line)
     assert greeting["protocol"] == 1
     assert error["error"]["code"] == 2
+    assert error["id"] in {None, 1}
     assert (answer["id"], answer["result"]["running"]) == (7, True)
 
 
 def test_a_line_without_end_is_cut_off(fleet, served):
     with connected(fleet.home) as sock, pytest.raises((BrokenPipeError, ConnectionResetError)):
         sock.sendall(b"x" * (2 * LONGEST_LINE))
+    assert is_well(fleet, served)
+
+
+@pytest.mark.req("SEC-2")
+def test_a_longer_line_than_an_agent_sends_is_cut_off_at_the_agents_socket(fleet, served):
+    with connected(fleet.home, "door/agents.sock") as sock, pytest.raises((BrokenPipeError, ConnectionResetError)):
+        sock.sendall(b"x" * (LONGEST_LINE_OF_AGENTS + (1 << 20)))
+    assert is_well(fleet, served)
+
+
+@pytest.mark.req("SEC-2")
+def test_an_id_of_any_depth_harms_nobody_and_comes_back_to_nobody(fleet, served):
+    """Some depth can be read and cannot be written."""
+    depths = range(900, 1_010)
+    with connected(fleet.home, "door/agents.sock") as sock:
+        for depth in depths:
+            sock.sendall(b'{"id": %s%s, "method": "x"}\n' % (b"[" * depth, b"]" * depth))
+        answers = lines_of(sock, len(depths) + 1)[1:]
+    assert [(answer["id"], answer["error"]["code"]) for answer in answers] == [(None, 2)] * len(depths)
+    assert is_well(fleet, served)
+
+
+@pytest.mark.req("SEC-2")
+def test_requests_with_a_wrong_width_use_up_no_thread(fleet, served):
+    words = {"words": ["status"], "columns": "abc"}
+    with connected(fleet.home, "door/agents.sock") as sock:
+        for number in range(20):
+            caller = {"dispatch": "deadbeef", "token": "x"}
+            request = {"id": number, "method": "command", "args": words, "caller": caller}
+            sock.sendall(json.dumps(request).encode() + b"\n")
+        answers = lines_of(sock, 21)[1:]
+    assert sorted(answer["id"] for answer in answers) == list(range(20))
+    assert {answer["error"]["name"] for answer in answers} == {"BadRequest"}
     assert is_well(fleet, served)
 
 
@@ -154,3 +195,163 @@ def test_no_more_than_the_limit_are_begun_however_many_ask_before_the_first_has_
     go.set()
     until(lambda: len(told) == children.MOST)
     assert len(every) == 0
+
+
+class Doors:
+    """The loop of a daemon at both sockets, in this process, with a clock of the test."""
+
+    def __init__(self, folder) -> None:
+        self.folder, self.now, self.logged, self.taken = folder, 0.0, [], []
+        self.listeners = {Listener(str(folder / name), Funnel()): name == "agents" for name in ("persons", "agents")}
+        self.loop = Loop(self.listeners, greet=lambda client: client.put({"hello": 1}), take=self._take,
+                         gone=lambda _: None, work=list, log=lambda event, **_facts: self.logged.append(event))  # fmt: skip
+        self.loop.open()
+
+    def _take(self, connection, line: bytes) -> None:
+        if line == b"bad":
+            raise LookupError(line)
+        self.taken.append(line)
+        connection.put({"long": "x" * (4 << 20 if line == b"long" else 1)})
+
+    def turn(self, seconds: float = 0.0) -> None:
+        """Let time pass, then handle all that has come, and look after the clients."""
+        self.now += seconds
+        for _ in range(4):
+            self.loop.run_once(0)
+        self.loop._look_after()
+
+    def client(self, name: str = "agents") -> socket.socket:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(str(self.folder / name))
+        sock.settimeout(0)
+        self.turn()
+        return sock
+
+    def close(self) -> None:
+        self.loop.stop_listening()
+        self.loop.close()
+
+
+def is_open(sock: socket.socket) -> bool:
+    """Whether the daemon has not closed the connection. Reads what it has sent."""
+    try:
+        while sock.recv(1 << 16):
+            pass
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        pass
+    return False
+
+
+@pytest.fixture
+def doors(tmp_path, monkeypatch):
+    made = Doors(tmp_path)
+    for module in ("connection", "loop"):
+        monkeypatch.setattr(f"fleet.surfaces.daemon.serving.{module}.monotonic", lambda: made.now)
+    yield made
+    made.close()
+
+
+def test_half_a_line_a_byte_a_second_and_an_unread_answer_are_cut_off_after_30_seconds(doors):
+    half, slow, deaf, silent = clients = [doors.client() for _ in range(4)]
+    begun, closed = doors.now, {}
+    half.send(b'{"id"')
+    deaf.send(b"long\n")
+    doors.turn()
+    for second in range(1, int(PATIENCE) + 10):
+        if slow not in closed:
+            slow.send(b" ")
+        doors.turn(1)
+        closed.update({sock: second for sock in (half, slow) if sock not in closed and not is_open(sock)})
+    assert closed == {half: PATIENCE + 1, slow: PATIENCE + 2}
+    assert doors.now == begun + PATIENCE + 9
+    assert (doors.logged.count("closed a connection"), len(doors.loop.connections)) == (3, 1)
+    assert is_open(silent)
+    for client in clients:
+        client.close()
+
+
+def test_an_unexpected_error_costs_only_the_connection_that_it_is_of(doors):
+    bad, good = doors.client(), doors.client()
+    doors.loop._work = lambda: {}["nothing"]
+    bad.send(b"bad\n")
+    good.send(b"good\n")
+    doors.turn()
+    assert (doors.taken, is_open(bad), is_open(good)) == ([b"good"], False, True)
+    assert {"failed at a connection", "failed at requests"} == set(doors.logged)
+    good.close()
+    bad.close()
+
+
+@pytest.mark.req("SEC-2")
+def test_agents_use_up_their_own_connections_and_persons_have_room_left(doors):
+    doors.loop._most_agents = 2
+    agents = [doors.client() for _ in range(5)]
+    assert [is_open(sock) for sock in agents] == [True, True, False, False, False]
+    assert doors.logged == ["refused a connection"]
+    person = doors.client("persons")
+    assert is_open(person)
+    agents[0].close()
+    doors.turn()
+    again = doors.client()
+    assert is_open(again)
+    for client in (*agents, person, again):
+        client.close()
+
+
+@pytest.mark.req("SEC-2")
+def test_what_is_held_for_all_agents_together_is_bounded_and_the_oldest_half_line_goes_first(doors, monkeypatch):
+    monkeypatch.setattr("fleet.surfaces.daemon.serving.loop.MOST_HELD", 100_000)
+    person, few, first, second = clients = [doors.client("persons"), *(doors.client() for _ in range(3))]
+    few.send(b"x" * 1_000)
+    for sock in (person, person, first, second):
+        sock.send(b"x" * 60_000)
+        doors.turn(0.1)
+    assert [is_open(sock) for sock in (person, few, first, second)] == [True, True, False, True]
+    for client in clients:
+        client.close()
+
+
+def test_a_client_that_has_gone_before_it_is_known_harms_nobody(doors, monkeypatch):
+    """On macOS the kernel does not know the peer of a socket that was closed at the other end."""
+
+    def gone(_sock):
+        raise OSError(errno.ENOTCONN, "Socket is not connected")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("fleet.surfaces.daemon.serving.loop.peer_of", gone)
+        lost = doors.client()
+    assert not is_open(lost)
+    here = doors.client()
+    assert is_open(here)
+    assert doors.logged == []
+    here.close()
+    lost.close()
+
+
+def test_a_client_that_gave_up_costs_the_one_behind_it_nothing(doors, monkeypatch):
+    accept, failures = socket.socket.accept, [ConnectionAbortedError(errno.ECONNABORTED, "given up")]
+
+    def accept_later(sock):
+        if failures:
+            raise failures.pop()
+        return accept(sock)
+
+    monkeypatch.setattr(socket.socket, "accept", accept_later)
+    waiting = doors.client()
+    assert is_open(waiting)
+    assert doors.logged == ["not accepted"]
+    waiting.close()
+
+
+def test_a_foreign_file_in_the_socket_s_place_is_logged_once(doors):
+    path = doors.folder / "persons"
+    for _ in range(2):
+        path.unlink()
+        path.write_text("mine")
+        for _ in range(3):
+            doors.turn(10)
+        path.unlink()
+        doors.turn(10)
+    assert doors.logged == ["the socket is gone", "listens again"] * 2

@@ -6,17 +6,26 @@ import socket
 import subprocess
 import sys
 import threading
+from time import monotonic
+from types import SimpleNamespace
 
 import pytest
 
+from fleet.api.remote import lifecycle
+from fleet.errors import BadRequest
+from fleet.surfaces.daemon import run
+from fleet.surfaces.daemon.household import Household
 from fleet.surfaces.daemon.serving.changes import Changes, Subscriber
 from fleet.surfaces.daemon.serving.children import Children
 from fleet.surfaces.daemon.serving.connection import BEHIND, Connection
 from fleet.surfaces.daemon.serving.loop import Loop
-from fleet.surfaces.daemon.serving.requests import Request
+from fleet.surfaces.daemon.serving.requests import Request, in_surroundings
 from fleet.surfaces.daemon.serving.server import Server
+from fleet.surfaces.daemon.serving.workers import Workers
+from fleet.surfaces.daemon.writer import Waiting, Writer
 from fleet.world.files.sockets import Listener
 from fleet.world.funnel import Funnel
+from fleet.world.process import surroundings
 
 PATIENCE = 60
 
@@ -147,13 +156,142 @@ def test_a_subscriber_far_behind_gets_no_more_than_it_reads_and_nobody_reads_on_
     assert len(pages) == before
 
 
+def nested(depth: int) -> list:
+    """A list in a list, and so on."""
+    made: list = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
 @pytest.mark.req("IPC-4")
-def test_an_answer_that_is_no_json_is_told_and_kills_no_thread(client):
+@pytest.mark.parametrize(("result", "why"), [(object(), b"not JSON serializable"), (nested(100_000), b"recursion")])
+def test_an_answer_that_is_no_json_is_told_and_kills_no_thread(client, result, why):
     server, logged = Server.__new__(Server), []
     server._log = lambda event, **_facts: logged.append(event)
     server.loop = type("Loop", (), {"wake": lambda *_: None})()
     client._outgoing += b"an answer that the client has not taken yet\n"
-    server._push(client, {"id": 3, "result": object()})
+    server._push(client, {"id": 3, "result": result})
     assert logged == ["cannot answer"]
     assert b'"id": 3' in client._outgoing
-    assert b"not JSON serializable" in client._outgoing
+    assert why in client._outgoing
+
+
+@pytest.mark.req("IPC-4")
+def test_an_error_whose_facts_cannot_be_written_is_told_all_the_same(client):
+    request = Request(client, {"id": 3, "method": "x"})
+    told = request.failed(BadRequest(why="", value=nested(100_000)))
+    assert (told["id"], told["error"]["code"]) == (3, 1)
+    assert "BadRequest" in told["error"]["message"]
+
+
+@pytest.mark.req("IPC-4")
+def test_a_request_whose_surroundings_cannot_be_entered_is_answered(client):
+    request = Request(client, {"id": 3, "method": "command", "args": {"columns": "abc"}})
+    told = in_surroundings(request, dict)
+    assert (told["id"], told["error"]["name"]) == (3, "BadRequest")
+    assert surroundings.asker() is None
+
+
+@pytest.mark.req("IPC-4")
+def test_an_act_that_fails_costs_no_thread():
+    logged, done = [], threading.Event()
+    workers = Workers(log=lambda event, **_facts: logged.append(event), most=1)
+    workers.submit(lambda: {}["nothing"])
+    workers.submit(lambda: sys.exit(3))
+    workers.submit(done.set)
+    assert done.wait(5)
+    assert logged == ["failed at a request"] * 2
+    workers.stop(monotonic() + PATIENCE)
+
+
+@pytest.mark.req("IPC-4")
+def test_a_request_that_cannot_be_answered_keeps_nobody_waiting():
+    logged, finished = [], []
+    writer = Writer(lambda: None)
+    writer.log = lambda event, **_facts: logged.append(event)
+
+    def fail(_done: Waiting) -> None:
+        raise LookupError
+
+    writer._finish([Waiting(list, fail), Waiting(list, lambda _done: finished.append("the second"))])
+    assert (logged, finished) == (["cannot answer"], ["the second"])
+
+
+@pytest.mark.req("LOG-1")
+def test_a_subscriber_is_answered_before_anything_is_pushed(client):
+    server, order = Server.__new__(Server), []
+    fleet = SimpleNamespace(operations=SimpleNamespace(newest=lambda: 7))
+    server._household = SimpleNamespace(open=lambda: fleet)
+    server._workers = SimpleNamespace(submit=lambda act: act())
+    server._send = lambda _connection, answer: order.append(answer)
+    server.changes = SimpleNamespace(subscribe=lambda _connection, *of: order.append(of))
+    server._subscribe(Request(client, {"id": 5, "method": "subscribe", "args": {"after": 3}}))
+    answer, subscribed = order
+    assert answer == {"id": 5, "result": {"newest": 7, "after": 3, "snapshot": None}}
+    assert subscribed == (5, 3)
+
+
+@pytest.mark.req("LOG-1")
+def test_nobody_subscribes_for_a_client_that_is_gone(client):
+    changes = Changes(None, send=print, tell=print, log=print)
+    changes.subscribe(client, 1, 0)
+    assert len(changes) == 1
+    client.is_open = False
+    changes.subscribe(client, 2, 0)
+    assert len(changes) == 0
+
+
+def test_a_hang_up_only_wakes_the_loop_which_reads_the_settings_again(monkeypatch):
+    """The handler may interrupt a thread that holds the lock of the log."""
+    logged, noticed = [], []
+    loop = Loop({}, greet=print, take=print, gone=print, work=list, log=print)
+    loop.open()
+    daemon = run.Daemon.__new__(run.Daemon)
+    daemon._log = lambda event, **_facts: logged.append(event)
+    daemon._server = SimpleNamespace(loop=loop, changes=SimpleNamespace(notice=lambda: noticed.append(1)))
+    monkeypatch.setattr(run, "_has_terminal", lambda: False)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
+    try:
+        daemon._listen_to_signals()
+        signal.raise_signal(signal.SIGHUP)
+        assert logged == []
+        loop.run_once(PATIENCE)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert (logged, noticed) == (["reads the settings again"], [1])
+    loop.close()
+
+
+class Endless:
+    """A thread that does not end, with a clock of the test."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def join(self, seconds: float | None) -> None:
+        assert seconds is not None
+        self.now += seconds
+
+
+@pytest.mark.req("IPC-6")
+def test_a_daemon_whose_parts_do_not_end_has_ended_before_its_client_gives_up(monkeypatch):
+    endless = Endless()
+    for module in (run, sys.modules[Server.__module__], sys.modules[Workers.__module__],
+                   sys.modules[Changes.__module__], sys.modules[Household.__module__]):  # fmt: skip
+        monkeypatch.setattr(module, "monotonic", lambda: endless.now)
+    workers = Workers(log=print)
+    workers._threads = [endless] * 16
+    household = Household("/", None, Funnel())
+    household.writer._thread = endless
+    changes = Changes(household, send=print, tell=print, log=print)
+    changes._thread = endless
+    server = Server.__new__(Server)
+    server.loop = SimpleNamespace(stop_listening=list, close=list, run_once=endless.join)
+    server._at_work, server._workers, server.changes = 1, workers, changes
+    daemon = run.Daemon.__new__(run.Daemon)
+    daemon._log = lambda *_event, **_facts: None
+    daemon._duties, daemon._server, daemon._household = SimpleNamespace(stop=endless.join), server, household
+    daemon._end()
+    assert endless.now - 100.0 <= run.ENDING + 1 < lifecycle._END

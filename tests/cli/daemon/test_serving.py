@@ -144,6 +144,31 @@ def test_what_is_no_method_is_refused_by_name(served):
         served.call("tasks.log", {"project": "web", "slug": "zz", "message": "x"}, caller={"as": "ann"})
 
 
+@pytest.mark.req("IPC-4")
+def test_an_argument_of_a_wrong_type_is_refused_by_name(fleet, served):
+    fleet.add("a")
+    a = {"project": "web", "slug": "a"}
+    for method, args, why in [
+        ("tasks.log", {**a, "message": 5}, "'message' is a whole number, not a text"),
+        ("tasks.log", {**a, "message": None}, "'message' is null, not a text"),
+        ("tasks.done", {**a, "override": "yes"}, "'override' is a text, not true or false"),
+        ("tasks.show", {"project": ["web"], "slug": "a"}, "'project' is a list, not a text"),
+        ("tasks.ready", {"project": "web", "limit": "3"}, "'limit' is a text, not a whole number or null"),
+        ("tasks.add", {"project": "web", "title": "b", "after": "a"}, "'after' is a text, not a list or null"),
+        ("tasks.add", {"project": "web", "title": "b", "tags": [1]}, "'tags' has an element that is not a text"),
+        ("tasks.add", {"project": "web", "title": "b", "titel": "c"}, "there is no argument 'titel'"),
+        ("tasks.edit", {"wanted": 5}, "'wanted' is not an object"),
+        ("tasks.edit", {"wanted": {**a, "title": 5}}, "'wanted.title' is a whole number, not a text or null"),
+        ("messages.acknowledge", {"ids": "m1"}, "'ids' is a text, not a list"),
+        ("engines.allow", {"dollars": True}, "'dollars' is true or false, not a number"),
+    ]:  # fmt: skip
+        with pytest.raises(BadRequest) as refused:
+            served.call(method, args, key=f"{method} {why}", caller={"as": "ann"})
+        assert why in str(refused.value)
+    added = served.call("tasks.add", {"project": "web", "title": "b", "priority": None}, caller={"as": "ann"})
+    assert added["title"] == "b"
+
+
 @pytest.mark.req("IPC-5")
 def test_the_sockets_are_private_and_another_user_is_not_answered(fleet, served):
     if os.geteuid() != 0:
@@ -277,6 +302,11 @@ def test_a_deleted_socket_comes_back_and_a_foreign_file_is_left_alone(fleet, ser
         if socket_is_served(fleet.home / "door/agents.sock"):
             break
     fleet("task", "list").ok()
+    said = fleet("daemon", "status").ok().out
+    assert f"{path} is in the way" in said
+    assert "move it away" in said
+    assert "kill" not in said
+    fleet("daemon", "stop").refused(12, f"{path} is in the way", "move it away")
     assert path.read_text() == "mine"
     path.unlink()
     served.connect().close()

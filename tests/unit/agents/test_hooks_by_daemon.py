@@ -15,6 +15,8 @@ from fleet.verbs.agents.hook import Reply
 from fleet.world.funnel import Funnel
 
 DIALECT = Dialect({"engine": "shell", "events": {"Start": "started"}, "wait": 10})
+# The facts that a hook sends of what the engine told, and no more: the output of a tool may be long.
+TOLD = {"tool_name": "Write", "tool_input": {"content": "x"}, "cost": {"total_cost_usd": 1}}
 DONE = {"result": {"messages": ["m1"], "payload": None}}
 
 
@@ -84,11 +86,11 @@ def at_home(monkeypatch) -> Home:
 def test_the_daemon_handles_the_event_and_the_home_is_not_opened(tmp_path, at_home):
     daemon = PlayedDaemon(tmp_path / "sock", DONE, {"result": None})
     with HookingAtHome(str(tmp_path / "sock"), Funnel()) as hooks:
-        reply = hooks.handle_event(DIALECT, "Start", {"a": 1}, 5)
+        reply = hooks.handle_event(DIALECT, "Start", TOLD | {"tool_response": "x" * 2_000_000}, 5)
         hooks.acknowledge(reply.messages)
     daemon.end()
     assert [each["method"] for each in daemon.requests] == ["hooks.event", "hooks.acknowledge"]
-    assert (daemon.requests[0]["args"]["payload"], daemon.requests[1]["args"]) == ({"a": 1}, {"messages": ["m1"]})
+    assert (daemon.requests[0]["args"]["payload"], daemon.requests[1]["args"]) == (TOLD, {"messages": ["m1"]})
     assert at_home.did == []
 
 

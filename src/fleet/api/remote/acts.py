@@ -102,6 +102,11 @@ ARGUMENTS = {
     ("graph.add_list", "items"): ("fleet.model.tasks.markdown_list", "Item"),
     ("jobs.run", "asked"): ("fleet.verbs.jobs.begin", "Asked"),
 }
+# The classes whose fields a method takes as further arguments: module and name. A field that is null has its default.
+FURTHER = {
+    "tasks.add": ("fleet.verbs.tasks.add", "NewTask"),
+    "graph.add_list": ("fleet.verbs.tasks.add", "NewTask"),
+}
 # Arguments that are functions. The daemon pushes the values to call them with; it ends the act when `wanted` says so.
 CALLBACKS = frozenset({"tell", "progress", "wanted"})
 

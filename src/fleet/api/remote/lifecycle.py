@@ -13,6 +13,7 @@ from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
 from fleet.verbs.coord.daemon_duty import unheld_seats
 from fleet.world.files import daemon_log
+from fleet.world.files.sockets import is_foreign
 from fleet.world.home import paths
 
 if TYPE_CHECKING:
@@ -67,14 +68,17 @@ def _absent(by: Actor) -> DaemonStatus:
 
 
 def why_silent(by: Actor) -> errors.DaemonSilent | None:
-    """Return the error that names the process of a daemon that does not answer; None when no process serves the home."""
+    """Return the error that names the process of a daemon that does not answer; None when no process serves the home.
+
+    It names the path instead when a foreign file is where the daemon's socket belongs.
+    """
     gate = by.world.daemon_gate()
     if gate.is_free():
         return None
     holder = gate.holder()
-    return errors.DaemonSilent(
-        home=by.home, holder=str(holder or "an unknown process"), pid=holder.pid if holder else None
-    )
+    facts = {"home": by.home, "holder": str(holder or "an unknown process"), "pid": holder.pid if holder else None}
+    path = f"{by.home}/{paths.DAEMON_SOCKET}"
+    return errors.SocketHidden(path=path, **facts) if is_foreign(path) else errors.DaemonSilent(**facts)
 
 
 def figures(found: DaemonStatus, now: int) -> DaemonFigures | None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from fleet import errors
-from fleet.api.remote.acts import ARGUMENTS
+from fleet.api.remote.acts import ARGUMENTS, FURTHER
+from fleet.api.remote.json_types import json_type
 from fleet.model.results.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from fleet.api.remote.json_types import JsonType
 
     # An object of the protocol: open, because each method has its own fields.
     Json = dict[str, Any]
@@ -88,20 +92,29 @@ def _class_of(type_name: str) -> type:
 
 
 class Parameters:
-    """The parameters of a method: the annotation of each, which are required, and whether it takes any others."""
+    """The parameters of a method `name`: the annotation of each, its JSON type, and which are required."""
 
-    def __init__(self, method: Callable[..., object]) -> None:
+    def __init__(self, name: str, method: Callable[..., object]) -> None:
         every = signature(method).parameters.values()
         self.kinds = {each.name: str(each.annotation) for each in every if each.kind is not each.VAR_KEYWORD}
-        self.takes_more = any(each.kind is each.VAR_KEYWORD for each in every)
         self.needed = {each.name for each in every if each.default is each.empty and each.name in self.kinds}
+        self.types = {each: json_type(kind) for each, kind in self.kinds.items()}
+        further = FURTHER.get(name)
+        if further is not None:
+            module, kind_name = further
+            fields_of = _annotations(getattr(import_module(module), kind_name))
+            more = {
+                each: kind for each, kind in fields_of.items() if each not in self.kinds and not each.startswith("_")
+            }
+            self.kinds.update(more)
+            self.types.update({each: json_type(kind, or_null=True) for each, kind in more.items()})
 
     def check(self, given: Json) -> None:
         """Raise BadRequest when a required argument is missing or an unknown one is given."""
         if not self.needed <= given.keys():
             missing = next(name for name in self.kinds if name in self.needed and name not in given)
             raise errors.BadRequest(why=f"the argument {missing!r} is missing")
-        if not self.takes_more and not given.keys() <= self.kinds.keys():
+        if not given.keys() <= self.kinds.keys():
             unknown = next(name for name in given if name not in self.kinds)
             raise errors.BadRequest(why=f"there is no argument {unknown!r}")
 
@@ -114,16 +127,21 @@ def parameters_of(name: str, method: Callable[..., object]) -> Parameters:
     """Return the parameters of a method of `Fleet`; `name` is its full name, such as `tasks.add`."""
     found = _KNOWN.get(name)
     if found is None:
-        found = _KNOWN[name] = Parameters(method)
+        found = _KNOWN[name] = Parameters(name, method)
     return found
 
 
-def arguments(method: str, given: Json, kinds: dict[str, str]) -> Json:
-    """Return the arguments of a method, made from their JSON. Raise BadRequest when one does not fit its class."""
-    return {
-        name: value if type(value) in _SCALARS else _argument(method, name, value, kinds.get(name, ""))
-        for name, value in given.items()
-    }
+def arguments(method: str, given: Json, takes: Parameters) -> Json:
+    """Return the arguments of a method, made from their JSON. Raise BadRequest when one is of a wrong type."""
+    made: Json = {}
+    for name, value in given.items():
+        wanted = takes.types.get(name)
+        if wanted is not None:
+            wanted.check(name, value)
+            made[name] = value if type(value) in _SCALARS else _argument(method, name, value, takes.kinds[name])
+        else:
+            made[name] = _argument(method, name, value, takes.kinds.get(name, ""))
+    return made
 
 
 def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: ANN401
@@ -132,12 +150,29 @@ def _argument(method: str, name: str, value: Any, kind: str) -> Any:  # noqa: AN
     if place is None or value is None:
         return _converted(kind, value)
     made: type = getattr(import_module(place[0]), place[1])
+    if isinstance(value, list):
+        return [_object_of(made, name, each) for each in value]
+    return _object_of(made, name, value)
+
+
+def _object_of(made: type, name: str, given: object) -> object:
+    """Return an argument of a class from its JSON. Raise BadRequest when it is no object, or has a field of a wrong type."""
+    if not isinstance(given, dict):
+        raise errors.BadRequest(why=f"the argument {name!r} is not an object")
+    for field, wanted in _types_of(made).items():
+        if field in given:
+            wanted.check(f"{name}.{field}", given.get(field))
     try:
-        if isinstance(value, list):
-            return [made(**_fitting(made, each)) for each in value]
-        return made(**_fitting(made, value))
+        return made(**_fitting(made, given))
     except (TypeError, AttributeError) as error:
         raise errors.BadRequest(why=f"{name}: {error}") from None
+
+
+@cache
+def _types_of(made: type) -> dict[str, JsonType]:
+    """Return the JSON types of the fields of a class, as far as their annotations say them plainly."""
+    every = ((name, json_type(kind)) for name, kind in _annotations(made).items())
+    return {name: each for name, each in every if each is not None}
 
 
 def _fitting(made: type, given: Json) -> Json:
@@ -150,7 +185,9 @@ def _annotations(made: type) -> dict[str, str]:
     """Return the annotations of all fields of a class and its bases, as text."""
     every: dict[str, str] = {}
     for each in reversed(made.__mro__):
-        every.update({name: str(kind) for name, kind in getattr(each, "__annotations__", {}).items()})
+        # A named tuple has its annotations as references.
+        own = getattr(each, "__annotations__", {})
+        every.update({name: str(getattr(kind, "__forward_arg__", kind)) for name, kind in own.items()})
     return every
 
 

@@ -69,6 +69,11 @@ class Dialect:
         self.own_status: list[str] = table.get("own_status", [])
         self.wait: float = table.get("wait", 0)
 
+    def named(self, payload: Payload) -> Payload:
+        """Return a hook's payload without what holds no named fact, such as the output of a tool, which may be long."""
+        kept = {path.partition(".")[0] for path in self.fields.values()}
+        return {name: value for name, value in payload.items() if name in kept}
+
     def field(self, payload: Payload, name: str) -> Any:  # noqa: ANN401 - any JSON value
         """Return the value of a named fact in a hook's payload; None when the engine did not send it."""
         value: Any = payload

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import local
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -90,10 +91,10 @@ class Household:
         self.writer.start()
         Actor.opened_by_daemon = self.open
 
-    def end(self) -> None:
-        """Commit what waits for the writer, and stop the writer."""
+    def end(self, until: float) -> None:
+        """Commit what waits for the writer, and stop the writer. Wait until this time of the monotonic clock."""
         Actor.opened_by_daemon = None
-        self.writer.stop()
+        self.writer.stop(max(0.0, until - monotonic()))
 
     def open(self, actor: str | None = None) -> Fleet:
         """Return a new Fleet for the asker of the request that this thread works on.

@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from fleet import errors
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _SWITCH = 0.0005
 # How many files and connections the daemon may have open.
 _FILES = 8_192
+# Seconds within which all parts of the daemon end: less than `fleet daemon stop` waits. Duties and requests have 10 of them each.
+ENDING = 25.0
 
 
 def run(commands: Callable[[], Commands], log: Callable[..., None]) -> None:
@@ -112,19 +115,25 @@ class Daemon:
     def _end(self) -> None:
         """Stop the duties, finish the requests that were begun, and stop the writer."""
         self._log("ending", pid=os.getpid())
+        until = monotonic() + ENDING
         self._duties.stop(DRAIN)
-        self._server.drain()
-        self._household.end()
+        self._server.drain(until)
+        self._household.end(until)
         self._log("ended", pid=os.getpid())
 
     def _listen_to_signals(self) -> None:
-        """Let SIGTERM and SIGINT end the daemon, and SIGHUP read the settings again."""
+        """Let SIGTERM and SIGINT end the daemon, and SIGHUP read the settings again.
+
+        A handler only wakes the loop: it may interrupt this thread while it holds a lock, such as that of the log.
+        """
+        loop = self._server.loop
+        loop.hung_up = self._hang_up
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda _number, _frame: self._server.loop.stop())
-        signal.signal(signal.SIGHUP, lambda _number, _frame: self._hang_up())
+            signal.signal(number, lambda _number, _frame: loop.stop())
+        signal.signal(signal.SIGHUP, lambda _number, _frame: loop.hang_up())
 
     def _hang_up(self) -> None:
-        """Handle SIGHUP: end when a terminal controls this process, else read the settings again."""
+        """End after SIGHUP when a terminal controls this process, else read the settings again. The loop calls it."""
         if _has_terminal():
             self._server.loop.stop()
         else:

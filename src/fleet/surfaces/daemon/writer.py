@@ -116,17 +116,22 @@ class Writer:
         self.committed: Callable[[], None] = lambda: None
         # Called by the writer's thread when quick requests wait and it has nothing else to do.
         self.wake_loop: Callable[[], None] = lambda: None
+        # Logs a request that could not be answered.
+        self.log: Callable[..., None] = lambda *_event, **_facts: None
 
     def start(self) -> None:
         """Start the thread that writes."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Take no more requests, finish those that wait, and end the thread."""
+    def stop(self, seconds: float | None = None) -> None:
+        """Take no more requests, finish those that wait, and end the thread. Wait at most this many seconds for it.
+
+        What is not committed then is undone when the process ends, and was not answered.
+        """
         with self._lock:
             self._is_ending = True
             self._queue.put(None)
-        self._thread.join()
+        self._thread.join(seconds)
 
     @property
     def is_here(self) -> bool:
@@ -309,9 +314,12 @@ class Writer:
             waiting = more() if len(batch) < self._most and monotonic() < until else None
 
     def _finish(self, done: list[Waiting]) -> None:
-        """Answer each request, after the commit."""
+        """Answer each request, after the commit. One that cannot be answered is logged, and keeps nobody waiting."""
         for waiting in done:
-            waiting.finish(waiting)
+            try:
+                waiting.finish(waiting)
+            except Exception as error:  # noqa: BLE001 - the others are answered
+                self.log("cannot answer", why=f"{type(error).__name__}: {error}")
         self.committed()
 
     def _leave_lock_to_others(self) -> None:

@@ -69,13 +69,18 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
     return struct.unpack_from("2I", told)[1], struct.unpack("i", connection.getsockopt(0, 2, 4))[0]
 
 
-def _refuse_foreign(path: str) -> None:
-    """Raise PathTaken when anything but a socket of this user is at the path."""
+def is_foreign(path: str) -> bool:
+    """Return whether anything but a socket of this user is at the path."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(there.st_mode) or there.st_uid != os.geteuid():
+        return False
+    return not stat.S_ISSOCK(there.st_mode) or there.st_uid != os.geteuid()
+
+
+def _refuse_foreign(path: str) -> None:
+    """Raise PathTaken when anything but a socket of this user is at the path."""
+    if is_foreign(path):
         raise errors.PathTaken(path=path)
 
 

@@ -82,7 +82,7 @@ class HookingByDoor:
     def handle_event(self, dialect: Dialect, event: str, payload: Payload, at: int) -> Answered:
         """Let the daemon handle one hook event, called at the time `at`, and return its reply to the engine."""
         own = {"nonce": os.environ.get(VARIABLE, ""), "rules": os.environ.get(ALLOWED_VARIABLE, "")}
-        told = {"event": event, "engine": dialect.engine, "payload": payload, "at": at, **own}
+        told = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "at": at, **own}
         return self._ask("hooks.event", told)
 
     def wait_for_answer(
@@ -92,7 +92,7 @@ class HookingByDoor:
 
         Returns the answer in the engine's format; None when nobody answered.
         """
-        asked = {"event": event, "engine": dialect.engine, "payload": payload, "question": question}
+        asked = {"event": event, "engine": dialect.engine, "payload": dialect.named(payload), "question": question}
         until = self._clock.ticks() + dialect.wait
         while self._clock.ticks() < until and not self._is_gone_soon(is_agent_gone):
             looked = self._ask("hooks.answer", asked, until=until)

@@ -8,7 +8,7 @@ once a second.
 from __future__ import annotations
 
 from threading import Condition, Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from fleet.api.remote import wire
@@ -71,12 +71,12 @@ class Changes:
         """Start the thread that pushes operations."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """Stop the thread."""
+    def stop(self, until: float) -> None:
+        """Stop the thread, and wait for it until this time of the monotonic clock."""
         with self._changed:
             self._is_ending = True
             self._changed.notify()
-        self._thread.join()
+        self._thread.join(max(0.0, until - monotonic()))
 
     def notice(self) -> None:
         """Let the thread look for new operations soon, because something was committed."""
@@ -88,6 +88,8 @@ class Changes:
         """Push every operation after number `after` to the connection, as pushes of request `number`."""
         with self._changed:
             self._subscribers.append(Subscriber(connection, number, after))
+        if not connection.is_open:  # it was closed meanwhile
+            self.forget(connection)
         self.notice()
 
     def forget(self, connection: Connection) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # The longest request, in bytes. A longer line does not come from a fleet client.
 LONGEST_LINE = 16 << 20
+# The same at the agents' socket: the longest that an agent sends is a text of its own, or what a tool was asked.
+LONGEST_LINE_OF_AGENTS = 1 << 20
 # The most bytes kept for a client that does not read. A subscriber with more is disconnected, and subscribes again.
 MOST_WAITING = 32 << 20
 # With more unsent bytes than this, a subscriber gets no further changes until it has read some.
@@ -43,10 +45,12 @@ class Connection:
         self.at_work = 0
         # The events of this connection that the loop's selector waits for.
         self.events = 0
+        # When the client last began or completed a line, or read something.
+        self.moved_at = monotonic()
+        self._longest = LONGEST_LINE_OF_AGENTS if is_for_agents else LONGEST_LINE
         self._incoming = bytearray()
         self._outgoing = bytearray()
         self._lock = Lock()
-        self._moved_at = monotonic()
 
     def receive(self) -> bool:
         """Read the bytes that have arrived.
@@ -60,10 +64,10 @@ class Connection:
         except OSError:
             return False
         if not self._incoming:
-            self._moved_at = monotonic()
+            self.moved_at = monotonic()
         self._incoming += chunk
-        if len(self._incoming) > LONGEST_LINE and b"\n" not in self._incoming:
-            raise TooMuch(f"a line is longer than {LONGEST_LINE >> 20} MiB")
+        if len(self._incoming) > self._longest and b"\n" not in self._incoming:
+            raise TooMuch(f"a line is longer than {self._longest >> 20} MiB")
         return bool(chunk)
 
     def lines(self) -> Iterator[bytes]:
@@ -74,7 +78,7 @@ class Connection:
                 return
             line = bytes(self._incoming[:end])
             del self._incoming[: end + 1]
-            self._moved_at = monotonic()
+            self.moved_at = monotonic()
             yield line
 
     @property
@@ -109,7 +113,7 @@ class Connection:
         if not self.is_open:
             return
         if not self._outgoing:
-            self._moved_at = monotonic()
+            self.moved_at = monotonic()
         self._outgoing += line
         if len(self._outgoing) > MOST_WAITING:
             self.is_open = False
@@ -118,6 +122,11 @@ class Connection:
     def is_behind(self) -> bool:
         """Whether pushes should wait: too many bytes are unsent, or the connection is closed."""
         return not self.is_open or len(self._outgoing) > BEHIND
+
+    @property
+    def held(self) -> int:
+        """How many bytes the daemon holds for the client: of lines that are not complete, and unsent ones."""
+        return len(self._incoming) + len(self._outgoing)
 
     @property
     def wants_to_send(self) -> bool:
@@ -136,7 +145,7 @@ class Connection:
             except OSError:
                 return False
             del self._outgoing[:sent]
-            self._moved_at = monotonic()
+            self.moved_at = monotonic()
         return self.is_open
 
     @property
@@ -146,7 +155,7 @@ class Connection:
 
     def is_stuck(self, now: float) -> bool:
         """Whether the client has neither completed a line nor read anything for 30 seconds although it should."""
-        return self.is_unfinished and now - self._moved_at > PATIENCE
+        return self.is_unfinished and now - self.moved_at > PATIENCE
 
     def close(self) -> None:
         """Close the connection. Bytes that were not sent are lost."""

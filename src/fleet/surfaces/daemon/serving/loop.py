@@ -5,7 +5,9 @@ It performs quick requests itself while nothing makes it wait (see writer.py); o
 
 from __future__ import annotations
 
+import errno
 import os
+import resource
 import selectors
 from collections import deque
 from time import monotonic
@@ -21,7 +23,14 @@ if TYPE_CHECKING:
     from fleet.world.files.sockets import Listener
 
 MOST_CLIENTS = 4_000
+# How many of them may be at the agents' socket: persons always have room left.
+MOST_AGENTS = 1_000
+# The most bytes that the daemon holds for all clients of the agents' socket together. A client with fewer than _FEW is not counted.
+MOST_HELD = 32 << 20
+_FEW = 1 << 14
 _AT_ONCE = 64
+# What the system says when no file descriptor is left.
+_NONE_LEFT = frozenset((errno.EMFILE, errno.ENFILE))
 # Seconds between two checks for stuck clients, while there may be some, and for socket files that were removed.
 _LOOK = 1.0
 _LOOK_AT_SOCKETS = 5.0
@@ -57,15 +66,24 @@ class Loop:
         os.set_blocking(self._waker, False)
         os.set_blocking(self._wakes, False)
         # A spare descriptor. When all others are used up, it is closed to accept and refuse a client that would wait for ever.
-        self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._spare = _opened_spare()
         self._ready: deque[Connection] = deque()
         self._is_ending = False
+        self._is_hung_up = False
+        # Called by the loop after `hang_up`.
+        self.hung_up: Callable[[], None] = lambda: None
+        # Conditions that were logged and last: what they are of, and what was logged. They are not logged again and again.
+        self._lasting: dict[object, str] = {}
         self._looked_at = 0.0
         self._patience = _LOOK
         self.connections: set[Connection] = set()
+        # How many of them are at the agents' socket, and how many may be.
+        self._agents = 0
+        self._most_agents = MOST_AGENTS
 
     def open(self) -> None:
         """Start listening at the sockets."""
+        self._most_agents = _most_agents()
         self._selector.register(self._waker, selectors.EVENT_READ, None)
         for listener in self._listeners:
             self._selector.register(listener.open(), selectors.EVENT_READ, listener)
@@ -87,6 +105,11 @@ class Loop:
         self._is_ending = True
         self.wake()
 
+    def hang_up(self) -> None:
+        """Let the loop call `hung_up` soon. Any thread or signal handler may call it."""
+        self._is_hung_up = True
+        self.wake()
+
     def run(self) -> None:
         """Handle events of the connections until `stop` is called."""
         while not self._is_ending:
@@ -98,7 +121,13 @@ class Loop:
         for key, events in self._selector.select(seconds):
             self._handle(key.data, events)
         self._flush_ready()
-        self._work()
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001 - the next requests are tried all the same
+            self._log("failed at requests", why=f"{type(error).__name__}: {error}")
+        if self._is_hung_up:
+            self._is_hung_up = False
+            self.hung_up()
 
     def stop_listening(self) -> None:
         """Accept no more connections, and remove the socket files."""
@@ -117,17 +146,30 @@ class Loop:
         self._waker = self._wakes = -1  # a late thread must not write into whatever gets these numbers next
         os.close(waker)
         os.close(wakes)
-        os.close(self._spare)
+        if self._spare >= 0:
+            os.close(self._spare)
 
     # events -----------------------------------------------------------------------------------------------------------
     def _handle(self, of: Listener | Connection | None, events: int) -> None:
-        """Handle one event: a wake-up when `of` is None, a connection to serve, or clients of a listener to accept."""
-        if of is None:
-            os.read(self._waker, 4_096)
-        elif isinstance(of, Connection):
-            self._serve(of, events)
-        elif of.socket is not None:
-            self._accept_all(of.socket, is_for_agents=self._listeners[of])
+        """Handle one event: a wake-up when `of` is None, a connection to serve, or clients of a listener to accept.
+
+        An unexpected error costs the connection that it is of, and nobody else.
+        """
+        try:
+            if of is None:
+                os.read(self._waker, 4_096)
+            elif isinstance(of, Connection):
+                self._serve(of, events)
+            elif of.socket is not None:
+                self._accept_all(of.socket, is_for_agents=self._listeners[of])
+        except Exception as error:  # noqa: BLE001 - others are served all the same
+            self._fail(of, error)
+
+    def _fail(self, of: Listener | Connection | None, error: Exception) -> None:
+        """Log an unexpected error, and close the connection that it is of."""
+        self._log("failed at a connection", why=f"{type(error).__name__}: {error}")
+        if isinstance(of, Connection):
+            self._close(of)
 
     def _accept_all(self, listening: socket.socket, *, is_for_agents: bool) -> None:
         """Accept up to 64 waiting clients, so that requests of others do not wait for them."""
@@ -138,7 +180,8 @@ class Loop:
                 return
             except OSError as error:
                 self._log("not accepted", why=str(error))
-                self._refuse_one(listening)
+                if error.errno in _NONE_LEFT:
+                    self._refuse_one(listening)
                 return
             self._accept(sock, is_for_agents=is_for_agents)
 
@@ -147,30 +190,48 @@ class Loop:
 
         Otherwise the selector would report that client again and again.
         """
-        os.close(self._spare)
+        if self._spare >= 0:
+            os.close(self._spare)
         try:
             listening.accept()[0].close()
         except OSError:
             return  # nobody waits any more
         finally:
-            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._spare = _opened_spare()
 
     def _accept(self, sock: socket.socket, *, is_for_agents: bool) -> None:
         """Add a new connection and greet it.
 
-        Close it when the peer is another user or too many clients are connected.
+        Close it when the peer is another user or has gone, or when too many clients are connected.
         """
-        sock.settimeout(0)
-        uid, pid = peer_of(sock)
-        if uid != os.geteuid() or len(self.connections) >= MOST_CLIENTS:
-            self._log("refused a connection", uid=uid, clients=len(self.connections))
+        try:
+            sock.settimeout(0)
+            uid, pid = peer_of(sock)
+        except OSError:  # macOS does not know the peer of a client that has closed its end already
+            sock.close()
+            return
+        if uid != os.geteuid():
+            self._log("refused a connection", uid=uid)
+            sock.close()
+            return
+        if self._is_full(is_for_agents=is_for_agents):
             sock.close()
             return
         connection = Connection(sock, pid=pid, is_for_agents=is_for_agents)
         self.connections.add(connection)
+        self._agents += is_for_agents
         self._watch(connection, selectors.EVENT_READ)
         self._greet(connection)
         self._send(connection)
+
+    def _is_full(self, *, is_for_agents: bool) -> bool:
+        """Whether no further client may connect at a socket. Log it once until there is room again."""
+        where = "the agents' socket" if is_for_agents else "the socket"
+        if len(self.connections) < MOST_CLIENTS and not (is_for_agents and self._agents >= self._most_agents):
+            self._lasting.pop(where, None)
+            return False
+        self._log_lasting("refused a connection", where, why=f"too many clients at {where}")
+        return True
 
     def _serve(self, connection: Connection, events: int) -> None:
         """Read from a connection, take its complete lines and send what waits.
@@ -200,6 +261,22 @@ class Loop:
         events = selectors.EVENT_READ if connection.has_room else 0
         events |= selectors.EVENT_WRITE if connection.wants_to_send else 0
         self._watch(connection, events)
+        if connection.is_for_agents and connection.held > _FEW:
+            self._bound_agents()
+
+    def _bound_agents(self) -> None:
+        """Close connections of the agents' socket until all that is held for them is within the bound.
+
+        The one that has neither begun nor completed a line nor read anything for the longest time goes first.
+        """
+        holding = [each for each in self.connections if each.is_for_agents and each.held > _FEW]
+        held = sum(each.held for each in holding)
+        for each in sorted(holding, key=lambda one: one.moved_at):
+            if held <= MOST_HELD:
+                return
+            held -= each.held
+            self._log("closed a connection", why=f"agents hold more than {MOST_HELD >> 20} MiB", pid=each.pid)
+            self._close(each)
 
     def _watch(self, connection: Connection, events: int) -> None:
         """Let the selector wait for these events of a connection; 0 stops waiting, while its requests are at work."""
@@ -218,16 +295,28 @@ class Loop:
         while self._ready:
             connection = self._ready.popleft()
             if connection in self.connections:
-                self._take_lines(connection)
-                self._send(connection)
+                self._serve_ready(connection)
+
+    def _serve_ready(self, connection: Connection) -> None:
+        """Take further lines of a connection and send what waits on it; an unexpected error costs only this connection."""
+        try:
+            self._take_lines(connection)
+            self._send(connection)
+        except Exception as error:  # noqa: BLE001 - others are served all the same
+            self._fail(connection, error)
 
     def _close(self, connection: Connection) -> None:
         """Close a connection and call `gone`; do nothing when it is closed already."""
-        if connection in self.connections:
-            self.connections.discard(connection)
-            self._watch(connection, 0)
-            connection.close()
+        if connection not in self.connections:
+            return
+        self.connections.discard(connection)
+        self._agents -= connection.is_for_agents
+        self._watch(connection, 0)
+        connection.close()
+        try:
             self._gone(connection)
+        except Exception as error:  # noqa: BLE001 - it is closed all the same
+            self._log("failed at a connection", why=f"{type(error).__name__}: {error}")
 
     # now and then -----------------------------------------------------------------------------------------------------
     def _look_after(self) -> None:
@@ -254,10 +343,31 @@ class Loop:
         try:
             new = listener.open()
         except Exception as error:  # noqa: BLE001 - the next look tries again
-            self._log("the socket is gone", path=listener.path, why=str(error))
+            self._log_lasting("the socket is gone", listener, why=str(error), path=listener.path)
             return
+        self._lasting.pop(listener, None)
         if old is not None:
             self._selector.unregister(old)
             old.close()
         self._selector.register(new, selectors.EVENT_READ, listener)
         self._log("listens again", path=listener.path)
+
+    def _log_lasting(self, event: str, of: object, *, why: str, **facts: object) -> None:
+        """Log a condition that may last for long: once, until its reason changes or `_lasting` forgets it."""
+        if self._lasting.get(of) != why:
+            self._lasting[of] = why
+            self._log(event, why=why, **facts)
+
+
+def _most_agents() -> int:
+    """Return how many connections the agents' socket may have: at most a quarter of the files that the process may open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST_AGENTS if soft == resource.RLIM_INFINITY else min(MOST_AGENTS, soft // 4)
+
+
+def _opened_spare() -> int:
+    """Return a descriptor that is of no use; -1 when none is left."""
+    try:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return -1

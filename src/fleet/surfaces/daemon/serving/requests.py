@@ -33,6 +33,10 @@ _OF_AGENTS = frozenset(
 # Methods that a client of another version may call: after an update it has to see the old daemon, and to stop it.
 _OF_EVERY_VERSION = frozenset({"daemon.status", "daemon.stop"})
 _OF_DAEMON = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "TMPDIR", "XDG_RUNTIME_DIR")
+# The types of an id. An answer has the id of its request only if it is one of them.
+_IDS = (int, str)
+# No terminal is wider.
+_MOST_COLUMNS = 10_000
 
 
 class Request:
@@ -43,7 +47,8 @@ class Request:
     def __init__(self, connection: Connection, document: Json) -> None:
         self.connection = connection
         self.document = document
-        self.id = document.get("id")
+        ident = document.get("id")
+        self.id: int | str | None = ident if type(ident) in _IDS else None
         self.method: str = document.get("method", "")
         self.args: Json = document.get("args") or {}
         self.key: str | None = document.get("key")
@@ -69,8 +74,15 @@ class Request:
             directory=None if self.connection.is_for_agents else self.caller.get("directory"),
             pid=self.connection.pid,
             is_confined=self.connection.is_for_agents,
-            columns=int(self.args.get("columns") or 0) if self.method == "command" else 0,
+            columns=self._columns() if self.method == "command" else 0,
         )
+
+    def _columns(self) -> int:
+        """Return the width of the asker's terminal, 0 when it has none. Raise BadRequest when it is no such number."""
+        columns = self.args.get("columns") or 0
+        if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS:
+            raise errors.BadRequest(why=f"'columns' is not a number from 0 to {_MOST_COLUMNS}")
+        return columns
 
     def _environ(self) -> dict[str, str]:
         """Return the environment variables of the asker.
@@ -89,8 +101,11 @@ class Request:
         return {"id": self.id, **fields}
 
     def failed(self, error: BaseException) -> dict[str, object]:
-        """Return the answer that reports an error to the client."""
-        return self.answer(error=wire.error_document(error))
+        """Return the answer that reports an error to the client. It never raises."""
+        try:
+            return self.answer(error=wire.error_document(error))
+        except Exception as odd:  # noqa: BLE001 - facts that are nested too deeply, for example
+            return self.answer(error=wire.error_document(errors.FleetError(what=f"{type(error).__name__}: {odd}")))
 
 
 def parsed(connection: Connection, line: bytes) -> Request:
@@ -120,7 +135,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "args": (dict, type(None)),
     "key": (str, type(None)),
     "caller": (dict, type(None)),
-    "id": (int, str, bool),
+    "id": _IDS,
 }
 _OF_CALLER: dict[str, tuple[type, ...]] = {
     "as": (str, type(None)),
@@ -182,7 +197,7 @@ def perform(fleet: Fleet, request: Request, extra: Json | None = None) -> dict[s
     if method is None or not callable(method):
         raise errors.BadRequest(why=f"there is no method {request.method!r}")
     takes = wire.parameters_of(request.method, method)
-    args = wire.arguments(request.method, request.args, takes.kinds)
+    args = wire.arguments(request.method, request.args, takes)
     if extra:
         args.update(extra)
     if "key" in takes.kinds and args.get("key") is None:
@@ -205,8 +220,8 @@ def in_surroundings(request: Request, act: Callable[[], dict[str, object]]) -> d
 
     An error becomes an answer.
     """
-    surroundings.enter(request.surroundings)
     try:
+        surroundings.enter(request.surroundings)
         return act()
     except SharedBroken:  # the writer does it again
         raise

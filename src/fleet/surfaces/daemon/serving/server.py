@@ -71,7 +71,7 @@ class Server:
         self._log = log
         writer = household.writer
         self.loop = Loop(listeners, greet=self._greet, take=self._take, gone=self._gone, work=writer.do_quick, log=log)
-        self._workers = Workers(leave=household.leave)
+        self._workers = Workers(log=log, leave=household.leave)
         self._children = Children(household, self._send)
         self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
         self._lock = Lock()
@@ -86,21 +86,23 @@ class Server:
         """Start to listen and to push changes."""
         self._household.writer.committed = self.changes.notice
         self._household.writer.wake_loop = self.loop.wake
+        self._household.writer.log = self._log
         self.changes.start()
         self.loop.open()
 
-    def drain(self) -> None:
+    def drain(self, until: float) -> None:
         """Stop listening, finish the requests that were begun, and stop the threads.
 
-        Child processes go on by themselves.
+        Wait until this time of the monotonic clock, and at most 10 seconds for the requests. Child processes go on by
+        themselves.
         """
         self._is_draining = True
         self.loop.stop_listening()
-        until = monotonic() + DRAIN
-        while self._at_work and monotonic() < until:
+        enough = min(until, monotonic() + DRAIN)
+        while self._at_work and monotonic() < enough:
             self.loop.run_once(0.05)
-        self._workers.stop(1.0)
-        self.changes.stop()
+        self._workers.stop(until)
+        self.changes.stop(until)
         self.loop.close()
 
     # the loop's side --------------------------------------------------------------------------------------------------
@@ -197,7 +199,15 @@ class Server:
             waiting = Waiting(act_there, lambda done: self._finish(request, done), key=request.key)
             self._household.writer.add_quick(waiting)
             return
-        self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, checked)))
+        self._workers.submit(lambda: self._perform(request, checked))
+
+    def _perform(self, request: Request, act: Callable[[], dict[str, object]]) -> None:
+        """Call `act` in the asker's surroundings and send its answer. Whatever it raises becomes the answer."""
+        try:
+            answer = in_surroundings(request, act)
+        except BaseException as error:  # noqa: BLE001 - the client is told
+            answer = request.failed(error)
+        self._send(request.connection, answer)
 
     def _do_in_child(self, request: Request) -> None:
         """Perform a request in a child process, after a worker thread has checked its token."""
@@ -230,20 +240,28 @@ class Server:
     def _subscribe(self, request: Request) -> None:
         """Subscribe a client to operations after its number, in a worker thread.
 
-        The answer has a snapshot if it asked for one.
+        The answer has a snapshot if it asked for one. The first push comes after the answer.
         """
+        begun: list[int] = []
 
         def act() -> dict[str, object]:
+            """Return the answer, and note from which number on the client is sent operations."""
             self._check_token(request)
             fleet = self._household.open()
             newest = fleet.operations.newest()
             after = request.args.get("after")
             start = after if isinstance(after, int) and 0 <= after <= newest else newest
             snapshot = wire.plain(fleet.views.status()) if request.args.get("snapshot") else None
-            self.changes.subscribe(request.connection, request.id, start)
+            begun.append(start)
             return request.answer(result={"newest": newest, "after": start, "snapshot": snapshot})
 
-        self._workers.submit(lambda: self._send(request.connection, in_surroundings(request, act)))
+        def answer_and_subscribe() -> None:
+            """Send the answer, and then what was committed after the number in it."""
+            self._perform(request, act)
+            for start in begun:
+                self.changes.subscribe(request.connection, request.id, start)
+
+        self._workers.submit(answer_and_subscribe)
 
     # answers ----------------------------------------------------------------------------------------------------------
     def _begin(self, request: Request) -> None:
@@ -266,7 +284,7 @@ class Server:
         """Send a line as far as the client takes it at once; wake the loop for the rest, and to read further requests."""
         try:
             is_sent = connection.send(line)
-        except (TypeError, ValueError) as error:  # whoever answers must not die by an answer that is no JSON
+        except (TypeError, ValueError, RecursionError) as error:  # an answer that is no JSON must not end the thread
             self._log("cannot answer", why=f"{type(error).__name__}: {error}")
             is_sent = connection.send({"id": line.get("id"), "error": wire.error_document(error)})
         if not is_sent or not connection.events:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from queue import SimpleQueue
 from threading import Lock, Thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,9 +14,10 @@ MOST = 16
 
 
 class Workers:
-    """A pool of threads. The functions that it is given must not raise."""
+    """A pool of threads. An act that raises is logged, and costs no thread."""
 
-    def __init__(self, *, most: int = MOST, leave: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, *, log: Callable[..., None], most: int = MOST, leave: Callable[[], None] = lambda: None) -> None:
+        self._log = log
         self._most = most
         self._leave = leave
         self._queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
@@ -28,21 +30,24 @@ class Workers:
         with self._lock:
             if self._idle <= self._queue.qsize() and len(self._threads) < self._most:
                 thread = Thread(target=self._run, name=f"worker-{len(self._threads)}", daemon=True)
-                self._threads.append(thread)
                 thread.start()
+                self._threads.append(thread)
         self._queue.put(act)
 
-    def stop(self, seconds: float) -> None:
-        """End the threads once the waiting acts are done; wait at most `seconds` for each thread."""
+    def stop(self, until: float) -> None:
+        """End the threads once the waiting acts are done; wait for them until this time of the monotonic clock."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(max(0.0, until - monotonic()))
 
     def _run(self) -> None:
         """Call acts until the end, then `leave`. Runs in each thread of the pool."""
         while (act := self._next()) is not None:
-            act()
+            try:
+                act()
+            except BaseException as error:  # noqa: BLE001 - the thread goes on with the next act
+                self._log("failed at a request", why=f"{type(error).__name__}: {error}")
         self._leave()
 
     def _next(self) -> Callable[[], None] | None:
