@@ -48,9 +48,7 @@ def wish(writer: Writer, key: str, outcomes: dict, *, reads_first: bool = False)
     def act() -> object:
         if reads_first:
             writer.read(q.all_projects)
-        return writer.transact(
-            change.why, change.work, Caller(actor="ann", at=1, key=f"{key}:step"), *change.request
-        )
+        return writer.transact(change.why, change.work, Caller(actor="ann", at=1, key=f"{key}:step"), *change.request)
 
     return Waiting(act, lambda done: outcomes.update({key: done.error or done.result}), key=key)
 

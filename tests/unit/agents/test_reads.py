@@ -16,7 +16,9 @@ from fleet.model.agents.roles import ACTS
 # What commits a change to the store, asks leave for an act, or sends an effect through the funnel.
 CHANGING = {"commit", "transact", "through", "may"}
 # Effects that leave nothing changed.
-HARMLESS = {"fleet.world.git.worktree_status._differing": "git compares with a copy of the index, which is removed at once"}
+HARMLESS = {
+    "fleet.world.git.worktree_status._differing": "git compares with a copy of the index, which is removed at once"
+}
 
 
 def methods() -> dict[str, tuple[type[Part], FunctionType]]:

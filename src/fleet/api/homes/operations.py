@@ -54,7 +54,11 @@ class Operations(Part):
                     yield told
             until = clock.ticks() + _POLLED
             for polled in operations.follow(
-                self._by.store, clock, which, after, lambda: wanted() and clock.ticks() < until  # noqa: B023
+                self._by.store,
+                clock,
+                which,
+                after,
+                lambda: wanted() and clock.ticks() < until,  # noqa: B023
             ):
                 after = polled.seq
                 yield polled

@@ -55,9 +55,7 @@ class Waiting:
 
     __slots__ = ("act", "error", "finish", "key", "result")
 
-    def __init__(
-        self, act: Callable[[], object], finish: Callable[[Waiting], None], *, key: str | None = None
-    ) -> None:
+    def __init__(self, act: Callable[[], object], finish: Callable[[Waiting], None], *, key: str | None = None) -> None:
         self.act = act
         self.finish = finish
         self.key = key
