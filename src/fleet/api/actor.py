@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-# Every role may do these for its own task, which the task's fence checks; so the table of roles is not loaded.
+# Every role may do these for its own task, which the task's fence checks; so the table of roles is not loaded. Who speaks as a
+# person is looked at only in the daemon, where it costs no start time.
 _ALLOWED_TO_ALL = frozenset(("tasks.log", "tasks.artifact"))
 
 
@@ -247,11 +248,17 @@ class Actor:
         `project` and `agent` are what the act is done to. Returns the speaking agent; None for a person, for acts that
         every agent may perform, and for acts that the store checks in their own transaction.
         """
-        if act in _ALLOWED_TO_ALL or (act in FENCED and self._speaks_as_itself()):
+        if act in _ALLOWED_TO_ALL and not self._is_agent_as_person():
+            return None
+        if act in FENCED and self._speaks_as_itself():
             return None
         from fleet.api.permits import Permits
 
         return Permits(store=self.store, home=self.home, dispatch=self.speaker).check(act, project=project, agent=agent)
+
+    def _is_agent_as_person(self) -> bool:
+        """Whether a process of an agent asks the daemon as a person. False for a request that does not go by the daemon."""
+        return self.speaker is None and surroundings.asker() is not None and bool(surroundings.marks_above(self.home))
 
     def _speaks_as_itself(self) -> bool:
         """Whether no agent started this process, except the one that speaks."""

@@ -16,7 +16,7 @@ class UnitRefused(ToolError):
     """systemd or launchd refused or failed to change the daemon's unit."""
 
     says = "{system} did not {what}: {why}"
-    hint = "`fleet daemon start` starts the daemon without it"
+    hint = "`fleet daemon logs` shows what the daemon did; after `fleet daemon uninstall`, `fleet daemon start` starts it without {system}"
 
 
 class GitRefused(ToolError):

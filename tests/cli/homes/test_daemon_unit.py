@@ -3,18 +3,22 @@
 import os
 import plistlib
 import shutil
+import signal
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from staging.daemon import FLEET, RunningDaemon
 
 from fleet.api.fleet import Fleet
+from fleet.errors import DaemonSilent
 from fleet.errors.families import ForeignUnit
 from fleet.errors.refused import NotAllowed, NoUnitSystem
 from fleet.errors.tools import UnitRefused
 from fleet.surfaces.cli.commands.home.daemon_service import install, uninstall
+from fleet.verbs.homes.units.install import is_run_by_unit, start_by_unit
 from fleet.verbs.homes.units.launchd import Launchd
 from fleet.verbs.homes.units.unit import Unit, escaped_path
 from fleet.world.machine import Machine
@@ -22,6 +26,16 @@ from fleet.world.machine import Machine
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >>"{calls}"
 case "$*" in *{fails}*) echo "Failed: no such bus" >&2; exit 1;; esac
+"""
+
+# This one starts the daemon of a home, says whether it runs, and ends it.
+STARTING = """#!/bin/sh
+echo "$*" >>"{calls}"
+case "$2" in
+start) FLEET_HOME="{home}" setsid "{fleet}" daemon run --detached </dev/null >/dev/null 2>&1 & echo $! >"{pid}";;
+is-active) [ -e "{pid}" ] && [ -e "{home}/daemon.sock" ]; exit $?;;
+disable) [ ! -e "{home}/daemon.sock" ] || kill "$(cat "{pid}")"; while [ -e "{home}/daemon.sock" ]; do sleep 0.02; done;;
+esac
 """
 
 
@@ -43,6 +57,11 @@ class System:
             program = self.root / "bin" / name
             program.write_text(SYSTEMCTL.format(calls=self.calls, fails=f"'{word}'"))
             program.chmod(0o700)
+
+    def starts(self, home: Path) -> None:
+        """Let systemctl start and end a real daemon of this home."""
+        program = self.root / "bin" / "systemctl"
+        program.write_text(STARTING.format(calls=self.calls, home=home, pid=self.root / "pid", fleet=FLEET))
 
     def asked(self) -> list[str]:
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
@@ -99,6 +118,58 @@ def test_uninstall_stops_the_daemon_and_removes_only_our_unit(system, home):
         assert system.asked() == [f"disable --now -- {unit.name}.service", "daemon-reload"]
         assert fleet.homes.uninstall_daemon().is_changed is False
         assert system.asked() == []
+
+
+@pytest.mark.req("IPC-6")
+def test_a_daemon_that_runs_hands_over_to_the_unit_and_is_started_by_it_from_then_on(system, fleet):
+    system.starts(fleet.home)
+    with RunningDaemon(fleet.home) as first, Fleet.open(str(fleet.home)) as opened:
+        fleet.has_daemon = True
+        unit = opened.homes.install_daemon()
+        assert first.process.wait(60) == 0
+        second = fleet("daemon", "status", "--json").ok().json["pid"]
+        assert (
+            unit.notes[0]
+            == f"the daemon that ran (process {first.pid}) has ended, and systemd has started process {second}"
+        )
+        name = f"{unit.name}.service"
+        asked = system.asked()
+        assert (f"enable -- {name}" in asked, f"start -- {name}" in asked) == (True, True)
+        assert opened.homes.install_daemon().is_changed is False
+        assert fleet("daemon", "status", "--json").ok().json["pid"] == second, "it is the unit's own"
+        system.asked()
+        third = fleet("daemon", "restart", "--json").ok().json["pid"]
+        assert third != second
+        assert f"start -- {name}" in system.asked()
+        removed = fleet("daemon", "uninstall").ok().out
+        assert f"the daemon (process {third}) has ended" in removed
+        assert "`fleet daemon start` starts one without systemd" in removed
+        fleet.has_daemon = False
+        system.asked()
+        fleet("daemon", "start").ok()
+        assert system.asked() == [], "there is no unit any more"
+        fleet("daemon", "stop").ok()
+
+
+@pytest.mark.req("IPC-6")
+def test_a_unit_for_later_leaves_the_daemon_that_runs(system, fleet):
+    with RunningDaemon(fleet.home) as running, Fleet.open(str(fleet.home)) as opened:
+        opened.homes.install_daemon(start=False)
+        assert running.call("daemon.status")["pid"] == running.pid
+        system.fails("start --")
+        running.stop()
+        fleet("daemon", "start").refused(1, "systemd did not start the daemon: Failed: no such bus")
+
+
+def test_a_daemon_that_does_not_answer_keeps_a_unit_from_being_installed(system, fleet):
+    with RunningDaemon(fleet.home) as running, Fleet.open(str(fleet.home)) as opened:
+        os.kill(running.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(DaemonSilent):
+                opened.homes.install_daemon()
+        finally:
+            os.kill(running.pid, signal.SIGCONT)
+    assert not system.units.exists()
 
 
 def test_a_unit_that_fleet_did_not_write_or_of_another_home_is_left_alone(system, home):
@@ -190,6 +261,19 @@ def test_on_macos_a_launchd_agent_is_written_that_leaves_its_children_alone(syst
         Path(unit.path).unlink()
         assert fleet.homes.uninstall_daemon().is_changed is False
         assert Launchd(fleet.world).home_of("<plist><array/></plist>") is None
+
+
+def test_on_macos_a_daemon_is_started_by_its_launchd_agent(system, home, monkeypatch):
+    monkeypatch.setattr(Machine, "is_mac", lambda _machine: True)
+    with Fleet.open(str(home)) as fleet:
+        unit = fleet.homes.install_daemon(start=False)
+        assert not any("bootstrap" in line for line in system.asked())
+        assert start_by_unit(fleet.context)
+        assert f"bootstrap gui/{os.getuid()} {unit.path}" in system.asked()
+        assert not is_run_by_unit(fleet.context)
+        program = system.root / "bin/launchctl"
+        program.write_text('#!/bin/sh\necho "  state = running"\n')
+        assert is_run_by_unit(fleet.context)
 
 
 def test_a_unit_names_the_program_by_its_absolute_path(tmp_path):

@@ -105,8 +105,12 @@ def manager(group: Path, scene: Stage, tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.skipif(not can_have_one(), reason="no systemd can be started in a namespace here")
 def test_a_daemon_that_systemd_restarts_kills_and_stops_ends_no_agent(manager):
     stage = manager.stage
+    alone = stage.program("daemon", "start", "--json").json["pid"]
     installed = stage.program("daemon", "install", "--json")
     assert installed.code == 0, installed
+    assert (
+        int(manager.ask("show", "--property=MainPID", "--value", installed.json["name"])) == manager.daemon() != alone
+    )
     unit = installed.json["name"]
     until(manager.daemon)
     assert manager.ask("is-enabled", unit) == "enabled"
@@ -120,6 +124,8 @@ def test_a_daemon_that_systemd_restarts_kills_and_stops_ends_no_agent(manager):
         second = manager.daemon()
         os.kill(second, signal.SIGKILL)
         until(lambda: manager.daemon() not in {0, second})
+        third = stage.program("daemon", "restart", "--json").json["pid"]
+        assert int(manager.ask("show", "--property=MainPID", "--value", unit)) == third
         removed = stage.program("daemon", "uninstall", "--json")
         assert (removed.code, removed.json["is_changed"]) == (0, True), removed
         until(lambda: not manager.daemon())

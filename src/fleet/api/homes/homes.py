@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.actor import Actor, Part
+from fleet.api.remote import lifecycle
 from fleet.model import names
 from fleet.model.results.home import NewDatabase
 from fleet.model.text import texts
@@ -57,14 +58,34 @@ class Homes(Part):
         return disowned.replaced(left=reclaim.reclaim(self._by.context, ident)) if self._by.moved is None else disowned
 
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
-        """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS."""
+        """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS.
+
+        A daemon that runs already ends after it has finished what it has begun, and the unit starts another one; without
+        `start` it runs on.
+        """
         self._by.may("homes.install_daemon")
-        return install.install(self._by.context, start=start)
+        running = lifecycle.other_than_unit(self._by) if start else None
+        unit = install.install(self._by.context, start=start and running is None)
+        if running is None:
+            return unit
+        lifecycle.stop(self._by)
+        followed = lifecycle.start(self._by).pid
+        return unit.replaced(
+            notes=[
+                f"the daemon that ran (process {running}) has ended, and {unit.system} has started process {followed}",
+                *unit.notes,
+            ]
+        )
 
     def uninstall_daemon(self) -> DaemonUnit:
         """Stop the daemon that the system started for this home, and remove its unit or launchd agent."""
         self._by.may("homes.uninstall_daemon")
-        return install.uninstall(self._by.context)
+        before = lifecycle.status(self._by)
+        unit = install.uninstall(self._by.context)
+        if not before.running or lifecycle.status(self._by).running:
+            return unit
+        ended = f"the daemon (process {before.pid}) has ended; `fleet daemon start` starts one without {unit.system}"
+        return unit.replaced(notes=[ended, *unit.notes])
 
     def _rows_only(self) -> RowsOnly:
         """Return a request that may change only rows, also in a home that was moved. `repair` and `disown` use it."""

@@ -12,6 +12,7 @@ from fleet.model.results.home import DaemonFigures, DaemonStatus, not_running
 from fleet.model.text.times import SECOND, since_epoch
 from fleet.store import queries as q
 from fleet.verbs.coord.daemon_duty import unheld_seats
+from fleet.verbs.homes.units.install import is_run_by_unit, start_by_unit
 from fleet.world.files import daemon_log
 from fleet.world.files.sockets import is_foreign
 from fleet.world.home import paths
@@ -112,7 +113,8 @@ def start(by: Actor) -> DaemonStatus:
     if silent := why_silent(by):
         raise silent
     before = daemon_log.newest(by.home, _NEWEST)
-    by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
+    if not start_by_unit(by.context):
+        by.world.start_fleet("daemon", "run", "--detached", more=ONE_ARENA)
     until = by.clock.ticks() + _START
     while (found := _answered(by)) is None:
         _refuse_failed_start(by, before)
@@ -201,6 +203,19 @@ def restart(by: Actor) -> DaemonStatus:
     if _answered(by) is not None:
         stop(by)
     return start(by)
+
+
+def other_than_unit(by: Actor) -> int | None:
+    """Return the process of a running daemon that the system did not start by the home's unit; None when there is none.
+
+    Raise DaemonSilent when a process serves the home and does not answer.
+    """
+    found = _answered(by)
+    if found is None:
+        if silent := why_silent(by):
+            raise silent
+        return None
+    return None if is_run_by_unit(by.context) else found.pid
 
 
 def stop_if_unneeded(by: Actor) -> bool | None:

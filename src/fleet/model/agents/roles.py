@@ -49,8 +49,8 @@ class Act:
 # Every method of a part of class Fleet that changes something.
 ACTS = {
     # what every agent does for itself
-    "tasks.log": Act("write into a task's log", _OWN, *AGENTS),
-    "tasks.artifact": Act("register an artifact", _OWN, *AGENTS),
+    "tasks.log": Act("write into a task's log", _OWN, *AGENTS, own=True),
+    "tasks.artifact": Act("register an artifact", _OWN, *AGENTS, own=True),
     "tasks.done": Act("report a task as done", _OWN, *AGENTS, own=True),
     "tasks.fail": Act("report a task as failed", _OWN, *AGENTS, own=True),
     "tasks.block": Act("report a task as blocked", _OWN, *AGENTS, own=True),

@@ -65,10 +65,17 @@ class Launchd:
 
         Returns why it failed; "" when it worked.
         """
-        if not start:
-            return ""
+        return self.start(unit) if start else ""
+
+    def start(self, unit: Unit) -> str:
+        """Load the launchd agent, which starts the daemon. Returns why it failed; "" when it worked."""
         self._ask("bootout", f"{_launchd_domain()}/{_launchd_label(unit)}")  # an older one may be loaded
         return _why_launchctl_failed(self._ask("bootstrap", _launchd_domain(), self.path(unit)))
+
+    def is_active(self, unit: Unit) -> bool:
+        """Whether launchd runs the agent's daemon now."""
+        shown = self._ask("print", f"{_launchd_domain()}/{_launchd_label(unit)}")
+        return shown.ok and "state = running" in shown.out
 
     def disable(self, unit: Unit) -> str:
         """Unload the launchd agent, which stops the daemon. Returns why it failed; "" when it worked."""

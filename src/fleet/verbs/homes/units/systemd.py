@@ -88,6 +88,15 @@ class Systemd:
             self._ask("enable", *(["--now"] if start else []), "--", _unit_file_name(unit))
         )
 
+    def start(self, unit: Unit) -> str:
+        """Start the unit. Returns why it failed; "" when it worked."""
+        self._ask("reset-failed", "--", _unit_file_name(unit))  # else several starts in a minute are refused
+        return _why_systemctl_failed(self._ask("start", "--", _unit_file_name(unit)))
+
+    def is_active(self, unit: Unit) -> bool:
+        """Whether systemd runs the unit's daemon now."""
+        return self._ask("is-active", "--quiet", "--", _unit_file_name(unit)).ok
+
     def disable(self, unit: Unit) -> str:
         """Disable the unit and stop it. Returns why it failed; "" when it worked."""
         return _why_systemctl_failed(self._ask("disable", "--now", "--", _unit_file_name(unit)))

@@ -51,6 +51,12 @@ class UnitSystem(Protocol):
     def enable(self, unit: Unit, *, start: bool) -> str:
         """Let the system start the daemon from now on. Returns why it failed; "" when it worked."""
 
+    def start(self, unit: Unit) -> str:
+        """Start the daemon of an installed unit. Returns why it failed; "" when it worked."""
+
+    def is_active(self, unit: Unit) -> bool:
+        """Whether the system runs the daemon of an installed unit now."""
+
     def disable(self, unit: Unit) -> str:
         """Stop the daemon, and tell the system not to start it again. Returns why it failed; "" when it worked."""
 

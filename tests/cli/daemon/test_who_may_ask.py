@@ -1,6 +1,8 @@
-"""Only a person starts and ends the daemon: everybody uses it."""
+"""What the daemon does only for people: it starts and ends for them alone, and no agent's process speaks as one of them."""
 
+import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -19,6 +21,18 @@ try:
     print(door.call(sys.argv[2], {}, caller={"as": "ann"}))
 except NotAllowed as error:
     print(error.facts["act"])
+"""
+SEND = """
+import json, sys
+from fleet.api.remote.door import Door
+from fleet.errors import NotAllowed
+door = Door(sys.argv[1])
+door.open()
+try:
+    done = door.call(sys.argv[2], json.loads(sys.argv[3]), key="k-" + str(__import__("os").getpid()), caller={"as": "ann"})
+    print(done["result"].get("err") or "nothing")
+except NotAllowed as error:
+    print(error)
 """
 
 
@@ -47,3 +61,24 @@ def test_the_daemon_ends_for_no_agent_that_asks_at_its_socket(fleet, served, met
     assert disguised.stdout.split() == [method], "a process of an agent that says it is a person"
     assert served.call("daemon.status")["pid"] == served.pid
     assert served.call("daemon.reload", caller={"as": "ann"}) is None
+
+
+@pytest.mark.req("SEC-1")
+@pytest.mark.parametrize("method", ["tasks.log", "tasks.artifact", "command"])
+def test_no_process_of_an_agent_writes_into_a_log_as_a_person_by_the_daemon(fleet, served, method):
+    fleet.add("a")
+    own = {"message": "x"} if method == "tasks.log" else {"path": "notes.md"}
+    args = (
+        {"words": ["task", "log", "a", "x", "-p", "web"]}
+        if method == "command"
+        else {"project": "web", "slug": "a", **own}
+    )
+    asked = [sys.executable, "-c", SEND, str(fleet.home / "daemon.sock"), method, json.dumps(args)]
+    around = {**os.environ, **AGENT, "FLEET_HOME": str(fleet.home)}
+    for start, says in ((["env", "-u", "FLEET_DISPATCH_ID"], "speaks as a person"), ([], "nothing")):
+        parent = around if start else {**os.environ, "FLEET_HOME": str(fleet.home)}
+        line = shlex.join([*start, *asked])
+        told = subprocess.run(["sh", "-c", f"{line}; true"], env=parent, capture_output=True, text=True, check=True)
+        assert says in told.stdout, told
+    shown = fleet.show("a")
+    assert len(shown["log"]) + len(shown["artifacts"]) == 1, "the person's own"
