@@ -32,7 +32,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """At the end, because a quiet run prints no header."""
     every, seed = config.stash[CHOSEN]
-    if any(FOLDER in report.nodeid for report in last_reports(terminalreporter)) and not config.option.quick:
+    is_there = any(report.nodeid.startswith(f"tests{FOLDER}") for report in last_reports(terminalreporter))
+    if is_there and not config.option.quick:
         part = "all" if every else f"one in {SHARE}, repeated by {SEED}={seed}"
         terminalreporter.write_line(f"tests of the command line through a daemon: {part}")
 
