@@ -13,6 +13,7 @@ import pytest
 from crash import deaths
 from plugins import account
 from plugins.auditing import effect_audit
+from plugins.samples import last_reports
 
 from fleet.model.text.times import SECOND
 from fleet.store.postgres import open_postgres
@@ -57,18 +58,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[DIRECTORY] = config.stash[SERVER].directory
 
 
-def pytest_report_header() -> str:
-    return deaths.HEADER
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    said = deaths.summary(report for group in terminalreporter.stats.values() for report in group if _is_last(report))
-    if said:
-        terminalreporter.write_line(said)
-
-
-def _is_last(report: object) -> bool:
-    return getattr(report, "when", "") == "teardown"
+    """At the end, because a quiet run prints no header."""
+    for line in deaths.summary(last_reports(terminalreporter)):
+        terminalreporter.write_line(line)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from crash import deaths
+from plugins.samples import sampled
 
 from fleet.testing.crash import faults
 
@@ -16,5 +17,6 @@ def test_a_write_that_fails_is_an_error_and_the_next_try_succeeds(act):
     if reason:
         pytest.skip(reason)
     found = deaths.run("faults", act, "--every", str(EVERY[act]))
+    sampled(f"failing calls of {act}", ran=len(found), of=found[0]["of"])
     injected = sum(case["injected"] for case in found)
     assert injected >= max(len(found) - 1, 1), f"{deaths.HEADER}: only {injected} of {len(found)} calls failed"

@@ -8,6 +8,7 @@ import os
 import random
 
 import pytest
+from plugins.samples import last_reports
 
 EVERY, SEED = "FLEET_TESTS_DAEMON", "FLEET_TESTS_DAEMON_SEED"
 # One test in so many goes through a daemon.
@@ -28,9 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CHOSEN] = bool(os.environ.get(EVERY)), os.environ[SEED]
 
 
-def pytest_report_header(config: pytest.Config) -> str:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """At the end, because a quiet run prints no header."""
     every, seed = config.stash[CHOSEN]
-    return f"tests of the command line through a daemon: {'all' if every else f'one in {SHARE} ({SEED}={seed})'}"
+    is_there = any(report.nodeid.startswith(f"tests{FOLDER}") for report in last_reports(terminalreporter))
+    if is_there and not config.option.quick:
+        part = "all" if every else f"one in {SHARE}, repeated by {SEED}={seed}"
+        terminalreporter.write_line(f"tests of the command line through a daemon: {part}")
 
 
 def is_wanted(request: pytest.FixtureRequest) -> bool:

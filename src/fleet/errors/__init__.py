@@ -94,6 +94,7 @@
     │   ├── MergesMissing              recorded merges are no longer on any branch
     │   ├── NotPulled                  no remote, no program, no answer
     │   ├── OtherHost                  it belongs to another home or host
+    │   │   └── MeantElsewhere         the caller names another host or socket
     │   ├── HomeMoved                  the home is not at its recorded path
     │   ├── HomeCopied                 one home in two places
     │   ├── SeatKept                   a coordinator's seat is not released like a claim

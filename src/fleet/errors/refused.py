@@ -327,6 +327,13 @@ class OtherHost(Refused):
     )
 
 
+class MeantElsewhere(OtherHost):
+    """The caller named a host or a tmux socket that is not the one of this home."""
+
+    says = "{what} is meant for {made}, and this is {here}"
+    hint = "call the fleet that is there, or name no host and no socket"
+
+
 class SeatKept(Refused):
     """A coordinator's seat cannot be released like a claim: only `fleet coord stop` or a Replace empties it."""
 

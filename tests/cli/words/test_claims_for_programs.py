@@ -9,15 +9,19 @@ import pytest
 from cli.commandline import CommandLine
 
 from fleet.api.fleet import Fleet
+from fleet.model.dispatch.claim import Claim
 from fleet.store import queries as q
 from fleet.store import seats
 from fleet.store.transaction import Change, Tx
+from fleet.verbs.agents import prompts
+from fleet.world.files.locks import FileLock
 
 GOLDEN = Path(__file__).parents[2] / "data" / "claims.json"
 PROJECT = "web"
 OWNER = ("--owner", f"project/{PROJECT}/slug/t")
 INBOX = "coord_prompt_inbox"
 A, B, C, D, E, F = "aaaaaaaa", "bbbbbbbb", "cccccccc", "dddddddd", "eeeeeeee", "ffffffff"
+G, H = "0a0a0a0a", "0b0b0b0b"
 OUTCOMES = {
     "acquire-prompt": {
         "acquired",
@@ -29,10 +33,22 @@ OUTCOMES = {
         "refused",
         "error",
     },
-    "release": {"released", "already_released", "not_owned", "absent", "contested", "refused"},
-    "rewrite-prompt": {"rewritten", "already_rewritten", "absent", "superseded", "error"},
-    "inspect": {"inspected", "absent"},
+    "release": {"released", "already_released", "not_owned", "absent", "contested", "refused", "error"},
+    "rewrite-prompt": {
+        "rewritten",
+        "already_rewritten",
+        "not_owned",
+        "absent",
+        "contested",
+        "superseded",
+        "refused",
+        "error",
+    },
+    "inspect": {"inspected", "absent", "error"},
 }
+# What the steps hold: a lock that another process has, and the claim that a slow one has read.
+LOCKS: list[FileLock] = []
+REMEMBERED: list[Claim] = []
 CODES = {"not_owned": 10, "absent": 11, "contested": 12, "superseded": 13, "refused": 14, "usage": 2, "error": 1}
 
 
@@ -70,14 +86,24 @@ def end_coordinator(line: CommandLine) -> None:
     change(line, lambda tx: q.end_dispatch(tx, id=B, **ended, at=tx.at, report=None, asked_for=None))
 
 
+def block(line: CommandLine, folder: str) -> None:
+    """A file is where a folder belongs."""
+    (line.home / folder).mkdir(parents=True, exist_ok=True)
+    (line.home / folder).rename(line.home / "aside")
+    (line.home / folder).write_text("in the way")
+
+
+def unblock(line: CommandLine, folder: str) -> None:
+    (line.home / folder).unlink()
+    (line.home / "aside").rename(line.home / folder)
+
+
 def block_inbox(line: CommandLine) -> None:
-    (line.home / "inbox").rename(line.home / "aside")
-    (line.home / "inbox").write_text("in the way")
+    block(line, "inbox")
 
 
 def unblock_inbox(line: CommandLine) -> None:
-    (line.home / "inbox").unlink()
-    (line.home / "aside").rename(line.home / "inbox")
+    unblock(line, "inbox")
 
 
 def put_foreign(line: CommandLine) -> None:
@@ -95,6 +121,48 @@ def another_releases(line: CommandLine) -> None:
 
 def nobody_releases(line: CommandLine) -> None:
     change(line, lambda tx: set_state(tx, "live", actor=""))
+
+
+def block_archive(line: CommandLine) -> None:
+    block(line, "inbox/archive")
+
+
+def unblock_archive(line: CommandLine) -> None:
+    unblock(line, "inbox/archive")
+
+
+def block_journals(line: CommandLine) -> None:
+    block(line, "dispatches/archive")
+
+
+def unblock_journals(line: CommandLine) -> None:
+    unblock(line, "dispatches/archive")
+
+
+def belong_elsewhere(line: CommandLine) -> None:
+    change(line, lambda tx: tx._db.execute(f"UPDATE dispatches SET home = 'elsewhere' WHERE id = '{H}'"))
+
+
+def belong_here(line: CommandLine) -> None:
+    with Fleet.open(str(line.home), actor="tester") as fleet:
+        home = fleet.world.record.id
+    change(line, lambda tx: tx._db.execute(f"UPDATE dispatches SET home = '{home}' WHERE id = '{H}'"))
+
+
+def work_on_inbox(line: CommandLine) -> None:
+    """Another process works on the inbox of G, and a slow one has just looked at it."""
+    with Fleet.open(str(line.home), actor="tester") as fleet:
+        REMEMBERED[:] = [prompts._inbox_of(fleet.context, G)]
+        LOCKS[:] = [fleet.world.effect_lock(REMEMBERED[0].id)]
+    LOCKS[0].take()
+
+
+def leave_inbox(line: CommandLine) -> None:
+    LOCKS.pop().give()
+
+
+def look_too_early(line: CommandLine) -> None:
+    line._patch.setattr(prompts, "_inbox_of", lambda *_of: REMEMBERED[0])
 
 
 def set_state(tx: Tx, state: str, *, actor: str) -> None:
@@ -187,6 +255,26 @@ STEPS: tuple[tuple[str, ...] | Callable[[CommandLine], None], ...] = (
     ("release", C, "--kind", INBOX),
     put_back,
     ("release", C, "--kind", INBOX),
+    ("release", "nonsense", "--kind", INBOX),
+    ("rewrite-prompt", "nonsense", "--target-old-id", A),
+    block_journals,
+    ("inspect", D),
+    unblock_journals,
+    ("acquire-prompt", G, "--owner", f"coord/{PROJECT}", "--preserve"),
+    ("acquire-prompt", H, "--owner", f"coord/{PROJECT}"),
+    belong_elsewhere,
+    ("rewrite-prompt", H, "--target-old-id", G),
+    belong_here,
+    work_on_inbox,
+    ("rewrite-prompt", H, "--target-old-id", G),
+    leave_inbox,
+    ("rewrite-prompt", H, "--target-old-id", G),
+    block_archive,
+    ("release", H, "--kind", INBOX),
+    unblock_archive,
+    ("release", H, "--kind", INBOX),
+    look_too_early,
+    ("rewrite-prompt", C, "--target-old-id", G),
 )
 
 
@@ -214,6 +302,7 @@ def pinned(answer: dict) -> dict:
 @pytest.fixture
 def line(either: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     monkeypatch.setattr("fleet.verbs.dispatch.acquire._PATIENCE", 0.0)
+    monkeypatch.setattr(prompts, "_PATIENCE", 0.0)
     either.add("t")
     either.add("u")
     return either
@@ -233,6 +322,13 @@ def test_each_command_and_outcome_is_what_the_golden_file_says(line):
     assert said == json.loads(GOLDEN.read_text())
 
 
+@pytest.mark.req("CLAIMS-3", "DER-1")
+def test_the_refusal_to_release_what_is_computed_says_that_a_sweep_writes_it(line):
+    ask(line, "acquire-prompt", A, *OWNER)
+    said = ask(line, "release", A, "--kind", "supervisor_entry")[1]["message"]
+    assert said == "a supervisor_entry is computed from the store; a sweep writes it anew, and nobody releases it"
+
+
 @pytest.mark.req("CLAIMS-4", "CLAIMS-5")
 def test_the_golden_file_has_every_outcome_of_every_command_with_its_exit_code():
     pairs = {
@@ -248,13 +344,18 @@ def test_a_refusal_names_both_hosts_and_both_sockets_by_name(line):
     with Fleet.open(str(line.home), actor="tester") as fleet:
         host, socket = fleet.world.host, fleet.world.tmux.socket
     answer = ask(line, "acquire-prompt", C, *OWNER, "--host-id", "elsewhere")[1]
-    assert answer["message"] == f"dispatch {C} belongs to host elsewhere, and this is {host.name} (host {host.id})"
+    assert (
+        answer["message"] == f"the prompt of {C} is meant for host elsewhere, and this is {host.name} (host {host.id})"
+    )
+    assert "disown" not in answer["hint"], "there is no such dispatch"
     seen = {"id": "h2", "host": "0123", "machine": "0123", "name": "big-iron", "path": "/home/ann/.fleet"}
     change(line, lambda tx: q.see_home(tx, **seen, at=tx.at))
     answer = ask(line, "acquire-prompt", C, *OWNER, "--host-id", "0123")[1]
-    assert answer["message"].startswith(f"dispatch {C} belongs to big-iron (host 0123), and this is {host.name} ")
+    assert answer["message"].startswith(
+        f"the prompt of {C} is meant for big-iron (host 0123), and this is {host.name} "
+    )
     message = ask(line, "acquire-prompt", C, *OWNER, "--tmux-socket", "/elsewhere")[1]["message"]
-    assert "belongs to tmux socket /elsewhere" in message
+    assert "is meant for tmux socket /elsewhere" in message
     assert socket.replace(str(line.home), "$HOME") in message
     assert host.name in message
 

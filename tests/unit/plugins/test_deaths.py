@@ -2,18 +2,25 @@
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from crash import deaths
+from plugins import daemons
 
-from fleet.testing.crash import double
+from fleet.testing.crash import double, harness
 from fleet.testing.crash.catalogue import FAULTY, SCENARIOS
+from fleet.testing.crash.fault_acts import ACTS
 from fleet.testing.crash.harness import Case, Played, part_of
 
 TESTS = Path(__file__).parents[2]
+PAGE = TESTS.parent / "docs/explanation/proof.md"
 SHOW = "from crash import deaths; print(deaths.OFFSET, deaths.HEADER)"
 
 
@@ -48,6 +55,106 @@ def test_a_part_with_fewer_deaths_than_its_floor_fails_and_says_how_many_there_w
 
 def test_every_scenario_has_a_floor():
     assert set(deaths.FEWEST) == set(SCENARIOS)
+
+
+@pytest.mark.parametrize(("whole", "fails"), [(80, False), (79, True)])
+def test_a_scenario_that_has_lost_a_death_fails_whichever_part_is_played(monkeypatch, whole, fails):
+    cases = [{"effect": "git merge", "died": True, "deaths": whole}] * 5
+    said = []
+    monkeypatch.setattr(deaths, "run", lambda *_words: cases)
+    monkeypatch.setattr(deaths, "sampled", lambda what, **part: said.append((what, part)))
+    with pytest.raises(AssertionError, match="merge has 79 deaths, and had at least 80") if fails else nullcontext():
+        deaths.play("merge", "sqlite", 15)
+    assert said == [("deaths of merge", {"ran": 5, "of": whole})], "and says which share it was"
+
+
+def test_the_harness_counts_all_deaths_of_a_scenario_and_all_faults_of_an_act_beside_the_part_that_it_plays(
+    monkeypatch,
+):
+    played = Played(effects=["add", "tell"], performed={1})
+    monkeypatch.setattr(harness, "effects_of", lambda *_: played)
+    monkeypatch.setattr(harness, "kill_once", lambda *_: harness.Killed(died=True, faults=[], held=[]))
+    monkeypatch.setattr(harness, "look_after", lambda *_: ([], []))
+    [case] = harness.cases(SimpleNamespace(name="s", prepare=id, scene=nullcontext), "sqlite", every=100, offset=3)
+    assert case.deaths == len(played.deaths()) > 4
+
+
+class Reporter:
+    """The end of a run, with reports of these tests."""
+
+    def __init__(self, *tests: str) -> None:
+        reports = [
+            SimpleNamespace(nodeid=test, when="teardown", user_properties=[("deaths", (3, 2))]) for test in tests
+        ]
+        self.stats = {"": [*reports, object()]}
+        self.lines: list[str] = []
+
+    def write_line(self, line: str) -> None:
+        self.lines.append(line)
+
+
+DEATHS = [deaths.HEADER, "deaths: 3 happened in 1 tests, at least 2 have to"]
+DAEMON = "tests of the command line through a daemon: one in 4, repeated by FLEET_TESTS_DAEMON_SEED=7"
+
+
+@pytest.mark.parametrize(
+    ("test", "quick", "said"),
+    [
+        ("tests/crash/test_every_death.py::test[sqlite-merge]", False, DEATHS),
+        ("tests/cli/tasks/test_edit.py::test", False, [DAEMON]),
+        ("tests/cli/tasks/test_edit.py::test", True, []),
+        ("tests/unit/test_other.py::test", False, []),
+    ],
+)
+def test_the_end_of_a_run_says_how_to_repeat_its_part_because_a_quiet_run_has_no_header(
+    pytestconfig, test, quick, said
+):
+    reporter = Reporter(test)
+    of_this_run = SimpleNamespace(stash={daemons.CHOSEN: (False, "7")}, option=SimpleNamespace(quick=quick))
+    [conftest] = [
+        each
+        for each in pytestconfig.pluginmanager.get_plugins()
+        if getattr(each, "__file__", "") == str(TESTS / "conftest.py")
+    ]
+    conftest.pytest_terminal_summary(reporter)
+    daemons.pytest_terminal_summary(reporter, of_this_run)
+    assert reporter.lines == said
+
+
+def test_the_page_of_figures_has_every_scenario_and_every_act_whose_calls_fail():
+    figures = re.search(r"<!-- figures -->(.*)<!-- end of figures -->", PAGE.read_text(), re.DOTALL)
+    rows = set(re.findall(r"^\| ([\w-]+) \| (sqlite|postgres) \|", figures[1], re.MULTILINE))
+    acts = set(re.findall(r"^\| ([\w-]+) \| \d", figures[1], re.MULTILINE))
+    lacking = sorted(
+        {f"{name} ({store})" for name in SCENARIOS for store in ("sqlite", "postgres") if (name, store) not in rows}
+    )
+    lacking += sorted(set(ACTS) - acts)
+    again = 'make deaths PART="--every 40 --most 1"'
+    assert lacking == [], (
+        f"{PAGE} has no figures of these; `{again}` writes it anew in some ten minutes, `make deaths` in hours"
+    )
+
+
+@pytest.mark.parametrize(
+    ("every", "most", "said"),
+    [
+        (1, 0, ["All deaths and failing calls, played on"]),
+        (
+            40,
+            1,
+            [
+                "Not the whole, but a part",
+                "one in 40 deaths",
+                "1 of the double deaths of each",
+                "--every 40 --most 1 --offset 7",
+            ],
+        ),
+        (1, 2, ["Not the whole, but a part", ": all deaths; 2 of the double deaths of each scenario"]),
+    ],
+)
+def test_the_heading_of_the_figures_says_which_part_they_are_and_how_to_repeat_it(every, most, said):
+    heading = load_command().heading(SimpleNamespace(every=every, most=most, offset=7), 8.2)
+    assert [words for words in [*said, f"{datetime.now(UTC):%Y-%m-%d} in 8 minutes"] if words not in heading] == []
 
 
 def load_command():

@@ -142,7 +142,7 @@ class Dispatches(Part):
     def show(self, ident: str) -> Journal:
         """Return one dispatch and its claims, also when it is archived.
 
-        The claims of a dispatch that is not archived are compared with the world.
+        The claims of a dispatch that is not archived are compared with the world, those of another one are as recorded.
         """
         live = self._by.store.read(lambda rows: journal.journal_view(rows, ident))
         if live is not None:
@@ -152,7 +152,9 @@ class Dispatches(Part):
             raise errors.NoSuchDispatch(dispatch=ident)
         handed = self._by.store.read(lambda rows: q.handed_to(rows, dispatch=ident))
         age = claim_views.age_of(self._by.view, archived)
-        return archived.replaced(successor=handed.successor if handed else None, age=age, archived=True)
+        claims = claim_views.archived_claims(self._by.view, archived)
+        successor = handed.successor if handed else None
+        return archived.replaced(claims=claims, successor=successor, age=age, archived=True)
 
     def diff(self, *, project: str, slug: str, stat: bool = False) -> str:
         """Return the diff of a task's branch against the integration branch; with `stat`, only the statistics."""

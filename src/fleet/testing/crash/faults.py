@@ -51,6 +51,8 @@ class FaultCase:
     call: str
     error: str
     number: int
+    # How many faults the act has in all, of which a part may be played.
+    of: int
     # Whether the call was reached and failed, and what the caller was told: empty when the act succeeded.
     injected: bool
     answer: str
@@ -105,10 +107,10 @@ def fault_cases(name: str, *, every: int, offset: int) -> Iterator[FaultCase]:
         counts = _play(scene, act, "").calls
     wanted = [(call, error, number) for call in CALLS for error in FAILURES for number in range(1, counts[call] + 1)]
     for call, error, number in part_of(wanted, every, offset):
-        yield _run(act, call, error, number)
+        yield _run(act, call, error, number, of=len(wanted))
 
 
-def _run(act: FaultAct, call: str, error: str, number: int) -> FaultCase:
+def _run(act: FaultAct, call: str, error: str, number: int, *, of: int) -> FaultCase:
     """Play an act with one failing call, and return the case."""
     with SimulatedScene() as scene:
         act.prepare(scene)
@@ -118,6 +120,7 @@ def _run(act: FaultAct, call: str, error: str, number: int) -> FaultCase:
             call=call,
             error=error,
             number=number,
+            of=of,
             injected=played.injected,
             answer=played.kind,
             faults=_faults(scene, act, played),

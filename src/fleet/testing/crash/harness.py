@@ -60,6 +60,8 @@ class Case:
     # Of a double death: the effect of the recovery at which the recovery was killed, and the way.
     second: str = ""
     second_way: str = ""
+    # How many deaths the scenario has in all, of which a part may be played. Not known of double deaths.
+    deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,7 @@ def run_case(scenario: Scenario, store: str, played: Played, death: Death) -> Ca
             faults=killed.faults + faults,
             swept=swept,
             held=killed.held,
+            deaths=len(played.deaths()),
         )
 
 

@@ -58,7 +58,7 @@ class WantedPrompt:
 def acquire_prompt(context: Context, ident: str, content: str, wanted: WantedPrompt) -> PromptOutcome:
     """Write the prompt file of a dispatch and record its claim; add a pending dispatch when the id is new.
 
-    Raises NotOwned when the dispatch has another owner, OtherHost when the caller expects another host or tmux socket.
+    Raises NotOwned when the dispatch has another owner, MeantElsewhere when the caller expects another host or tmux socket.
     """
     names.DispatchId(ident)
     _refuse_other_home(context, ident, host=wanted.host_id, socket=wanted.tmux_socket)
@@ -402,14 +402,14 @@ def _prompt_outcome(outcome: str, ident: str, context: Context, claim: Claim) ->
 
 
 def _refuse_other_home(context: Context, ident: str, *, host: str | None = None, socket: str | None = None) -> None:
-    """Raise OtherHost when another home made the dispatch, or the caller means another host or tmux socket."""
+    """Raise OtherHost when another home made the dispatch, MeantElsewhere when the caller means another host or tmux socket."""
     row = context.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
     if row is not None:
         refuse_foreign(context, f"dispatch {ident}", row)
     world = context.world
     if host and host not in {world.host.id, world.host.name}:
         made, here = host_named(context, host), f"{world.host.name} (host {world.host.id})"
-        raise errors.OtherHost(what=f"dispatch {ident}", made=made, here=here, dispatch=ident)
+        raise errors.MeantElsewhere(what=f"the prompt of {ident}", made=made, here=here)
     if socket and socket != world.tmux.socket:
         made, here = f"tmux socket {socket}", f"tmux socket {world.tmux.socket} of {this_home(context)}"
-        raise errors.OtherHost(what=f"dispatch {ident}", made=made, here=here, dispatch=ident)
+        raise errors.MeantElsewhere(what=f"the prompt of {ident}", made=made, here=here)

@@ -37,13 +37,28 @@ def inspect(context: Context, ident: str) -> Inspected:
     journal = live or archived_journal(context, ident)
     if journal is None:
         raise errors.Absent(what=f"dispatch {ident}")
-    claims = observed_claims(context, live) if live else [_archived_claim(claim) for claim in journal.claims]
+    claims = observed_claims(context, live) if live else archived_claims(context, journal)
     return Inspected(outcome="inspected", dispatch_id=ident, kind=None, path=None, claims=claims)
 
 
-def _archived_claim(claim: JournalClaim) -> JournalClaim:
-    """Return a claim of an archived journal; the agent's record is marked as archived, because it still exists there."""
-    return claim.replaced(look="archived") if claim.kind == AGENT_RECORD else claim
+def archived_claims(context: Context, journal: Journal) -> list[JournalClaim]:
+    """Return the claims of an archived journal as recorded, each with its age.
+
+    The agent's record is among them: archived, or missing when the dispatch never had one.
+    """
+    claims, now = list(journal.claims), context.world.clock.now()
+    if all(claim.kind != AGENT_RECORD for claim in claims):
+        claims.append(record_view(None))
+    return [_archived_claim(claim, now) for claim in claims]
+
+
+def _archived_claim(claim: JournalClaim, now: int) -> JournalClaim:
+    """Return a claim of an archived journal with its age; an agent's record that is in the journal is marked as archived."""
+    made = since_epoch_or_none(claim.created_at)
+    aged = claim.replaced(age=_age_in_seconds(now, made) if made is not None else None)
+    if claim.kind != AGENT_RECORD:
+        return aged
+    return aged.replaced(look="missing" if claim.state == "missing" else "archived")
 
 
 def observed_journal(context: Context, journal: Journal) -> Journal:

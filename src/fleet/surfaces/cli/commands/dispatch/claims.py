@@ -140,7 +140,7 @@ def _read_prompt() -> str:
         return sys.stdin.buffer.read().decode()
     except UnicodeDecodeError as error:
         advice = "give it in UTF-8"
-        raise errors.BadText(what="the prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
+        raise errors.BadText(what="prompt", why=f"is not UTF-8 at byte {error.start}", advice=advice) from None
 
 
 @claims.command("acquire-prompt", cls=ForPrograms, hidden=True)
