@@ -229,9 +229,12 @@ def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
     settings = Path(scene.home, "config.toml")
     before = settings.read_text() if settings.exists() else ""
 
+    def spoil() -> None:
+        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
+
     async def act(person):
         await person.sees("coordinator")
-        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
+        spoil()
         await person.sees("the screen keeps the keys it has", "'y' is both approve and kill")
         await person.presses("n")
         await person.sees("New task in p")

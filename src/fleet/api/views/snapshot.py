@@ -57,7 +57,11 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
 def trouble_lines(snapshot: Snapshot) -> list[str]:
     """Return what is wrong around fleet: tmux does not answer, the daemon has died, the screen's keys cannot be used."""
     tmux = f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
-    return [*([tmux] if snapshot.tmux else []), *([snapshot.page.daemon] if snapshot.page.daemon else []), *_wrong_keys(snapshot)]
+    return [
+        *([tmux] if snapshot.tmux else []),
+        *([snapshot.page.daemon] if snapshot.page.daemon else []),
+        *_wrong_keys(snapshot),
+    ]
 
 
 def _wrong_keys(snapshot: Snapshot) -> list[str]:
