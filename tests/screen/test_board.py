@@ -66,6 +66,7 @@ def test_the_keys_that_apply_are_shown_and_only_those(scene):
         await person.is_told("approve does not apply here")
         await person.goes_to("p/breaks")
         await person.sees("u retry")
+        assert "resume" not in person.text.splitlines()[-1], "it has reported: there is nothing to continue"
 
     sit_down(scene.home, look)
 
