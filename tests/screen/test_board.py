@@ -66,6 +66,7 @@ def test_the_keys_that_apply_are_shown_and_only_those(scene):
         await person.is_told("approve does not apply here")
         await person.goes_to("p/breaks")
         await person.sees("u retry")
+        assert "resume" not in person.text.splitlines()[-1], "it has reported: there is nothing to continue"
 
     sit_down(scene.home, look)
 
@@ -229,9 +230,12 @@ def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
     settings = Path(scene.home, "config.toml")
     before = settings.read_text() if settings.exists() else ""
 
+    def spoil() -> None:
+        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
+
     async def act(person):
         await person.sees("coordinator")
-        settings.write_text(f'{before}\n[keys]\nkill = "y"\n')
+        spoil()
         await person.sees("the screen keeps the keys it has", "'y' is both approve and kill")
         await person.presses("n")
         await person.sees("New task in p")

@@ -12,6 +12,8 @@ from staging.daemon import RunningDaemon
 
 from fleet.api.fleet import Fleet
 from fleet.surfaces.tui.feeds.loader import Loader
+from fleet.testing.crash.scenarios import until
+from fleet.world.tmux import LIMIT
 
 WORKS = "say hello there\nhang"
 
@@ -56,6 +58,10 @@ def test_a_tmux_that_does_not_answer_is_said_and_the_keys_still_work(scene):
                 slowest = max(slowest, time.monotonic() - started)
             assert slowest < 4, "tmux is given five seconds, a key never waits for it"
             await person.sees("tmux does not answer")
+            await person.presses("o")
+            await person.is_told("tmux did not answer")
+            assert "there is no session" not in person.told
+            assert "nothing was kept" not in person.text
         finally:
             os.kill(server, signal.SIGCONT)
         await person.until(lambda: "tmux does not answer" not in person.text, "no trouble")
@@ -63,6 +69,24 @@ def test_a_tmux_that_does_not_answer_is_said_and_the_keys_still_work(scene):
         await person.sees("hello there")
 
     sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_a_snapshot_waits_once_for_a_tmux_that_hangs(scene):
+    with scene.fleet() as fleet:
+        ident = scene.dispatch(fleet, "works", engine="scripted", script=WORKS)
+        scene.launched(fleet, ident)
+        server = scene.server(fleet)
+        os.kill(server, signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            snapshot = fleet.views.snapshot()
+            took = time.monotonic() - started
+        finally:
+            os.kill(server, signal.SIGCONT)
+        assert snapshot.tmux
+        assert took < LIMIT + 3, "one call that tmux does not answer, not one after the other"
+        until(lambda: not fleet.views.snapshot().tmux)
 
 
 @pytest.mark.req("TUI-5")

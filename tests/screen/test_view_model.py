@@ -1,9 +1,12 @@
 """One view model: the screen and `fleet status` show the same words and states for the same moment."""
 
+import os
+import signal
+
 import pytest
 from live.merge.test_review import steady
 from screen.driving import sit_down
-from staging.stage import raw
+from staging.stage import process_of, raw
 
 from fleet.api.views.changes import PolledChanges
 from fleet.api.views.rows import GROUPS, RANKS, WANTED
@@ -51,6 +54,26 @@ def test_the_screen_says_of_each_thing_what_the_status_page_says(scene):
                 assert attempt.state in line
             for title in ("Needs you", "Failed", "Parked"):
                 assert f"{title} 1" in page
+
+        sit_down(scene.home, look)
+
+
+@pytest.mark.req("TUI-1", "TUI-7")
+def test_a_dead_agent_waits_for_nobody_and_is_resumed(scene):
+    with scene.fleet() as fleet:
+        scene.without_hint(fleet)
+        ident = scene.dispatch(fleet, "asks", engine="scripted", script="ask rm -rf build\nhang")
+        until(fleet.messages.questions)
+        os.kill(process_of(fleet, ident).pid, signal.SIGKILL)
+        until(lambda: fleet.agents.list()[0].state == "exited")
+        page = fleet.views.status()
+        assert [section.title for section in sections(page)] == ["Ended"]
+
+        async def look(person):
+            await person.goes_to("p/asks")
+            await person.sees("✕ asks", "r resume")
+            offered = person.text.splitlines()[-1]
+            assert not any(word in offered for word in ("approve", "choose", "attach", "message"))
 
         sit_down(scene.home, look)
 

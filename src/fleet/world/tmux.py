@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from fleet.world.process.programs import Done, Programs
 
 LIMIT = 5.0
+# Seconds after a call without answer in which no listing is asked for: one snapshot needs several, and would wait for each.
+_REMEMBERED = 3.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
 # How many screens are asked for in one call: tmux takes 16 KB of commands.
@@ -105,13 +107,17 @@ class Pane:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """All panes of the server on the socket. Without a server that answers, `server` is None and `why` says why."""
+    """All panes of the server on the socket. Without a server that answers, `server` is None and `why` says why.
+
+    `silent` when tmux was asked and gave no answer at all, so that the panes may be there nevertheless.
+    """
 
     server: Identity | None
     panes: tuple[Pane, ...] = ()
     why: str = ""
     # The home whose server it is.
     home: str = ""
+    silent: bool = False
 
     def pane(self, session: str) -> Pane | None:
         """Return the first pane of a session, whoever created it; None when there is no such session."""
@@ -151,12 +157,22 @@ class Tmux:
         self._cgroups = cgroups
         self._clock = clock
         self._fleet = fleet
+        # What is known while tmux is not asked again, and until when.
+        self._silent: Listing | None = None
+        self._silent_until = 0.0
 
     def listing(self) -> Listing:
-        """Return all panes of the server, from one call."""
+        """Return all panes of the server, from one call. For a few seconds after a call without answer, ask no other."""
+        if self._silent is not None and self._clock.ticks() < self._silent_until:
+            return self._silent
         done = self._ask(
             "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
         )
+        self._silent = None
+        if done.status is None:
+            self._silent = Listing(server=None, why=done.err.strip() or "no answer", silent=True)
+            self._silent_until = self._clock.ticks() + _REMEMBERED
+            return self._silent
         first, *lines = done.out.removesuffix("\n").split("\n")
         if not first.startswith("server "):
             return Listing(server=None, why=done.err.strip() or "no answer")

@@ -1,5 +1,7 @@
 """A finisher's way, over the simulated world: how it ends, and that it leaves nothing."""
 
+from pathlib import Path
+
 import pytest
 
 from fleet.errors.families import Refused
@@ -140,3 +142,17 @@ def test_a_branch_that_cannot_be_moved_fails_it_with_no_word_about_the_task(scen
     assert scene.git("rev-parse", "elsewhere") == base
     assert_nothing_left(scene)
     assert scene.fleet.merge.task(**TASK).changed
+
+
+@pytest.mark.parametrize(
+    ("verify", "says"),
+    [("", "it merges; it has no verify command"), ("true", "it merges, and verify passes on the merged tree")],
+)
+def test_a_rehearsal_names_verify_only_where_there_is_a_verify_command(scene, verify, says):
+    Path(scene.repository, "fleet.toml").write_text(f'[task]\nverify = "{verify}"\n' if verify else "")
+    ident = scene.work("a")
+    scene.commit("a")
+    scene.report(ident, "a")
+    scene.exit(ident)
+    scene.fleet.sessions.settle(ident)
+    assert scene.fleet.reviews.rehearse(**TASK).says == says

@@ -155,7 +155,13 @@ class Agents(Part):
         return row is not None and is_held_by_daemon(row) and is_unfinished(row)
 
     def _pane(self, ident: str) -> Pane | None:
-        return self._by.world.tmux.listing().pane_of(ident)
+        """Return the pane of an agent; None when it has none. Raise TmuxRefused when only tmux could tell, and does not answer."""
+        listing = self._by.world.tmux.listing()
+        if listing.silent and not self._is_duty(ident):
+            row = self._by.store.read(lambda rows: q.dispatch_by_id(rows, id=ident))
+            if row is not None and is_unfinished(row):
+                raise errors.TmuxRefused(what="answer", why=f"{listing.why}; {ident} may be there nevertheless")
+        return listing.pane_of(ident)
 
     def list(self, project: str | None = None) -> list[AgentView]:
         """Return the agents that have not ended, of one project or of all."""

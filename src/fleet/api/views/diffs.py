@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Literal
 
     LineKind = Literal["head", "hunk", "same", "added", "removed"]
+
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
+_ESCAPED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
 class DiffLine:
@@ -66,8 +71,8 @@ def parse_diff(text: str) -> list[FileDiff]:
             files[-1].lines.append(_hunk_line(line, numbers, left))
         else:
             files[-1].lines.append(DiffLine("head", line))
-            if line.startswith("+++ b/"):
-                files[-1].path = line[6:].rstrip("\t")
+            if line.startswith(("+++ b/", '+++ "b/')):
+                files[-1].path = _unquoted(line[4:].rstrip("\t")).removeprefix("b/")
     return files
 
 
@@ -92,8 +97,23 @@ def _hunk_start(line: str) -> tuple[list[int], list[int]]:
     return [int(part[0]) for part in parts], [int(part[1]) if len(part) > 1 else 1 for part in parts]
 
 
+def _unquoted(name: str) -> str:
+    """Return a name as it is: git quotes one with a quote, a backslash or a control character as C does a string."""
+    if not (name.startswith('"') and name.endswith('"')):
+        return name
+    return _ESCAPE.sub(_escaped_byte, name[1:-1].encode()).decode("utf-8", "replace")
+
+
+def _escaped_byte(found: re.Match[bytes]) -> bytes:
+    """Return the byte that git wrote as a backslash and a letter, or as a backslash and three octal digits."""
+    code = found[1]
+    return bytes([int(code, 8)]) if code.isdigit() else _ESCAPED.get(code, code)
+
+
 def _path_in(line: str) -> str:
     """Return the file path in a line `diff --git a/PATH b/PATH`."""
+    if line.endswith('"'):
+        return _unquoted(line[line.rindex(' "') + 1 :]).removeprefix("b/")
     names = line.removeprefix("diff --git a/")
     half = len(names) // 2
     return (

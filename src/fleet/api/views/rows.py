@@ -6,6 +6,7 @@ from fleet.api.views import sections
 from fleet.api.views.tones import glyph_of, tone_of
 from fleet.model import names
 from fleet.model.branches import task_branch
+from fleet.model.dispatch.resumption import ENDED_ON_PURPOSE
 from fleet.model.results.views import Attempt, RowView
 from fleet.model.states import assert_never
 from fleet.model.tasks import fence
@@ -95,6 +96,7 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
     needs = {(need.project, need.slug): need for need in reversed(page.needs_you)}
     attempts = {attempt.who: attempt for attempt in page.working}
     at_work = {(agent.project, agent.task): agent for agent in agents if agent.kind != "coord"}
+    resumable = _resumable_tasks(page)
     for project in page.projects:
         leads = [agent for agent in agents if agent.kind == "coord" and agent.project == project.name]
         for agent in leads:
@@ -102,11 +104,27 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
         if not leads:
             yield _no_coordinator(page, project.name)
     for task in tasks:
-        yield _task_row(task, at_work.pop((task.project, task.slug), None), attempts, needs, now)
+        row = _task_row(task, at_work.pop((task.project, task.slug), None), attempts, needs, now)
+        row.resumable = row.resumable or (not row.agent and (task.project, task.slug) in resumable)
+        yield row
     for agent in at_work.values():  # the agents of jobs and of archived tasks
         yield _row(
             agent.project, agent.task, agent, attempts.get(agent.id), needs.get((agent.project, agent.task)), named=True
         )
+
+
+def _resumable_tasks(page: Overview) -> set[Place]:
+    """Return the stopped tasks whose next step is to resume their last agent."""
+    stopped = (each for each in (*page.failed, *page.parked) if each.next_step and each.next_step.command)
+    again = {
+        (each.project, each.slug) for each in stopped if (each.next_step.command or "").startswith("fleet resume ")
+    }
+    return again | {(need.project, need.slug) for need in page.needs_you if need.kind == "handoffs"}
+
+
+def _is_resumable(agent: AgentView) -> bool:
+    """Whether an agent that has ended left work that it was not done with and that nobody ended on purpose."""
+    return agent.report not in {"done", "failed"} and agent.asked_for not in ENDED_ON_PURPOSE
 
 
 def _no_coordinator(page: Overview, project: str) -> RowView:
@@ -213,6 +231,7 @@ def _row(
         context=agent.context,
         engine=agent.engine,
         dispatch_kind=agent.kind,
+        resumable=group == "ended" and _is_resumable(agent),
     )
 
 

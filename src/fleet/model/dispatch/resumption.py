@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fleet.store.queries import Dispatch, LeftAttempt, StepFacts, TaskState
 
-_ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
+ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
@@ -22,7 +22,7 @@ def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = 
         return f"it has finished: it reported {journal.report}"
     if journal.exec_state == "done":
         return "it has finished: it exited with its work done"
-    if journal.asked_for in _ENDED_ON_PURPOSE:
+    if journal.asked_for in ENDED_ON_PURPOSE:
         return f"it was ended on purpose ({journal.blocked_reason or journal.asked_for})"
     if journal.blocked_reason == HANDED_OFF and not parked:
         return "it was handed off to a successor"

@@ -112,7 +112,7 @@ class Judgement(Value):
 class Tried(Value):
     """The result of a rehearsed merge."""
 
-    ok: bool  # the work merges, and the verify command passes on the merged files
+    ok: bool  # the work merges, and its verify command, if it has one, passes on the merged files
     says: str  # what happened
     commit: str | None  # the commit that was tried
 

@@ -191,6 +191,7 @@ class RowView(Value):
     engine: str | None = None
     stage: str = ""
     dispatch_kind: str = ""  # worker, reviewer, …; empty without an agent
+    resumable: bool = False  # whether the last agent has ended or stopped, and `fleet resume` continues its work
 
 
 class Span(Value):

@@ -11,6 +11,7 @@ from fleet.verbs.merge.branches import integration_branch
 from fleet.verbs.merge.finisher import finish, order_for
 from fleet.verbs.merge.merge import finish_dead_merges
 from fleet.verbs.merge.tree.turn import merge_turn
+from fleet.verbs.merge.tree.verify import verify_command
 
 if TYPE_CHECKING:
     from fleet.verbs.context import Context
@@ -29,7 +30,10 @@ def rehearse(context: Context, project: str, slug: str) -> Tried:
         if tip is None:
             return Tried(ok=False, says="it has no branch", commit=None)
         try:
-            finish(context, order_for(context, project, slug, integration=integration, base=base, work=tip), move=None)
+            order = order_for(context, project, slug, integration=integration, base=base, work=tip)
+            finish(context, order, move=None)
         except errors.NotMergeable as error:
             return Tried(ok=False, says=str(error.facts["why"]), commit=tip)
-        return Tried(ok=True, says="it merges, and verify passes on the merged tree", commit=tip)
+        verified = verify_command(context, order) is not None
+        says = "it merges, and verify passes on the merged tree" if verified else "it merges; it has no verify command"
+        return Tried(ok=True, says=says, commit=tip)

@@ -41,6 +41,9 @@ _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
 _WAITING_STATES = frozenset({"asks", "dialog", "idle", "stopped, no report", "over budget"}) | _STUCK_STATES
 
+# The states of an agent that has died and is not settled yet.
+_ENDED_STATES = frozenset({"exited", "interrupted"})
+
 _FAILED = "failed_turn"
 # Those of the waiting states in which a coordinator waits to be woken.
 _RESTING_STATES = frozenset({"idle"})
@@ -229,8 +232,12 @@ def _stored_needs(rows: Rows) -> list[NeedView]:
 
 
 def _needs_of_all(stored: list[NeedView], agents: list[AgentView], found: Unfinished, now: str) -> list[NeedView]:
-    """Return all that needs a person: open questions first, then agents that wait without having asked, then the rest."""
-    asked = [need for need in stored if need.question]
+    """Return all that needs a person: open questions first, then agents that wait without having asked, then the rest.
+
+    An agent that has died waits for nobody: its question is left out.
+    """
+    ended = {agent.id for agent in agents if agent.state in _ENDED_STATES}
+    asked = [need for need in stored if need.question and need.dispatch not in ended]
     waiting = _needs_without_question(_agents_needing_person(agents, found), {need.dispatch for need in asked}, now)
     return [*asked, *waiting, *(need for need in stored if not need.question)]
 

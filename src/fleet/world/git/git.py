@@ -35,6 +35,8 @@ _QUIET = (
     "core.fsmonitor=false",
     "-c",
     "submodule.recurse=false",
+    "-c",
+    "core.quotePath=false",  # names are shown to people as they are, if they are UTF-8
 )
 # Files are checked out by as many workers as there are processors.
 _MANY = ("-c", "checkout.workers=0")

@@ -186,12 +186,7 @@ def _hand_off(board: Board) -> None:
 # resuming and ending --------------------------------------------------------------------------------------------------
 def _may_resume(board: Board) -> bool:
     """Whether the selected row has ended or stopped work that can be resumed."""
-    row = board.row
-    if row is None or row.kind not in {"task", "coordinator"}:
-        return False
-    return row.group == "ended" or (
-        row.group in {"parked", "failed", "needs you"} and bool(row.attempt) and not row.agent
-    )
+    return board.row is not None and board.row.resumable
 
 
 def _resume(board: Board) -> None:

@@ -127,7 +127,7 @@ def _merge(board: Board) -> None:
     way = Way(
         "y",
         "merge",
-        "into the integration branch, after its verify command has passed; its worktree is removed then, uncommitted work is kept",
+        "into the integration branch, after its verify command, if it has one, has passed; its worktree is removed then, uncommitted work is kept",
     )
 
     def chosen(answer: str | None) -> None:

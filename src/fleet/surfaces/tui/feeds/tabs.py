@@ -255,6 +255,7 @@ def diff_line(line: str, look: Look) -> Text:
     """Return one line of a diff in the colour of its kind."""
     shown = escapes.line(line.replace("\t", "    "))
     if line.startswith(("+++ ", "--- ", "diff ", "index ")):
+        shown = escapes.line(line.rstrip("\t"))  # git ends a name that has spaces with a tab
         return Text(shown, style=look.style("dim", bold=line.startswith("diff ")))
     if line.startswith("@@"):
         return Text(shown, style=look.style("cyan"))

@@ -282,7 +282,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
 
         self._board.act(
             f"verify {self._name}",
-            f"trying to merge {self._name}, and running its verify command",
+            f"trying to merge {self._name}, and running its verify command if it has one",
             lambda fleet: fleet.reviews.rehearse(project=self._project, slug=self._slug),
             said,
         )

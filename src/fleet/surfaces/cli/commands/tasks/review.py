@@ -104,7 +104,7 @@ def _refuse_unmergeable(fleet: Fleet, project: str, slug: str, verdict: ReviewVe
     ahead = fleet.merge.ahead(project=project)
     if ahead:
         terminal.warn(f"waiting for another merge: {ahead}")
-    with waiting(f"trying to merge {slug}, and running its verify command"):
+    with waiting(f"trying to merge {slug}, and running its verify command if it has one"):
         tried = fleet.reviews.rehearse(project=project, slug=slug)
     if not tried.ok:
         raise errors.Refused(what=f"{project}/{slug} was not accepted: {tried.says.strip()}")
@@ -171,7 +171,7 @@ def _review_task(fleet: Fleet, project: str, slug: str, *, verify: bool) -> bool
         elif choice == "n":
             _page_diff(work.since.diff if work.since else "it was not reviewed before\n")
         elif choice == "v":
-            with waiting(f"trying to merge {slug}, and running its verify command"):
+            with waiting(f"trying to merge {slug}, and running its verify command if it has one"):
                 tried = fleet.reviews.rehearse(project=project, slug=slug)
             _print_trial(tried)
         elif choice in "as" and not _give_verdict(fleet, work, choice):
