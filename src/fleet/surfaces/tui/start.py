@@ -31,7 +31,11 @@ def run(*, actor: str | None = None) -> int:
 
 def _spoken(fault: Exception) -> errors.FleetError:
     """Return the error that tells people of a fault of fleet: what it is, and the lines of the source where it came up."""
-    places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)]
-    error = errors.FleetError(what=f"the screen was ended by a fault of fleet: {describe(fault)} ({' '.join(places[-3:])})")
+    places = [
+        f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in traceback.extract_tb(fault.__traceback__)
+    ]
+    error = errors.FleetError(
+        what=f"the screen was ended by a fault of fleet: {describe(fault)} ({' '.join(places[-3:])})"
+    )
     error.way = "agents work on; `fleet tui` opens the screen again, and please report this line"
     return error

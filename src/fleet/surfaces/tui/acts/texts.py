@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.screen import ModalScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from textual.screen import Screen
 
     from fleet.api.fleet import Fleet
     from fleet.surfaces.tui.board import Board
@@ -40,7 +38,9 @@ class Texts:
         def send(text: str | None) -> None:
             """Run the act with this text; do nothing when the person left the dialog."""
             if text is not None:
-                board.act(name, says, lambda fleet: act(fleet, text), done, failed=lambda why: fail(text, why), queue=True)
+                board.act(
+                    name, says, lambda fleet: act(fleet, text), done, failed=lambda why: fail(text, why), queue=True
+                )
 
         def fail(text: str, why: str) -> None:
             """Show why the act failed, and the dialog with the text."""
@@ -54,6 +54,6 @@ class Texts:
         board.ask(dialog.anew(kept.pop(0) if kept else None), send)
 
     @property
-    def _place(self) -> Screen[Any]:
+    def _place(self) -> object:
         """The board, or the page that is above it: what the person sees below all dialogs."""
         return next(each for each in reversed(self._board.app.screen_stack) if not isinstance(each, ModalScreen))

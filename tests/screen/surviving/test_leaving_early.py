@@ -173,7 +173,9 @@ def test_a_review_shows_the_description_and_what_is_done_in_the_background(scene
     async def act(person):
         await person.sees("door")
         person.app.push_screen(ReviewPage(person.app.board, "p", "door"))
-        await person.sees("It is red.", "送料 too", "and more and more", "… 2 more lines: the task tab of the board shows all")
+        await person.sees(
+            "It is red.", "送料 too", "and more and more", "… 2 more lines: the task tab of the board shows all"
+        )
         assert "four" not in person.text
         await person.presses("V")
         await person.sees("trying to merge p/door, and running its verify command …")
