@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App
@@ -101,7 +102,7 @@ class FleetApp(App[None], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
             if signal.getsignal(number) is signal.SIG_DFL:
-                loop.add_signal_handler(number, lambda number=number: self.exit(return_code=128 + number))
+                loop.add_signal_handler(number, partial(self.exit, return_code=128 + number))
 
     def _handle_exception(self, error: Exception) -> None:
         """Keep an unexpected error and end the TUI. Textual alone would print the values of all variables."""

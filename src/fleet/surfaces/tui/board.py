@@ -19,12 +19,14 @@ from fleet.model.text.times import since_epoch, time_of_day
 from fleet.surfaces.tui.acts.agents import answer_question
 from fleet.surfaces.tui.acts.comments import Commenting
 from fleet.surfaces.tui.acts.offers import DOINGS, key_bar, offered_choices
+from fleet.surfaces.tui.acts.texts import Texts
 from fleet.surfaces.tui.dialogs.leaving import LEAVING
 from fleet.surfaces.tui.dialogs.picking import Pick
 from fleet.surfaces.tui.feeds.acting import Acts
 from fleet.surfaces.tui.feeds.details import Wish
 from fleet.surfaces.tui.feeds.tabs import TABS
 from fleet.surfaces.tui.pages.help import HelpPage
+from fleet.surfaces.tui.pages.review import ReviewPage
 from fleet.surfaces.tui.widgets import about, bars
 from fleet.surfaces.tui.widgets.line_view import LineView
 from fleet.surfaces.tui.widgets.row_list import RowList
@@ -85,6 +87,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.lines: LineView = LineView(id="lines")
         self._bars = {name: (bars.TabBar if name == "tabs" else bars.Bar)(id=name) for name in _BARS}
         self.commenting: Commenting = Commenting(self)
+        self.texts: Texts = Texts(self)
 
     def compose(self) -> ComposeResult:
         """Yield the widgets: the bars, the row list with its filter, and the tabs."""
@@ -421,7 +424,12 @@ class Board(Screen[None], inherit_bindings=False):
         self._draw_running()
 
     def _draw_running(self) -> None:
-        self._bar_text("running", " · ".join(f"{says} …" for says in self.acts.unfinished))
+        """Show what is done in the background, also on a review page, which hides the board."""
+        text = " · ".join(f"{says} …" for says in self.acts.unfinished)
+        self._bar_text("running", text)
+        for screen in self.app.screen_stack:
+            if isinstance(screen, ReviewPage):
+                screen.show_running(text)
 
     def ask(self, screen: ModalScreen[T], then: Callable[[T | None], None]) -> None:
         """Show a dialog, and call `then` with its result."""
@@ -430,6 +438,12 @@ class Board(Screen[None], inherit_bindings=False):
     def say(self, text: str) -> None:
         """Show the person a short notification."""
         self.app.notify(escapes.text(text), markup=False, timeout=5)
+
+    def joined(self, comment: str) -> str:
+        """Return a comment as one line, as a review keeps it. Say so when it had several."""
+        if len(comment.splitlines()) > 1:
+            self.say("the lines of the comment were joined to one")
+        return " ".join(comment.split())
 
     def warn(self, text: str) -> None:
         """Show the person a notification that something was refused or failed."""

@@ -82,20 +82,13 @@ def _deny(board: Board) -> None:
     """Ask the person for a reason, then refuse what the selected agent asks."""
     question = _row(board).question or ""
 
-    def send(reason: str | None) -> None:
-        """Send the refusal with this reason, which may be empty; do nothing when the person left the dialog."""
-        if reason is not None:
-            board.act(
-                f"answer {question}",
-                "denying",
-                lambda fleet: fleet.messages.answer(question, ["deny"], reason=reason, kind="permission"),
-                TellAnswer(board),
-            )
+    def deny(fleet: Fleet, reason: str) -> Answered:
+        """Send the refusal with this reason, which may be empty."""
+        return fleet.messages.answer(question, ["deny"], reason=reason, kind="permission")
 
-    board.ask(
-        Write("Deny it", text=_row(board).text, hint="the reason, which the agent receives, or nothing", optional=True),
-        send,
-    )
+    hint = "the reason, which the agent receives, or nothing"
+    dialog = Write("Deny it", text=_row(board).text, hint=hint, optional=True)
+    board.texts.ask(dialog, f"answer {question}", "denying", deny, TellAnswer(board))
 
 
 def _answer(board: Board) -> None:
@@ -104,16 +97,16 @@ def _answer(board: Board) -> None:
     several = board.question is not None and len(board.question.choices) > 1
     hint = "one line for each question" if several else "the number or the text of a choice, or your own words"
 
-    def send(text: str | None) -> None:
-        """Send the answer; do nothing when the person left the dialog."""
-        if text:
-            answer_question(board, question, text.splitlines() if several else [text])
+    def answer(fleet: Fleet, text: str) -> Answered:
+        """Send the answer, or one for each question."""
+        return fleet.messages.answer(question, text.splitlines() if several else [text])
 
-    board.ask(Write("Answer", text=_row(board).text, hint=hint), send)
+    dialog = Write("Answer", text=_row(board).text, hint=hint)
+    board.texts.ask(dialog, f"answer {question}", "answering", answer, TellAnswer(board))
 
 
 def answer_question(board: Board, question: str, words: list[str]) -> None:
-    """Send the person's answer to a question in the background: words, or numbers of choices."""
+    """Send the person's answer to a question in the background: the numbers of choices."""
     board.act(
         f"answer {question}", "answering", lambda fleet: fleet.messages.answer(question, words), TellAnswer(board)
     )
@@ -137,12 +130,8 @@ def _message(board: Board) -> None:
     row = _row(board)
     ident, comments = row.agent or "", board.commenting.collected()
 
-    def send(text: str | None) -> None:
-        """Send the message; do nothing when the person left the dialog."""
-        if text:
-            board.act(
-                f"message {ident}", f"sending to {ident}", lambda fleet: fleet.messages.send(text, agent=ident), said
-            )
+    def send(fleet: Fleet, text: str) -> list[Sent]:
+        return fleet.messages.send(text, agent=ident)
 
     def said(sent: list[Sent]) -> None:
         """Forget the comments that were sent, and show whether the agent has the message."""
@@ -151,7 +140,8 @@ def _message(board: Board) -> None:
             how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
             board.say(f"message to {each.agent}: {how}")
 
-    board.ask(Write(f"Message to {_who(row)}", given=f"{comments}\n" if comments else ""), send)
+    dialog = Write(f"Message to {_who(row)}", given=f"{comments}\n" if comments else "")
+    board.texts.ask(dialog, f"message {ident}", f"sending to {ident}", send, said)
 
 
 def _hand_off(board: Board) -> None:
@@ -159,16 +149,9 @@ def _hand_off(board: Board) -> None:
     row = _row(board)
     ident = row.agent or ""
 
-    def send(reason: str | None) -> None:
-        """Hand the agent off for this reason, which may be empty; do nothing when the person left the dialog."""
-        if reason is not None:
-            board.act(
-                f"hand off {ident}", f"handing {ident} off", lambda fleet: hand_over(fleet, reason or "asked for"), said
-            )
-
     def hand_over(fleet: Fleet, reason: str) -> HandoffView:
-        """Queue the handoff and carry it on; return it as far as it came within the time limit."""
-        entry = fleet.coord.hand_off(ident, reason=reason)
+        """Queue the handoff for this reason, which may be empty, and carry it on as far as it comes in the time limit."""
+        entry = fleet.coord.hand_off(ident, reason=reason or "asked for")
         return fleet.coord.finish_handoff(entry.id, limit=_HANDOFF_PATIENCE)
 
     def said(entry: HandoffView) -> None:
@@ -180,7 +163,8 @@ def _hand_off(board: Board) -> None:
         f"{_who(row)} is asked to exit. A document for its successor is written first, from the task, its log and commits; "
         "the successor goes on in the same worktree. Nothing of the work is lost."
     )
-    board.ask(Write("Hand off", text=text, hint="the reason, or nothing", optional=True), send)
+    dialog = Write("Hand off", text=text, hint="the reason, or nothing", optional=True)
+    board.texts.ask(dialog, f"hand off {ident}", f"handing {ident} off", hand_over, said)
 
 
 # resuming and ending --------------------------------------------------------------------------------------------------
@@ -209,6 +193,7 @@ def _kill(board: Board) -> None:
     if row.kind == "coordinator":
         _stop_coordinator(board, row)
         return
+    name, says, said = f"end {row.agent}", f"{row.agent} is asked to exit", _tell_end(board)
     stop = Way("s", "stop", "its task is blocked and keeps its worktree and commits; r continues there")
     kill = Way(
         "x",
@@ -219,20 +204,19 @@ def _kill(board: Board) -> None:
     def chosen(way: str | None) -> None:
         """Stop the agent, or ask why it is to be killed; do nothing when the person left the dialog."""
         if way == "stop":
-            _end(board, row, lambda fleet: fleet.dispatches.stop(row.agent or ""))
+            board.act(name, says, lambda fleet: fleet.dispatches.stop(row.agent or ""), said)
         elif way == "kill":
-            board.ask(Write("Kill: why?", text=f"{_who(row)}. The reason is kept with the task."), killed)
+            dialog = Write("Kill: why?", text=f"{_who(row)}. The reason is kept with the task.")
+            board.texts.ask(dialog, name, says, killed, said)
 
-    def killed(reason: str | None) -> None:
-        """Kill the agent for this reason; do nothing when the person left the dialog."""
-        if reason:
-            _end(board, row, lambda fleet: fleet.dispatches.kill(row.agent or "", reason))
+    def killed(fleet: Fleet, reason: str) -> Ended:
+        return fleet.dispatches.kill(row.agent or "", reason)
 
     board.ask(Ask(f"End {_who(row)}?", [stop, kill], danger=True, no="let it work"), chosen)
 
 
-def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
-    """End the agent of a row in the background with `act`, and show whether it has ended."""
+def _tell_end(board: Board) -> Callable[[Ended], None]:
+    """Return the function that shows whether an agent has ended."""
 
     def said(ended: Ended) -> None:
         """Show whether the agent has ended, and what it left."""
@@ -242,7 +226,7 @@ def _end(board: Board, row: RowView, act: Callable[[Fleet], Ended]) -> None:
         left = f"; left: {'; '.join(ended.left)}" if ended.left else ""
         board.say(f"{ended.id} is ended ({ended.exec_state}){left}")
 
-    board.act(f"end {row.agent}", f"{row.agent} is asked to exit", act, said)
+    return said
 
 
 def _stop_coordinator(board: Board, row: RowView) -> None:

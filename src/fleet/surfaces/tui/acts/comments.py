@@ -11,6 +11,7 @@ from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
 from fleet.surfaces.tui.acts.doing import Doing, on_agent
 from fleet.surfaces.tui.acts.moves import SIDEWAYS
+from fleet.surfaces.tui.dialogs.leaving import LEAVING
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, spot_of
 
@@ -117,7 +118,7 @@ class Commenting:
             self._go(here + steps[name], 1 if steps[name] > 0 else -1)
         elif (name == "comment" or event.key == "enter") and here < len(self._spots):
             self._write(self._spots[here])
-        elif name == "close":
+        elif name == "close" or event.key in LEAVING:
             self.leave()
         elif event.key in {"left", "right"}:
             view.scroll_relative(x=SIDEWAYS if event.key == "right" else -SIDEWAYS, animate=False)
@@ -143,7 +144,7 @@ class Commenting:
                 return
             comments.pop(spot, None)
             if text:
-                comments[spot] = " ".join(text.split())
+                comments[spot] = self._board.joined(text)
             self._board.redraw_tab()
             if comments:
                 self._board.say(self._how_to_send(len(comments)))
@@ -158,7 +159,8 @@ class Commenting:
         board = self._board
         kept = f"{count} comment{'' if count == 1 else 's'} kept"
         if on_agent(board):
-            return f"{kept}: {board.key_of('message')} sends {'it' if count == 1 else 'them'} to the agent"
+            leaves, sends = board.key_of("close"), board.key_of("message")
+            return f"{kept}: {leaves}, then {sends} sends {'it' if count == 1 else 'them'} to the agent"
         return f"{kept} for the review of the task"
 
     def collected(self) -> str:

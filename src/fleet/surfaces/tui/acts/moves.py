@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.acts.doing import Doing, always, in_project
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.pages.graph import GraphPage
@@ -42,14 +43,20 @@ def _show_timeline(board: Board) -> None:
 
 
 def _leave(board: Board) -> None:
-    """Quit the TUI. Ask first while an act that the person started still runs."""
-    running = board.acts.running
-    if not running:
+    """Quit the TUI. Ask first while an act that the person started still runs, or comments were not sent."""
+    running, comments = board.acts.unfinished, sum(len(each) for each in board.drafts.values())
+    if not running and not comments:
         board.app.exit()
         return
-    way = Way("y", "leave", "what is half done is finished by the next sweep, tick or resume")
+    lost = f"{counted(comments, 'comment')} {'was' if comments == 1 else 'were'} not sent"
+    titles = [*(["This still runs"] if running else []), *([lost] if comments else [])]
+    means = [
+        *(["what is half done is finished by the next sweep, tick or resume"] if running else []),
+        *(["the comments are lost"] if comments else []),
+    ]
+    lines = [f"  {says}" for says in running]
     board.ask(
-        Ask("This still runs. Leave?", [way], lines=[f"  {says}" for says in running.values()], danger=True, no="stay"),
+        Ask(f"{'; '.join(titles)}. Leave?", [Way("y", "leave", "; ".join(means))], lines=lines, danger=True, no="stay"),
         lambda yes: board.app.exit() if yes else None,
     )
 

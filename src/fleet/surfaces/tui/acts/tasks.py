@@ -29,35 +29,23 @@ def _new(board: Board) -> None:
     """Ask the person for a title and description, and add a task to the selected project."""
     project = board.project or ""
 
-    def add(text: str | None) -> None:
-        """Add a task with this title and description; do nothing when the person left the dialog."""
-        if text:
-            title, description = split_prompt(text)
-            board.act(
-                "add a task",
-                f"adding to {project}",
-                lambda fleet: fleet.tasks.add(project=project, title=title, description=description),
-                said,
-            )
+    def add(fleet: Fleet, text: str) -> Added:
+        """Add a task with this title and description."""
+        title, description = split_prompt(text)
+        return fleet.tasks.add(project=project, title=title, description=description)
 
     def said(added: Added) -> None:
         """Show which task was added, and select it."""
         board.say(f"added {added.project}/{added.slug}")
         board.select_soon(f"{added.project}/{added.slug}")
 
-    board.ask(Write(f"New task in {project}", hint="the first line is the title, the rest the description"), add)
+    dialog = Write(f"New task in {project}", hint="the first line is the title, the rest the description")
+    board.texts.ask(dialog, f"add a task to {project}", f"adding to {project}", add, said)
 
 
 def _run(board: Board) -> None:
     """Ask the person for a prompt, add it as a task to the selected project, and start an agent on it."""
     project = board.project or ""
-
-    def add(text: str | None) -> None:
-        """Add a task with this prompt and start an agent on it; do nothing when the person left the dialog."""
-        if text:
-            board.act(
-                "run a prompt", f"adding to {project} and starting an agent", lambda fleet: start(fleet, text), said
-            )
 
     def start(fleet: Fleet, text: str) -> Dispatched:
         """Add the task and start an agent on it. Add nothing when no agent could be started in the project."""
@@ -70,7 +58,8 @@ def _run(board: Board) -> None:
         board.say(f"{made.id} works on {made.project}/{made.task} ({made.engine})")
         board.select_soon(f"{made.project}/{made.task}")
 
-    board.ask(Write(f"Prompt for a new agent in {project}", hint="a task is added and an agent starts"), add)
+    dialog = Write(f"Prompt for a new agent in {project}", hint="a task is added and an agent starts")
+    board.texts.ask(dialog, f"run a prompt in {project}", f"adding to {project} and starting an agent", start, said)
 
 
 # working --------------------------------------------------------------------------------------------------------------

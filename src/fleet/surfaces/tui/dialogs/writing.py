@@ -74,6 +74,17 @@ class Write(ModalScreen[str | None]):
         self._optional = optional
         self._sends = sends
 
+    def anew(self, text: str | None = None) -> Write:
+        """Return this dialog to be shown again, with another text in its field; with the one given when it is None."""
+        return Write(
+            self._title,
+            text=self._text,
+            hint=self._hint,
+            given=self._given if text is None else text,
+            optional=self._optional,
+            sends=self._sends,
+        )
+
     def compose(self) -> ComposeResult:
         """Yield the widgets: the title, the explanation, the text field and the hint about its keys."""
         keys = f"Enter {self._sends} · Ctrl+J new line · Esc leaves"

@@ -15,10 +15,10 @@ from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
-from fleet.surfaces.tui.dialogs.leaving import is_open, leave
+from fleet.surfaces.tui.dialogs.leaving import LEAVING, is_open, leave
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, review_lines
-from fleet.surfaces.tui.widgets.bars import key_line
+from fleet.surfaces.tui.widgets.bars import Bar, key_line
 from fleet.surfaces.tui.widgets.line_view import LineView
 from fleet.verbs.tasks.review import ACCEPT, SEND_BACK
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from fleet.api.fleet import Fleet
     from fleet.api.views.diffs import FileDiff
     from fleet.model.results.merge import Tried, VerdictView, Work
     from fleet.surfaces.tui.board import Board
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 _SHOWN = ("accept", "send-back", "comment", "next-file", "side-by-side", "since", "verify", "close")
 _LAST_LOG = 3
+# How many lines of the task's description the head shows.
+_DESCRIPTION = 3
 # Keys that scroll to what is cut off at the sides, and by how many columns.
 _SIDEWAYS = {"left": -8, "right": 8}
 
@@ -55,6 +58,8 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._lines: list[ReviewLine] = []
         self._is_split = False
         self._only_new = False
+        # What is done in the background, as on the board, which this page hides.
+        self._doing = Bar(id="running")
         # The comments; the board keeps them until they are sent.
         self.comments: Comments = board.drafts.setdefault((project, slug), {})
 
@@ -68,6 +73,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         with Horizontal(id="pagebody"):
             yield Static(id="files", markup=False)
             yield LineView(id="pagelines")
+        yield self._doing
         yield Static(id="pagekeys", markup=False)
 
     def on_mount(self) -> None:
@@ -108,6 +114,12 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             self._draw_keys()
             self._draw(0)
 
+    def show_running(self, text: str) -> None:
+        """Show what is done in the background; hide the bar when it is nothing."""
+        if is_open(self) and self._doing.is_attached:
+            self._doing.draw(Text(escapes.text(text), overflow="ellipsis"))
+            self._doing.show(shown=bool(text))
+
     def _show_failure(self, why: str) -> None:
         """Show why the work cannot be read."""
         if is_open(self):
@@ -120,6 +132,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         head = Text()
         head.append(f"Review {self._name}", style=self.look.style("blue", bold=True))
         head.append(f"  {one_line(work.title)}", style=self.look.style("", bold=True))
+        head.append_text(self._description(work))
         commits = counted(len(work.commits), "commit")
         head.append(
             f"\nby {work.assignee or 'nobody'}, {commits}, at {(work.commit or 'no commit')[:12]}",
@@ -136,6 +149,19 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         for entry in work.log[-_LAST_LOG:]:
             head.append(f"\n{entry.actor}: {one_line(entry.message)}", style=self.look.style("dim"))
         return head
+
+    def _description(self, work: Work) -> Text:
+        """Return the first lines of the task's description, each on a line of its own, and how many there are more."""
+        text = Text()
+        lines = [] if work.description.strip() == work.title else work.description.strip().splitlines()
+        for line in lines[:_DESCRIPTION]:
+            part = Text(f"\n  {escapes.line(line)}")
+            part.truncate(max(self.size.width - 2, 1), overflow="ellipsis")
+            text.append_text(part)
+        if len(lines) > _DESCRIPTION:
+            more = counted(len(lines) - _DESCRIPTION, "more line")
+            text.append(f"\n  … {more}: the task tab of the board shows all", style=self.look.style("dim"))
+        return text
 
     def _draw(self, cursor: int) -> None:
         """Draw the diff, whole or only what is new, with the cursor on this line."""
@@ -186,6 +212,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             return
         self._draw_keys()
         if self.work is not None:
+            self.query_one("#pagetop", Static).update(self._head(self.work))
             self._draw(self.view.cursor or 0)
 
     # keys -------------------------------------------------------------------------------------------------------------
@@ -195,7 +222,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         if not is_open(self):
             return
         name = self._keys.get(event.key) or self._keys.get(event.character or "")
-        if name == "close":
+        if name == "close" or event.key in LEAVING:
             leave(self)
         elif name is not None and self.work is not None:
             self._acts[name]()
@@ -262,7 +289,7 @@ class ReviewPage(Screen[None], inherit_bindings=False):
             if text is None:
                 return
             if text:
-                self.comments[spot] = " ".join(text.split())
+                self.comments[spot] = self._board.joined(text)
             else:
                 self.comments.pop(spot, None)
             self._draw(self.view.cursor or 0)
@@ -312,21 +339,13 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def _send_back(self) -> None:
         """Ask the person for comments, with those on lines already in the text, and send the work back."""
 
-        def send(text: str | None) -> None:
-            """Send the work back with these comments; do nothing when the person left the dialog."""
-            if text:
-                self._board.act(
-                    f"judge {self._name}",
-                    f"sending {self._name} back",
-                    lambda fleet: fleet.reviews.judge(
-                        project=self._project, slug=self._slug, verdict=SEND_BACK, comments=text
-                    ),
-                    self._judged,
-                )
+        def send(fleet: Fleet, text: str) -> VerdictView:
+            return fleet.reviews.judge(project=self._project, slug=self._slug, verdict=SEND_BACK, comments=text)
 
         given = f"{self.collected()}\n" if self.comments else ""
         text = "An agent gets these comments, and mends the work in the same worktree."
-        self._board.ask(Write(f"Send {self._name} back", text=text, given=given, hint="what should change"), send)
+        dialog = Write(f"Send {self._name} back", text=text, given=given, hint="what should change")
+        self._board.texts.ask(dialog, f"judge {self._name}", f"sending {self._name} back", send, self._judged)
 
     def _judged(self, view: VerdictView) -> None:
         """Show the recorded verdict, forget the comments, and close the page."""

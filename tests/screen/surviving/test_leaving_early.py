@@ -127,3 +127,59 @@ def test_a_fault_of_the_screen_is_said_in_plain_words_and_leaves_the_terminal_as
     assert "agents work on" in shown
     assert "Traceback" not in shown
     assert terminal.shows("#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
+
+
+@pytest.mark.req("TUI-5")
+@pytest.mark.parametrize("name", SCREENS)
+def test_ctrl_c_leaves_every_page_and_dialog_but_not_the_screen(scene, name):
+    async def act(person):
+        board = person.app.board
+        await person.sees("coordinator")
+        await person.app.push_screen(SCREENS[name](person.app))
+        await person.until(lambda: person.app.screen is not board)
+        await person.presses("ctrl+c")
+        await person.until(lambda: person.app.screen is board)
+        assert person.app.is_running
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-4", "TUI-5")
+def test_a_review_says_why_the_work_cannot_be_read(scene):
+    async def act(person):
+        await person.sees("coordinator")
+        person.app.push_screen(ReviewPage(person.app.board, "p", "nowhere"))
+        await person.sees("Review p/nowhere: the work cannot be read", "no task 'nowhere'")
+        assert "reading the work" not in person.text
+
+    sit_down(scene.home, act)
+
+
+LONG = "It is red.\n送料 too\n" + "and more " * 40 + "\nfour\nfive"
+
+
+@pytest.mark.req("TUI-4")
+def test_a_review_shows_the_description_and_what_is_done_in_the_background(scene, monkeypatch):
+    arrives = threading.Event()
+
+    def rehearse(*_words, **_given):
+        assert arrives.wait(60)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Reviews, "rehearse", rehearse)
+    with scene.fleet() as fleet:
+        fleet.tasks.add(project="p", title="Paint the door", slug="door", description=LONG)
+
+    async def act(person):
+        await person.sees("door")
+        person.app.push_screen(ReviewPage(person.app.board, "p", "door"))
+        await person.sees(
+            "It is red.", "送料 too", "and more and more", "… 2 more lines: the task tab of the board shows all"
+        )
+        assert "four" not in person.text
+        await person.presses("V")
+        await person.sees("trying to merge p/door, and running its verify command …")
+        arrives.set()
+        await person.until(lambda: "trying to merge" not in person.text)
+
+    sit_down(scene.home, act)

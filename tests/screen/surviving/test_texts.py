@@ -1,0 +1,117 @@
+"""What a person has written is never lost: not while something else is sent, not when its act fails, not when they leave."""
+
+import threading
+
+import pytest
+from screen.driving import sit_down
+
+from fleet import errors
+from fleet.api.tasks.tasks import Tasks
+
+
+@pytest.fixture
+def slow_add(monkeypatch):
+    """Tasks are added when the event is set; their titles, in order."""
+    arrives, added, really = threading.Event(), [], Tasks.add
+
+    def add(self, **given):
+        assert arrives.wait(60)
+        added.append(given["title"])
+        return really(self, **given)
+
+    monkeypatch.setattr(Tasks, "add", add)
+    yield arrives, added
+    arrives.set()
+
+
+async def asks_for(person, title: str) -> None:
+    await person.presses("n")
+    await person.sees("New task in p")
+    await person.writes(title)
+    await person.presses("enter")
+    await person.until(lambda: person.app.screen is person.app.board)
+
+
+@pytest.mark.req("TUI-2")
+def test_tasks_that_are_written_while_another_is_added_are_added_after_it(scene, slow_add):
+    arrives, added = slow_add
+
+    async def act(person):
+        await person.sees("coordinator")
+        for title in ("First of three", "Second of three", "Third of three"):
+            await asks_for(person, title)
+        await person.sees("adding to p … · adding to p … · adding to p …")
+        await person.presses("q")
+        await person.sees("This still runs. Leave?")
+        assert sum("adding to p" in line for line in person.text.splitlines()) > 2, "also what waits is named"
+        await person.presses("escape")
+        arrives.set()
+        await person.sees("first-of-three", "second-of-three", "third-of-three")
+        assert "it is being done" not in person.told
+
+    sit_down(scene.home, act)
+    assert added == ["First of three", "Second of three", "Third of three"]
+
+
+@pytest.mark.req("TUI-2")
+def test_a_text_whose_act_fails_is_shown_again_in_its_dialog(scene):
+    async def act(person):
+        await person.sees("coordinator")
+        await person.presses("N")
+        await person.sees("Prompt for a new agent in p")
+        await person.writes("paint the door")
+        await person.presses("enter")
+        await person.is_told("engine")
+        await person.sees("Prompt for a new agent in p", "paint the door")
+        await person.presses("escape", "N")
+        await person.sees("Prompt for a new agent in p")
+        assert "paint the door" not in person.text, "the person has left it"
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-2")
+def test_texts_that_fail_while_the_person_is_elsewhere_are_kept_for_the_next_dialogs(scene, monkeypatch):
+    arrives = threading.Event()
+
+    def add(_self, **_given):
+        assert arrives.wait(60)
+        raise errors.FleetError(what="the store is busy")
+
+    monkeypatch.setattr(Tasks, "add", add)
+
+    async def act(person):
+        await person.sees("coordinator")
+        await asks_for(person, "First of two")
+        await asks_for(person, "Second of two")
+        await person.presses("?")
+        await person.sees("Everywhere")
+        arrives.set()
+        await person.is_told("the store is busy\nyour text is kept: the same key shows it again")
+        await person.until(lambda: not person.app.board.acts.unfinished)
+        await person.presses("q")
+        for title in ("First of two", "Second of two"):
+            await person.until(lambda: person.app.screen is person.app.board)
+            await person.presses("n")
+            await person.sees("New task in p", title)
+            await person.presses("escape")
+
+    sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-4")
+def test_leaving_asks_when_comments_were_not_sent(scene):
+    async def act(person):
+        board = person.app.board
+        await person.sees("coordinator")
+        board.drafts["p", "door"] = {("door.py", 1, False): "make it blue", ("door.py", 2, False): "and this"}
+        board.drafts["p", "roof"] = {}
+        await person.presses("q")
+        await person.sees("2 comments were not sent. Leave?", "the comments are lost")
+        await person.presses("escape")
+        await person.sees("q quit")
+        board.drafts.clear()
+        await person.presses("q")
+        await person.until(lambda: not person.app.is_running)
+
+    sit_down(scene.home, act)
