@@ -36,6 +36,10 @@ FEWEST = {
     "take-anew": 18,
     "held-tick": 39,
     "dismiss": 10,
+    "notify": 10,
+    "upkeep": 14,
+    "look-after": 12,
+    "after-boot": 30,
 }
 
 # Of the running test: how many deaths happened, and how many have to.

@@ -261,7 +261,7 @@ COMMIT = "git add . && git -c user.name=scene -c user.email=scene@localhost comm
 HALF = ("sh", "-c", f"test -e a.txt || (echo hello >a.txt && {COMMIT}); echo committed; exec sleep 1000")
 
 
-def _leave_dead_agent(scene: Scene) -> None:
+def leave_dead_agent(scene: Scene) -> None:
     """Prepare the scene: an agent that was killed in the middle of its work and is not settled."""
     _add_task(scene)
     with scene.fleet() as fleet:
@@ -278,7 +278,7 @@ def _resume(fleet: Fleet) -> None:
     fleet.dispatches.resume("t")
 
 
-def _resume_again(scene: Scene) -> list[str]:
+def resume_again(scene: Scene) -> list[str]:
     """Resume the task after the death; return a fault if that is refused and no successor works."""
     with scene.fleet("again") as fleet:
         try:
@@ -290,7 +290,7 @@ def _resume_again(scene: Scene) -> list[str]:
     return []
 
 
-def _check_resume(scene: Scene) -> list[str]:
+def check_resume(scene: Scene) -> list[str]:
     """Return faults unless exactly one successor works, with the commits of the dead agent."""
     with scene.fleet() as fleet:
         working = [agent.id for agent in fleet.agents.list()]
@@ -315,6 +315,6 @@ SCENARIOS = {
         Scenario(name="kill", prepare=_start_stubborn_agent, act=_kill),
         Scenario(name="merge", prepare=_leave_done_task, act=_merge, check=_check_merge),
         Scenario(name="sweep", prepare=_leave_finished_agent, act=_sweep, check=_check_done),
-        Scenario(name="resume", prepare=_leave_dead_agent, act=_resume, after_death=_resume_again, check=_check_resume),
+        Scenario(name="resume", prepare=leave_dead_agent, act=_resume, after_death=resume_again, check=check_resume),
     )
 }
