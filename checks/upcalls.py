@@ -36,6 +36,8 @@ RANKS = {
 GIVEN = {
     "api.actor.Actor.opened_by_daemon": "how commands open the home while they run inside its daemon",
     "api.loop.Loop._say": "where fleet's own coordinator prints; ends with the loop",
+    "api.remote.following.PushedOperations._wanted": "whether the follower is still wanted; ends with it",
+    "api.remote.following.Silence._newest": "of its own layer",
     "api.watch.Watch._say": "where the watch of a session prints; ends with the watch",
     "model.text.documents.kinds.Kind.accepts": "of its own layer",
     "resources.kind.Order.meanwhile": "what to do while git writes a worktree; ends with the order",
