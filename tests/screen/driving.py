@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -118,11 +117,11 @@ class Terminal:
         """What tmux says of the window, such as whether a program has hidden the cursor."""
         return self._tmux("display-message", "-p", "-t", "own", form).strip()
 
-    def kills(self, number: signal.Signals) -> None:
-        """Send a signal to the program that runs in the foreground of the shell."""
+    def program(self) -> int:
+        """The process id of the program that runs in the foreground of the shell."""
         shell = self.shows("#{pane_pid}")
         (child,) = Path(f"/proc/{shell}/task/{shell}/children").read_text().split()
-        os.kill(int(child), number)
+        return int(child)
 
     def until(self, true: Callable[[], object], what: str) -> None:
         end = time.monotonic() + PATIENCE

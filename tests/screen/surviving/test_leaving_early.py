@@ -1,6 +1,7 @@
 """Pages and dialogs that are left before they were drawn, or before what they wait for has arrived."""
 
 import asyncio
+import os
 import signal
 import sys
 import threading
@@ -18,6 +19,7 @@ from fleet.surfaces.tui.pages.graph import GraphPage
 from fleet.surfaces.tui.pages.help import HelpPage
 from fleet.surfaces.tui.pages.review import ReviewPage
 from fleet.surfaces.tui.pages.timeline import TimelinePage
+from fleet.testing.crash.scenarios import until
 
 # How often the loop of the screen goes around before the page is left: some of it is drawn by then, or nothing.
 MOMENTS = range(16)
@@ -108,7 +110,7 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(scene, termi
     terminal.sees("coordinator", "q quit")
     terminal.presses("?")
     terminal.sees("Everywhere")
-    terminal.kills(number)
+    os.kill(terminal.program(), number)
     shown = terminal.sees(f"code {128 + number}", "over")
     assert "before" in shown
     assert "Everywhere" not in shown, "the shell's screen is back"
@@ -183,3 +185,12 @@ def test_a_review_shows_the_description_and_what_is_done_in_the_background(scene
         await person.until(lambda: "trying to merge" not in person.text)
 
     sit_down(scene.home, act)
+
+
+@pytest.mark.req("TUI-5")
+def test_a_terminal_that_is_closed_ends_the_screen(terminal):
+    terminal.runs("fleet")
+    terminal.sees("coordinator", "q quit")
+    screen = terminal.program()
+    terminal.close()
+    until(lambda: not os.path.exists(f"/proc/{screen}"))
