@@ -423,6 +423,6 @@ def test_the_palette_does_what_it_finds_and_a_changed_key_works(scene):
         await person.presses("q")
         await person.sees("q quit")
         await person.presses("H")
-        await person.sees("Keys", "Everywhere")
+        await person.sees("Keys", "On the board")
 
     sit_down(scene.home, act, keys={"help": "H"})

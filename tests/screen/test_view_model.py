@@ -1,19 +1,22 @@
 """One view model: the screen and `fleet status` show the same words and states for the same moment."""
 
-import os
-import signal
+from collections.abc import Iterator
 
 import pytest
 from live.merge.test_review import steady
 from screen.driving import sit_down
-from staging.stage import process_of, raw
+from screen.staged_fleet import SHOP, WHICH, StagedFleet
+from staging.stage import raw
 
+from fleet.api.fleet import Fleet
 from fleet.api.views.changes import PolledChanges
 from fleet.api.views.rows import GROUPS, RANKS, WANTED
 from fleet.api.views.sections import sections
 from fleet.model.results.views import Attempt, Snapshot
 from fleet.model.text import jsontext
+from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.feeds.tabs import escape_others
+from fleet.surfaces.tui.widgets.line_view import LineView
 from fleet.testing.crash.scenarios import until
 
 
@@ -54,26 +57,6 @@ def test_the_screen_says_of_each_thing_what_the_status_page_says(scene):
                 assert attempt.state in line
             for title in ("Needs you", "Failed", "Parked"):
                 assert f"{title} 1" in page
-
-        sit_down(scene.home, look)
-
-
-@pytest.mark.req("TUI-1", "TUI-7")
-def test_a_dead_agent_waits_for_nobody_and_is_resumed(scene):
-    with scene.fleet() as fleet:
-        scene.without_hint(fleet)
-        ident = scene.dispatch(fleet, "asks", engine="scripted", script="ask rm -rf build\nhang")
-        until(fleet.messages.questions)
-        os.kill(process_of(fleet, ident).pid, signal.SIGKILL)
-        until(lambda: fleet.agents.list()[0].state == "exited")
-        page = fleet.views.status()
-        assert [section.title for section in sections(page)] == ["Ended"]
-
-        async def look(person):
-            await person.goes_to("p/asks")
-            await person.sees("✕ asks", "r resume")
-            offered = person.text.splitlines()[-1]
-            assert not any(word in offered for word in ("approve", "choose", "attach", "message"))
 
         sit_down(scene.home, look)
 
@@ -148,3 +131,102 @@ def test_what_agents_wrote_is_shown_as_it_is_and_not_as_markup(scene):
         await person.sees("Description", "[bold]plain[/bold]")
 
     sit_down(scene.home, look)
+
+
+COLOURS = {
+    "question": "Which colours?",
+    "multiSelect": True,
+    "options": [
+        {"label": "red", "description": ""},
+        {"label": "green", "description": ""},
+        {"label": "blue", "description": ""},
+    ],
+}
+
+
+class FewAgents(StagedFleet):
+    """One that asked and died, one that asks two questions at once, one that works."""
+
+    def play(self) -> None:
+        self.dead = self.agent_on(SHOP, "search-index", "Find products")
+        self.hear(self.dead, "Asks", tool_name="AskUserQuestion", tool_input={"questions": [WHICH]})
+        self.exit(self.dead, 1)
+        asks = self.agent_on(SHOP, "paint", "Paint the shop")
+        self.hear(asks, "Asks", tool_name="AskUserQuestion", tool_input={"questions": [WHICH, COLOURS]})
+        self.hear(self.agent_on(SHOP, "cart-totals", "Count the items"), "Worked")
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[FewAgents]:
+    with FewAgents() as made:
+        monkeypatch.setattr(Fleet, "opened_by_daemon", made.as_person)
+        yield made
+
+
+@pytest.mark.req("TUI-1", "TUI-7")
+def test_a_dead_agent_waits_for_nobody_and_is_resumed(few):
+    page = few.fleet.views.status()
+    assert [need.slug for need in page.needs_you] == ["paint"]
+
+    async def look(person):
+        await person.goes_to(f"{SHOP}/search-index")
+        await person.sees("✕ exited", "r resume")
+        offered = person.text.splitlines()[-1]
+        assert not any(word in offered for word in ("approve", "choose", "attach", "message"))
+
+    sit_down(few.home, look)
+
+
+@pytest.mark.req("TUI-7")
+def test_the_page_and_the_screen_count_alike(few):
+    snapshot = few.fleet.views.snapshot()
+    counts = {section.title.lower(): len(section.entries) for section in sections(snapshot.page)}
+    assert {group: snapshot.counts[group] for group in ("working", "ended", "needs you")} == {
+        group: counts[group] for group in ("working", "ended", "needs you")
+    }
+    assert counts["working"] == 1
+
+
+@pytest.mark.req("TUI-4", "ASK-1")
+def test_several_answers_are_marked_and_sent_and_the_current_question_is_marked(few):
+    async def act(person):
+        await person.goes_to(f"{SHOP}/paint")
+        await person.sees("▶ Which index", "  Which colours?", "1 [ ] red")
+        await person.presses("2")
+        await person.sees("✓ Which index", "2 [x] full text", "▶ Which colours?", "several may be chosen")
+        await person.presses("1", "2", "3", "2")
+        await person.sees("1 [x] red", "2 [ ] green", "3 [x] blue")
+        await person.presses("enter")
+        await person.is_told("full text")
+        await person.is_told("red, blue")
+
+    sit_down(few.home, act)
+
+
+@pytest.mark.req("TUI-7")
+def test_the_graph_has_the_glyphs_and_words_of_the_rows(few):
+    async def act(person):
+        await person.goes_to(f"{SHOP}/cart-totals")
+        await person.presses("g")
+        await person.sees(
+            "● cart-totals  working  Count the items", "✕ search-index  exited", "◐ paint  asks", "◐ needs you 1"
+        )
+
+    sit_down(few.home, act)
+
+
+@pytest.mark.parametrize(("size", "whole"), [((120, 40), True), ((80, 24), False)])
+def test_a_dialog_shows_all_that_it_asks_about_or_says_how_to_scroll(few, size, whole):
+    lines = [f"thing {number}: {'why ' * 25}" for number in range(8)]
+
+    async def act(person):
+        await person.sees("cart-totals")
+        person.app.board.ask(Ask("A sweep found 8 things", [Way("y", "release them")], lines=lines), lambda _way: None)
+        await person.sees("thing 0", "n or Esc")
+        await person.until(lambda: ("thing 7" in person.text) == whole and ("↑ ↓: scroll" in person.text) != whole)
+        view = person.app.screen.query_one(LineView)
+        assert (view.size.height == view.line_count) == whole
+        await person.presses(*["down"] * 20)
+        await person.sees("thing 7", "release them")
+
+    sit_down(few.home, act, size=size)

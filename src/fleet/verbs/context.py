@@ -152,6 +152,10 @@ class Request:
             return settings_of(self.home, None)
         return trusted_settings(self.home, project, self.project(project).path)
 
+    def value_of(self, name: str) -> SettingValue:
+        """Return one setting of the home, with its source and what is wrong with it."""
+        return self.settings()[name]
+
     def setting(self, name: str, project: str | None = None) -> Any:  # noqa: ANN401 - as the table of settings says
         """Return the value of one setting. Raise NotTrusted for a command that no person has trusted yet."""
         setting = self.settings(project)[name]

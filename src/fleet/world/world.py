@@ -197,7 +197,10 @@ class World:
 
     def has_lost_daemon(self) -> bool:
         """Return whether this home's daemon died: its gate's file names a dead process. A daemon that ends empties it."""
-        holder = self.daemon_gate().holder() if self.daemon is None else None
+        path = f"{self.home}/{paths.lock('daemon')}"
+        if self.daemon is not None or not (os.path.exists(path) and os.path.getsize(path)):
+            return False  # nothing is imported where no daemon runs
+        holder = self.daemon_gate().holder()
         return holder is not None and self.processes.life(holder.who) == "dead"
 
     def daemon_pid(self) -> int | None:

@@ -6,7 +6,7 @@ from fleet.api.views import sections
 from fleet.api.views.tones import glyph_of, tone_of
 from fleet.model import names
 from fleet.model.branches import task_branch
-from fleet.model.dispatch.resumption import ENDED_ON_PURPOSE
+from fleet.model.dispatch.resumption import has_left_work
 from fleet.model.results.views import Attempt, RowView
 from fleet.model.states import assert_never
 from fleet.model.tasks import fence
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from fleet.model.results.agents import AgentView
     from fleet.model.results.jobs import JobView
-    from fleet.model.results.views import NeedView, Obstacle, Overview
+    from fleet.model.results.tasks import NextStep
+    from fleet.model.results.views import Failure, NeedView, Obstacle, Overview, Parked
     from fleet.model.states import Tone
     from fleet.store.queries import KeptThing, ShownTask
 
@@ -115,16 +116,14 @@ def _agent_rows(page: Overview, agents: list[AgentView], tasks: list[ShownTask],
 
 def _resumable_tasks(page: Overview) -> set[Place]:
     """Return the stopped tasks whose next step is to resume their last agent."""
-    stopped = (each for each in (*page.failed, *page.parked) if each.next_step and each.next_step.command)
-    again = {
-        (each.project, each.slug) for each in stopped if (each.next_step.command or "").startswith("fleet resume ")
-    }
+    stopped: list[Failure | Parked] = [*page.failed, *page.parked]
+    again = {(each.project, each.slug) for each in stopped if _is_resume(each.next_step)}
     return again | {(need.project, need.slug) for need in page.needs_you if need.kind == "handoffs"}
 
 
-def _is_resumable(agent: AgentView) -> bool:
-    """Whether an agent that has ended left work that it was not done with and that nobody ended on purpose."""
-    return agent.report not in {"done", "failed"} and agent.asked_for not in ENDED_ON_PURPOSE
+def _is_resume(step: NextStep | None) -> bool:
+    """Whether the next step of a task is to resume an agent."""
+    return step is not None and (step.command or "").startswith("fleet resume ")
 
 
 def _no_coordinator(page: Overview, project: str) -> RowView:
@@ -231,7 +230,7 @@ def _row(
         context=agent.context,
         engine=agent.engine,
         dispatch_kind=agent.kind,
-        resumable=group == "ended" and _is_resumable(agent),
+        resumable=group == "ended" and has_left_work(agent),
     )
 
 

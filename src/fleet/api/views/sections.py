@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.jobs import JobView
     from fleet.model.results.merge import Waiting
+    from fleet.model.results.projects import ProjectView
     from fleet.model.results.views import (
         Attempt,
         Failure,
@@ -64,8 +65,24 @@ def _section_of(title: str, tone: Tone, entries: Sequence[Entry], hint: str = ""
 
 
 def _attempts_of(page: Overview, *, ended: bool) -> list[Attempt]:
-    """Return the agents of the status page that have ended and are not settled yet, or else those that still run."""
-    return [attempt for attempt in page.working if is_over(attempt.state) == ended]
+    """Return the agents of the status page that have ended and are not settled yet, or else those at work.
+
+    An agent that needs a person is counted there and not among those at work, as on the screen.
+    """
+    needing = {need.dispatch for need in page.needs_you}
+    return [each for each in page.working if is_over(each.state) == ended and (ended or each.who not in needing)]
+
+
+def task_counts(project: ProjectView) -> dict[str, int]:
+    """Return how many tasks of a project are in each state, by its word. Those that failed are among the blocked."""
+    count = project.tasks
+    return {
+        "ready": project.ready,
+        "waiting": count.open - project.ready,
+        "in progress": count.in_progress,
+        "blocked": count.failed + count.blocked,
+        "done": project.finished,
+    }
 
 
 def is_over(state: str) -> bool:

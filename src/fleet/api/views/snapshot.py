@@ -41,7 +41,7 @@ def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
         counts=counts_of(rows),
         banner=banner_of(page, kept),
         tmux=_why_no_tmux(context) if any(agent.process and agent.source != "daemon" for agent in agents) else "",
-        keys=context.settings()["keys"].wrong,
+        keys=context.value_of("keys").wrong,
     )
 
 

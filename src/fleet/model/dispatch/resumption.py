@@ -7,9 +7,10 @@ from fleet.model.tasks.pipeline import STAGE_OF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fleet.model.results.agents import AgentView
     from fleet.store.queries import Dispatch, LeftAttempt, StepFacts, TaskState
 
-ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
+_ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
 
@@ -22,7 +23,7 @@ def why_finished(journal: Dispatch | LeftAttempt | StepFacts, *, parked: bool = 
         return f"it has finished: it reported {journal.report}"
     if journal.exec_state == "done":
         return "it has finished: it exited with its work done"
-    if journal.asked_for in ENDED_ON_PURPOSE:
+    if journal.asked_for in _ENDED_ON_PURPOSE:
         return f"it was ended on purpose ({journal.blocked_reason or journal.asked_for})"
     if journal.blocked_reason == HANDED_OFF and not parked:
         return "it was handed off to a successor"
@@ -44,6 +45,11 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
     if task.status != "open" and task.assignee != journal.id:
         return f"its task is {task.status}, by {task.assignee or 'nobody'}"
     return "its task is paused" if task.paused else ""
+
+
+def has_left_work(agent: AgentView) -> bool:
+    """Return whether an agent that has ended was not done with its work, and nobody ended it on purpose."""
+    return agent.report not in {"done", "failed"} and agent.asked_for not in _ENDED_ON_PURPOSE
 
 
 def was_interrupted(journal: Dispatch | LeftAttempt) -> bool:

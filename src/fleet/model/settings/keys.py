@@ -68,7 +68,7 @@ ACTS = (
     Act("sweep", "s", "sweep", "Find what was left behind, and release it after asking."),
     Act("graph", "g", "graph", "Draw the graph of the project's tasks."),
     Act("timeline", "t", "timeline", "Draw when agents worked."),
-    Act("palette", ":", "palette", "Search all acts."),
+    Act("palette", ":", "palette", "Search the acts that apply now."),
     Act("help", "?", "help", "List all keys."),
     Act("quit", "q ctrl+c", "quit", "Leave the screen. Agents and the coordinator work on."),
     Act("line-down", "j down", "", "Go to the next line.", place="review"),

@@ -16,7 +16,7 @@ from fleet.api.views.snapshot import trouble_lines
 from fleet.model.settings.keys import ACTS, DIGITS
 from fleet.model.text import escapes
 from fleet.model.text.times import since_epoch, time_of_day
-from fleet.surfaces.tui.acts.agents import answer_question
+from fleet.surfaces.tui.acts.choosing import Choosing
 from fleet.surfaces.tui.acts.comments import Commenting
 from fleet.surfaces.tui.acts.offers import DOINGS, key_bar, offered_choices
 from fleet.surfaces.tui.acts.texts import Texts
@@ -78,7 +78,7 @@ class Board(Screen[None], inherit_bindings=False):
         self._tab = "live"
         self._shown_of = ("", "")
         self._shown: Shown | None = None
-        self._picked: list[str] = []
+        self.choosing = Choosing(self)
         self._wanted_key, self._wanted_for = "", 0
         # Comments of reviews that were not sent yet, by project and task.
         self.drafts: dict[tuple[str, str], Comments] = {}
@@ -154,7 +154,7 @@ class Board(Screen[None], inherit_bindings=False):
         self.commenting.place()
         if shown.question != self.question:
             self.question = shown.question
-            self._picked = []
+            self.choosing.reset()
             self._draw_question()
             self._draw_keys()
 
@@ -177,12 +177,10 @@ class Board(Screen[None], inherit_bindings=False):
         return self.rows.project or (first[0].name if first else None)
 
     @property
-    def most_choices(self) -> int:
-        """How many numbered answers the open question offers; 0 when there is none."""
-        question = self.question
-        if question is None or question.kind != "question" or not question.choices:
-            return 0
-        return min(len(question.choices[min(len(self._picked), len(question.choices) - 1)].options), 9)
+    def rows_by_key(self) -> dict[str, RowView]:
+        """The rows of the newest snapshot by their keys. Any thread may read it."""
+        snapshot = self.snapshot
+        return {row.key: row for row in snapshot.rows} if snapshot is not None else {}
 
     @property
     def is_filtering(self) -> bool:
@@ -268,7 +266,7 @@ class Board(Screen[None], inherit_bindings=False):
 
     def _draw_question(self) -> None:
         bar = self._bar("question")
-        text = about.question_of(self.row, self.question, self.look, self.key_of)
+        text = about.question_of(self.row, self.question, self.look, self.key_of, self.choosing)
         bar.draw(text or Text(""))
         bar.show(shown=text is not None)
 
@@ -363,7 +361,11 @@ class Board(Screen[None], inherit_bindings=False):
     def _press(self, event: events.Key) -> None:
         """Choose an answer by its number, or perform the key's act."""
         if event.character in DIGITS:
-            self._choose(event.character or "")
+            self.choosing.choose(event.character or "")
+            self._draw_question()
+            return
+        if event.key == "enter" and self.choosing.send_marked():
+            self._draw_question()
             return
         name = self._by_key.get(event.key) or self._by_key.get(event.character or "")
         if name is not None:
@@ -377,22 +379,6 @@ class Board(Screen[None], inherit_bindings=False):
         else:
             label = next(act.label or act.name for act in ACTS if act.name == name)
             self.say(f"{label} does not apply here")
-
-    def _choose(self, digit: str) -> None:
-        """Choose an answer of the open question by its number. Send the answers when every question has one."""
-        question = self.question
-        if question is None or question.id is None or question.kind != "question":
-            return
-        choice = question.choices[min(len(self._picked), len(question.choices) - 1)]
-        if int(digit) > len(choice.options):
-            self.say(f"there is no answer {digit}")
-            return
-        self._picked.append(digit)
-        if len(self._picked) < len(question.choices):
-            self.say(f"{choice.options[int(digit) - 1]}; now the next question")
-            return
-        answer_question(self, question.id, self._picked)
-        self._picked = []
 
     def act(
         self,

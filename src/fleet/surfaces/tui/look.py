@@ -177,7 +177,7 @@ Screen { background: $background; color: $foreground; layers: base over; }
 .dialog .hint { color: $quiet; height: auto; margin: 1 0 0 0; }
 .dialog Input { margin: 1 0 0 0; border: tall $line; background: $background; }
 .dialog TextArea { margin: 1 0 0 0; height: 10; border: tall $line; background: $background; }
-.dialog LineView { overflow-x: hidden; height: auto; max-height: 20; margin: 1 0 0 0; }
+.dialog LineView { overflow-x: hidden; height: auto; margin: 1 0 0 0; }
 .dialog.-danger > Vertical { border: round $error; }
 .page #pagetop { height: auto; background: $panel; padding: 0 1; }
 .page #pagebody { height: 1fr; }

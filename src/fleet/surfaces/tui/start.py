@@ -20,7 +20,7 @@ def run(*, actor: str | None = None) -> int:
     """
     with Fleet.open(actor=actor) as fleet:
         home, request = fleet.home, fleet.request
-        changed, palette = request.settings()["keys"], palette_for(request.setting("screen.theme"))
+        changed, palette = request.value_of("keys"), palette_for(request.setting("screen.theme"))
         keys = keys_in_force({} if changed.wrong else changed.value)
     gc.freeze()
     app = FleetApp(home, keys=keys, palette=palette, actor=actor)

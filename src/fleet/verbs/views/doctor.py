@@ -114,7 +114,7 @@ def _check_daemon(context: Context) -> Finding:
 def _check_keys(context: Context) -> Iterator[Finding]:
     """Yield a finding for each wrong key of the screen. Settings that cannot be read are a finding elsewhere."""
     try:
-        wrong = context.settings()["keys"].wrong
+        wrong = context.value_of("keys").wrong
     except errors.BadSetting:
         return
     for why in wrong.splitlines():

@@ -35,7 +35,7 @@ def _scroll_sideways(board: Board, direction: int) -> None:
 
 
 def _show_graph(board: Board) -> None:
-    board.app.push_screen(GraphPage(board.project or "", board.look, board.app.home))
+    board.app.push_screen(GraphPage(board.project or "", board.look, board.app.home, rows=lambda: board.rows_by_key))
 
 
 def _show_timeline(board: Board) -> None:

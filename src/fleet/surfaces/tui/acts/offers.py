@@ -39,7 +39,7 @@ def key_bar(board: Board, width: int) -> Text:
     offered = [name for name in _OFFERED if DOINGS[name].applies(board)]
     words = {**labels, "attach": "fold" if board.rows.is_foldable else "attach"}
     keys = [(board.key_of(name), words[name]) for name in offered if name not in _ALWAYS]
-    most = board.most_choices
+    most = board.choosing.most
     numbers = [(f"1–{most}" if most > 1 else "1", "choose")] if most else []
     last = [(board.key_of(name), words[name]) for name in _ALWAYS]
     return key_line([*numbers, *keys], board.look, width, always=last)

@@ -189,7 +189,8 @@ def _sweep(board: Board) -> None:
     def shown(found: list[Swept]) -> None:
         """Show what a sweep would release, and ask the person whether to release it."""
         acts = [each for each in found if not each.standing]
-        lines = [f"{each.what}: {each.why} ({each.proof}) → {each.action}" for each in found]
+        kept = [each for each in found if each.standing]
+        lines = [*map(_swept_line, acts), *(["", "What stays:", *map(_swept_line, kept)] if kept else [])]
         if not acts:
             board.say("nothing to release" if not found else "\n".join(["nothing can be released now", *lines[:5]]))
             return
@@ -212,6 +213,11 @@ def _sweep(board: Board) -> None:
         board.say(f"{len(done)} released" + "".join(f"\nleft: {each.what}: {each.why}" for each in left[:5]))
 
     board.act("sweep", "looking for what was left behind", lambda fleet: fleet.sweep.run(kill=False), shown)
+
+
+def _swept_line(each: Swept) -> str:
+    """Return one finding of a dry run, with what is done about it when the person agrees."""
+    return f"{each.what}: {each.why} ({each.proof}) → {each.action.removeprefix('would ')}"
 
 
 def _row(board: Board) -> RowView:

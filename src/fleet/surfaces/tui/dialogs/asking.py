@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+# How much of the screen the dialog may take, how many of its lines are neither text nor list, and the least lines of a list.
+_SHARE, _FRAME, _FEWEST = 0.9, 5, 3
+
 
 class Way(NamedTuple):
     """One way in a dialog: its key, its name, and what it means for the work."""
@@ -41,7 +44,7 @@ class Ask(ModalScreen[str | None]):
         self._title = title
         self._ways = ways
         self._lines = lines
-        self._no = no
+        self._leaving = f"n or Esc: {no}"
 
     def compose(self) -> ComposeResult:
         """Yield the widgets: the title, the lines, the ways with their keys, and the hint."""
@@ -50,7 +53,7 @@ class Ask(ModalScreen[str | None]):
             if self._lines:
                 yield LineView(id="asked")
             yield Static(self._shown_ways(), classes="text", markup=False)
-            yield Static(f"n or Esc: {self._no}", classes="hint", markup=False)
+            yield Static(self._leaving, classes="hint", markup=False)
 
     def _shown_ways(self) -> Text:
         """Return the ways with their keys as text."""
@@ -66,8 +69,22 @@ class Ask(ModalScreen[str | None]):
         """Show the lines of the dialog once its size is known."""
         if self._lines and is_open(self):
             view = self.query_one(LineView)
+            view.styles.height = len(self._lines)
             draw_soon(self, lambda: view.show([Text(escapes.line(line)) for line in self._lines], wrap=True))
-            view.styles.height = min(len(self._lines) + 1, 16)
+            draw_soon(self, self._fit)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Give the lines as much room as the terminal has by now."""
+        if self._lines:
+            draw_soon(self, self._fit)
+
+    def _fit(self) -> None:
+        """Give the lines the room that they take when wrapped, and name the keys that scroll when that is too much."""
+        view, hint = self.query_one(LineView), self.query_one(".hint", Static)
+        texts = sum(each.size.height + each.styles.margin.height for each in self.query(Static))
+        most = max(int(self.size.height * _SHARE) - _FRAME - texts, _FEWEST)
+        view.styles.height = min(view.line_count, most)
+        hint.update(f"↑ ↓: scroll · {self._leaving}" if view.line_count > most else self._leaving)
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with the name of the pressed key's way, or with None for n and Esc; the arrows scroll."""

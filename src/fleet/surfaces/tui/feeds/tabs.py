@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fleet import errors
-from fleet.api.views.sections import one_line
+from fleet.api.views.sections import one_line, task_counts
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
@@ -128,13 +128,12 @@ class Tabs:
     def _project(self, fleet: Fleet, row: RowView) -> list[Text]:
         """Return the facts about the row's project: repository, coordinator, counts, cost."""
         project, seat = fleet.projects.show(row.project), fleet.coord.show(row.project)
-        count = project.tasks
         pairs = {
             "repository": project.path,
-            "coordinator": f"{seat.holder} ({seat.state}), the {seat.epoch}. in the seat"
+            "coordinator": f"{seat.holder}{'' if seat.state == 'alive' else f' ({seat.state})'}, number {seat.epoch} in the seat"
             if seat.holder
             else "none: a starts one",
-            "tasks": f"{project.ready} ready, {count.in_progress} in progress, {count.blocked} blocked, {count.failed} failed, {project.finished} done",
+            "tasks": ", ".join(f"{number} {word}" for word, number in task_counts(project).items()),
             "dispatches": f"{project.dispatches.active} active, {project.dispatches.blocked_reclaim} blocked-reclaim",
             "cost": f"${project.used.dollars:.2f}, {project.used.tokens:,} tokens" if project.used.tokens else "",
         }
@@ -220,7 +219,7 @@ def _journal_fields(journal: Journal) -> dict[str, str]:
         if journal.report
         else "",
         "commit": journal.reported_commit or journal.settled_commit or "",
-        "blocked": one_line(journal.blocked_reason or ""),
+        "reason": one_line(journal.blocked_reason or ""),
         "predecessor": journal.predecessor or "",
         "successor": journal.successor or "",
         "process": f"pid {journal.process.split('/')[2]}" if journal.process else "not launched yet",

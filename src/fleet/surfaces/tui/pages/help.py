@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fleet.surfaces.tui.look import Look
 
 _NAME, _NARROWEST = 24, 50
-_PLACES = {"board": "Everywhere", "review": "In a review"}
+_PLACES = {"board": "On the board", "review": "In a review"}
 _GLYPHS: tuple[tuple[str, Tone, str], ...] = (
     ("◐", "yellow", "waits for you: it asks, or its work is to be reviewed"),
     ("●", "cyan", "at work"),
@@ -25,6 +25,9 @@ _GLYPHS: tuple[tuple[str, Tone, str], ...] = (
     ("✕", "red", "failed, ended, or something is in the way"),
     ("⏸", "yellow", "parked: blocked, or waiting for a time or a limit"),
     ("◇", "blue", "waits to be merged"),
+    ("·", "dim", "waits for another task, for room, or for a coordinator"),
+    ("✓", "blue", "done"),
+    ("–", "dim", "abandoned"),
     ("?", "red", "unknown: nothing is done to it"),
     ("!", "yellow", "not released although nobody needs it"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from fleet.api.views.sections import one_line
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from fleet.model.results.agents import Question
     from fleet.model.results.views import RowView
+    from fleet.surfaces.tui.acts.choosing import Choosing
     from fleet.surfaces.tui.look import Look
 
 _SHOWN_CHANGE = 30
@@ -48,27 +50,41 @@ def about_row(row: RowView | None, changes: str, now: int, look: Look, width: in
         f"{row.source}, {age(now - since_epoch(row.since))} ago" if row.since else "",
         f"up {age(now - since_epoch(row.started_at))}" if row.started_at else "",
     ]
-    text.append(f"\n{' · '.join(fact for fact in facts if fact)}", style=look.style("dim"))
+    text.append(
+        "".join(f"\n{line}" for line in _lines_of([fact for fact in facts if fact], width)), style=look.style("dim")
+    )
     if row.text and row.question is None:
         text.append(f"\n{one_line(row.text)}", style=look.style(row.tone))
     return text
 
 
+def _lines_of(facts: list[str], width: int) -> list[str]:
+    """Return facts on as few lines of this width as they take; a fact that is longer than a line is wrapped later."""
+    lines: list[str] = []
+    for fact in facts:
+        longer = f"{lines[-1]} · {fact}" if lines else fact
+        if lines and cell_len(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(fact)
+    return lines
+
+
 def question_of(
-    row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str]
+    row: RowView | None, question: Question | None, look: Look, key_of: Callable[[str], str], choosing: Choosing
 ) -> Text | None:
     """Return the open question of a row as text; None when it has none.
 
     Until the question is fetched, the text is what the row itself says about it.
     """
     if question is not None:
-        return question_text(question, look, *(key_of(name) for name in ("approve", "deny", "answer")))
+        return _question_text(question, look, key_of, choosing)
     if row is None or row.question is None:
         return None
     return Text(f"{row.text}\n…", style=look.style("yellow", bold=True))
 
 
-def question_text(question: Question, look: Look, approve: str, deny: str, answer: str) -> Text:
+def _question_text(question: Question, look: Look, key_of: Callable[[str], str], choosing: Choosing) -> Text:
     """Return a question with the command or change it asks about, its choices, and the keys that answer it."""
     text = Text()
     text.append(escapes.text(question.text), style=look.style("yellow", bold=True))
@@ -84,17 +100,32 @@ def question_text(question: Question, look: Look, approve: str, deny: str, answe
     elif question.command and question.command not in question.text:
         text.append(f"\n{escapes.text(question.command)}", style=look.style(""))
     if question.kind == "permission":
-        text.append(f"\n{approve} approve   {deny} deny", style=look.style("blue", bold=True))
+        text.append(f"\n{key_of('approve')} approve   {key_of('deny')} deny", style=look.style("blue", bold=True))
         return text
-    for choice in question.choices:
-        if choice.question and choice.question != question.text:
-            text.append(f"\n{escapes.line(choice.question)}", style=look.style("bold"))
-        described = [*choice.descriptions, *[""] * len(choice.options)]
-        for number, option in enumerate(choice.options, 1):
-            text.append(f"\n{number} ", style=look.style("blue", bold=True))
-            text.append(escapes.line(option))
-            text.append(
-                f"  {escapes.line(described[number - 1])}" if described[number - 1] else "", style=look.style("dim")
-            )
-    text.append(f"\n{answer} answer in your own words", style=look.style("dim"))
+    for place in range(len(question.choices)):
+        _add_choice(text, question, place, look, choosing)
+    text.append(f"\n{key_of('answer')} answer in your own words", style=look.style("dim"))
     return text
+
+
+def _add_choice(text: Text, question: Question, place: int, look: Look, choosing: Choosing) -> None:
+    """Append one part of a question: its own words, then its numbered options; of several parts mark the current one."""
+    choice, here = question.choices[place], len(choosing.answers)
+    several = len(question.choices) > 1
+    sign = ("✓ " if place < here else "▶ " if place == here else "  ") if several else ""
+    if several or (choice.question and choice.question != question.text):
+        text.append(f"\n{sign}{escapes.line(choice.question or question.text)}", style=look.style("bold"))
+    chosen = set(choosing.answers[place].split(",")) if place < here else choosing.marked if place == here else set()
+    described = [*choice.descriptions, *[""] * len(choice.options)]
+    for number, option in enumerate(choice.options, 1):
+        text.append(f"\n{number} ", style=look.style("blue", bold=True))
+        if choice.many or place < here:
+            text.append("[x] " if str(number) in chosen else "[ ] ", style=look.style("blue", bold=True))
+        text.append(escapes.line(option))
+        text.append(
+            f"  {escapes.line(described[number - 1])}" if described[number - 1] else "", style=look.style("dim")
+        )
+    if choice.many and place == here:
+        text.append(
+            "\nseveral may be chosen: a number marks one, ⏎ sends those that are marked", style=look.style("dim")
+        )

@@ -49,6 +49,11 @@ class LineView(DrawnView):
         """Whether the last line is visible."""
         return self.scroll_offset.y >= self.max_scroll_y
 
+    @property
+    def line_count(self) -> int:
+        """How many lines there are, after wrapping."""
+        return len(self._lines)
+
     def _wrap(self) -> None:
         """Wrap the lines to the width if they are to be wrapped, and set the size of the content."""
         self._width = max(self.scrollable_content_region.width, 10)

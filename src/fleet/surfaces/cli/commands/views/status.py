@@ -12,6 +12,7 @@ from fleet.api.views.sections import (
     parked_in_words,
     place_of,
     sections,
+    task_counts,
 )
 from fleet.api.views.tones import agent_tone
 from fleet.model.results.jobs import JobView
@@ -225,10 +226,7 @@ def _dollars(used: Cost) -> str:
 
 def _project_row(project: ProjectView) -> tuple[str, ...]:
     """Return the counts of a project's tasks as a row of the status page."""
-    count = project.tasks
-    waiting, stuck = count.open - project.ready, count.failed + count.blocked
-    numbers = (project.ready, waiting, count.in_progress, stuck, project.finished)
-    return (project.name, *(str(number) for number in numbers))
+    return (project.name, *(str(number) for number in task_counts(project).values()))
 
 
 def _dispatch_counts(project: ProjectView) -> str:

@@ -1,0 +1,67 @@
+"""Choosing: the person's answers to the parts of an open question, by number, until all of them are sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fleet.surfaces.tui.acts.agents import answer_question
+
+if TYPE_CHECKING:
+    from fleet.model.results.agents import Choice, Question
+    from fleet.surfaces.tui.board import Board
+
+_MOST = 9
+
+
+class Choosing:
+    """The answers that were chosen so far, one for each part of the question, and what is marked in the current part."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self.answers: list[str] = []
+        self.marked: set[str] = set()
+
+    def reset(self) -> None:
+        """Forget all answers: another question is open, or they were sent."""
+        self.answers, self.marked = [], set()
+
+    @property
+    def choice(self) -> Choice | None:
+        """The part of the open question that is being answered; None when no question with choices is open."""
+        question = self._board.question
+        if question is None or question.id is None or question.kind != "question" or not question.choices:
+            return None
+        return question.choices[min(len(self.answers), len(question.choices) - 1)]
+
+    @property
+    def most(self) -> int:
+        """How many numbered answers the current part offers; 0 when there is none."""
+        return min(len(self.choice.options), _MOST) if self.choice is not None else 0
+
+    def choose(self, digit: str) -> None:
+        """Take the answer with this number. Where several may be chosen, only mark it, or remove its mark."""
+        choice, question = self.choice, self._board.question
+        if choice is None or question is None:
+            return
+        if int(digit) > len(choice.options):
+            self._board.say(f"there is no answer {digit}")
+        elif choice.many:
+            self.marked ^= {digit}
+        else:
+            self._answer(question, digit)
+
+    def send_marked(self) -> bool:
+        """Take all marked answers. Returns False when none is marked."""
+        question = self._board.question
+        if not self.marked or question is None:
+            return False
+        self._answer(question, ",".join(sorted(self.marked)))
+        return True
+
+    def _answer(self, question: Question, answer: str) -> None:
+        """Keep the answer to the current part. Send all when it was the last part."""
+        self.answers.append(answer)
+        self.marked = set()
+        if len(self.answers) >= len(question.choices):
+            answer_question(self._board, question.id or "", self.answers)
+            self.reset()
