@@ -447,7 +447,7 @@ def test_what_a_person_says_holds_for_one_process_and_its_children(scene, no_cgr
         assert fleet.dispatches.excuse(ident, [pid]).as_json() == {"id": ident, "not_ours": []}, "it was said before"
         assert leftover_processes.find_remains(fleet.context, row).strangers == []
         entry = census.entries[pid]
-        census.entries[pid] = entry._replace(start=str(int(entry.start) + 1))
+        entry.start = str(int(entry.start) + 1)
         assert leftover_processes.find_remains(fleet.context, row, census).strangers == [pid], (
             "another process has its pid by now"
         )
