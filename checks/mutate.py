@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mutating.catalogue import Mutant
     from mutating.part import Candidate
     from mutating.rows import Test
+    from mutating.trial import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".build/mutants"
@@ -101,7 +102,7 @@ def main() -> int:
             return try_part(mutants, arguments)
         except (OSError, PostgresUnavailable) as why:
             print(f"mutants: not tried to the end, the environment is broken: {type(why).__name__}: {why}")
-            return 0
+            return 1
 
 
 def known_tests(mutants: list[Mutant], outcomes: Path | None, *, ran: bool) -> list[Test]:
@@ -173,12 +174,20 @@ def try_part(mutants: list[Mutant], arguments: argparse.Namespace) -> int:
             copy.grace = RESERVE / 4
         if fault := fault_of_environment(copies[0], chosen, stop):
             print(f"mutants: nothing was tried: {fault}")
-            return 0
+            return 1
         verdicts = Part(copies, memory, stop).run(chosen)
     report.print_table(verdicts)
     print(f"mutants: no time for {len(chosen) - len(verdicts)} of those that were chosen")
     if arguments.json:
         report.write_json(verdicts, arguments.json)
+    return code_of_part(verdicts)
+
+
+def code_of_part(verdicts: list[Verdict]) -> int:
+    """Return the exit code of CI's part: 1 when a mutant was not caught, and when none ran at all; a slow one fails nothing."""
+    if not any(verdict.kind != "unrun" for verdict in verdicts):
+        print("mutants: nothing was tried, so nothing is shown")
+        return 1
     return 1 if any(verdict.kind in part.FAILING for verdict in verdicts) else 0
 
 

@@ -52,6 +52,18 @@ def test_an_old_tool_is_found(fleet, tmp_path):
     assert found["tmux"]["says"] == "2.9, but 3.2 is the least"
 
 
+@pytest.mark.req("STORE-10")
+@pytest.mark.parametrize("folder", ["inbox", "inbox/archive", "handoffs", "dispatches/archive"])
+def test_a_file_where_the_home_needs_a_folder_is_found(fleet, folder):
+    place = fleet.home / folder
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("in the way")
+    answer = fleet("doctor")
+    assert (answer.code, answer.err) == (1, "")
+    said = f"✗ folder: {place} is not a folder, and fleet needs one there — move it away; fleet makes the folder itself"
+    assert [line for line in answer.out.splitlines() if line.startswith("✗ folder")] == [said]
+
+
 def test_a_home_that_others_can_read_is_found(fleet):
     fleet.home.chmod(0o755)
     assert findings(fleet)["home"] == {

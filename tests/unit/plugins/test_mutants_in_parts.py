@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
+import mutate
 import pytest
 from mutating import choice, part, trial, trials
 from mutating.catalogue import Mutant
@@ -13,6 +14,8 @@ from mutating.memory import Memory
 from mutating.part import Candidate
 from mutating.rows import Test as Row
 from mutating.trial import Seen, Verdict
+
+from fleet.testing.postgres import PostgresUnavailable
 
 MUTANT = Mutant(
     name="two",
@@ -137,6 +140,29 @@ def test_the_part_counts_a_mutant_as_uncaught_when_its_tests_pass_twice(monkeypa
         (candidate,) = part.candidates_of([MUTANT], rows("sqlite", "postgres"), memory)
         (verdict,) = trials.Part([UNBROKEN], memory, float("inf")).run([candidate])
         assert verdict.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("kinds", "code"),
+    [([], 1), (["unrun"], 1), (["unrun", "caught"], 0), (["unfinished"], 0), (["caught", "survived"], 1)],
+    ids=["nothing", "nothing could run", "one could run", "one was slow", "one survived"],
+)  # fmt: skip
+def test_a_part_in_which_nothing_could_be_tried_fails_and_a_slow_mutant_does_not(kinds, code):
+    assert mutate.code_of_part([Verdict(mutant=MUTANT, kind=kind) for kind in kinds]) == code
+
+
+@pytest.mark.parametrize("why", [OSError("no room"), PostgresUnavailable("no server")])
+def test_a_part_whose_environment_is_broken_fails(monkeypatch, tmp_path, why, capsys):
+    def broken(*_given):
+        raise why
+
+    monkeypatch.setattr(mutate, "BUILD", tmp_path)
+    monkeypatch.setattr(mutate, "try_part", broken)
+    monkeypatch.setattr(mutate.catalogue, "read", lambda _root: ([], []))
+    monkeypatch.setattr(mutate, "check", lambda *_given: 0)
+    monkeypatch.setattr(mutate.sys, "argv", ["mutate.py", "--part", "60"])
+    assert mutate.main() == 1
+    assert "the environment is broken" in capsys.readouterr().out
 
 
 def test_the_part_starts_nothing_for_which_there_is_no_time(memory):

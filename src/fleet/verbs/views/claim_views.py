@@ -46,19 +46,18 @@ def archived_claims(context: Context, journal: Journal) -> list[JournalClaim]:
 
     The agent's record is among them: archived, or missing when the dispatch never had one.
     """
-    claims, now = list(journal.claims), context.world.clock.now()
+    now = context.world.clock.now()
+    claims = [_archived_claim(claim, now) for claim in journal.claims]
     if all(claim.kind != AGENT_RECORD for claim in claims):
-        claims.append(record_view(None))
-    return [_archived_claim(claim, now) for claim in claims]
+        claims.append(_record_claim(None, now))
+    return claims
 
 
 def _archived_claim(claim: JournalClaim, now: int) -> JournalClaim:
     """Return a claim of an archived journal with its age; an agent's record that is in the journal is marked as archived."""
     made = since_epoch_or_none(claim.created_at)
     aged = claim.replaced(age=_age_in_seconds(now, made) if made is not None else None)
-    if claim.kind != AGENT_RECORD:
-        return aged
-    return aged.replaced(look="missing" if claim.state == "missing" else "archived")
+    return aged.replaced(look="archived") if claim.kind == AGENT_RECORD else aged
 
 
 def observed_journal(context: Context, journal: Journal) -> Journal:

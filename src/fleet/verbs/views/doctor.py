@@ -26,6 +26,17 @@ _PYTHON = (3, 11)
 _TMUX = (3, 2)
 _GIT = (2, 31)
 _LITTLE_SPACE = 500_000_000
+_FOLDERS = (
+    paths.INBOX_ARCHIVE,
+    paths.HANDOFFS,
+    paths.PROJECTS,
+    paths.LOGS,
+    paths.EFFECT_LOCKS,
+    paths.JOURNALS,
+    paths.OPERATIONS,
+    paths.TRASH,
+    paths.BACKUPS,
+)
 
 
 def examine(context: Context) -> Iterator[Finding]:
@@ -35,6 +46,7 @@ def examine(context: Context) -> Iterator[Finding]:
     yield _check_version("git", machine.version("git", "--version"), _GIT, "install git with your package manager")
     yield _check_version("tmux", machine.version("tmux", "-V"), _TMUX, "install tmux with your package manager")
     yield _check_privacy(machine, home)
+    yield from _check_folders(context)
     yield _check_space(machine, home)
     yield _check_counts(store)
     yield _check_daemon(context)
@@ -64,6 +76,16 @@ def _check_privacy(machine: Machine, home: str) -> Finding:
     if machine.is_private(home):
         return Finding(about="home", ok=True, says=f"{home} is private")
     return Finding(about="home", ok=False, says=f"{home} can be read by others", advice=f"chmod 700 {home}")
+
+
+def _check_folders(context: Context) -> Iterator[Finding]:
+    """Yield a finding for each file that is where the home needs a folder."""
+    for folder in _FOLDERS:
+        try:
+            context.world.files.refuse_blocked(folder)
+        except errors.NotAFolder as error:
+            says = str(error).removeprefix("nothing was changed: ")
+            yield Finding(about="folder", ok=False, says=says, advice=error.hint)
 
 
 def _check_space(machine: Machine, home: str) -> Finding:
