@@ -198,7 +198,10 @@ BUNDLE = Bundle(f"{os.path.dirname(CACHED)}/modules.{TAG}.bundle")
 
 
 def use() -> None:
-    """Import fleet's modules from the bundle from now on. Import the first group, which asks the daemon, at once."""
+    """Import fleet's modules from the file of bytecode from now on.
+
+    Import the first group at once: the modules with which a command asks the daemon to do its work.
+    """
     BUNDLE.open()
     sys.meta_path.insert(0, BUNDLE)
     BUNDLE.load(FIRST)

@@ -169,7 +169,8 @@ class _KillAtEffect:
 def leftovers(fleet: Fleet) -> list[str]:
     """Return all sessions, claims, prompt files and worktrees of the demo's project that exist in the home, one line each.
 
-    Call it when the demo is over: then each of them is a leak. The claim of kind coord_spawn_marker does not count.
+    Call it when the demo is over: then each of them is a leak. The seat is left out: it is listed as a claim of the kind
+    coord_spawn_marker, and a demo may end with a coordinator.
     """
     leaked = [f"session {pane.session}" for pane in fleet.world.tmux.listing().panes]
     leaked += [f"{claim.kind} {claim.name}" for claim in fleet.claims.list() if claim.kind != "coord_spawn_marker"]

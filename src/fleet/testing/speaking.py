@@ -57,7 +57,10 @@ class HookCaller:
         _say(f"{event} answered {json.dumps(self.call(event, json.loads(payload or '{}')))}")
 
     def stop(self, rest: str) -> None:
-        """End the turn with the last message `rest`; print why a hook sent it back, or that the turn is over."""
+        """End the turn with the last message `rest`.
+
+        Print the reason when a hook lets the agent go on, else that the turn is over.
+        """
         for answer in self.call("Stop", {"last_assistant_message": rest, "background_tasks": []}):
             _say(f"sent back: {answer['reason']}")
             return

@@ -79,7 +79,7 @@ class _Played:
 
     @property
     def _of_act(self) -> str:
-        """Return the part of strace's output that belongs to the act."""
+        """Return what strace printed while the act was played, without what came after it."""
         return _END.split(self.trace)[0]
 
 

@@ -299,7 +299,7 @@ class SimulatedTmux(Tmux):
 
 
 def _pid_on(socket: str) -> int:
-    """Return the pid in a socket file; 0 when there is none."""
+    """Return the pid of the simulated server, which is written in its socket's file; 0 when there is no such file or pid."""
     try:
         with open(socket, encoding="ascii") as file:
             return int(file.read() or 0)

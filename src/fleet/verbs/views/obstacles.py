@@ -40,7 +40,9 @@ def find_obstacles(context: Context, projects: list[ProjectView], merging: Colle
 
 
 def _project_obstacles(context: Context, project: ProjectView, *, merges: bool) -> list[Obstacle]:
-    """Return the obstacles of one project: missing merges, no coordinator, or what keeps agents and merges from starting."""
+    """Return the obstacles of one project: recorded merges that its branch has lost, no coordinator, or what keeps agents
+    and merges from starting.
+    """
     name = project.name
     missing = _refusal_of(lambda: refuse_missing(context, name))
     if missing is not None:

@@ -79,7 +79,7 @@ def entries_left(git_dir: str, path: str, ours: Ours, sees_everyone: Sees) -> li
 
 
 def all_entries(git_dir: str) -> list[str]:
-    """Return git's entries of all linked worktrees of a repository."""
+    """Return the paths of the folders in which git keeps what it knows of each linked worktree of a repository."""
     try:
         return [f"{git_dir}/worktrees/{name}" for name in sorted(os.listdir(f"{git_dir}/worktrees"))]
     except OSError:

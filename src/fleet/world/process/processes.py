@@ -244,7 +244,10 @@ class Processes:
         ]
 
     def _others(self) -> list[Identity]:
-        """Return the identities of all other processes. Call it first, before asking anything else about a pid."""
+        """Return the identities of all processes but this one.
+
+        Call it before anything else is asked about a pid: a process that gets the pid later is then told apart.
+        """
         whom = (self.identify(pid) for pid in self._kernel.parents() if pid != self._kernel.own_pid())
         return [who for who in whom if who is not None]
 

@@ -92,7 +92,10 @@ def choose_engine(
 
 
 def _admit_trial(tx: Tx, held: Hold, dispatch: str) -> None:
-    """Record the dispatch as the trial of a held engine; if an earlier trial still works, lift the hold instead."""
+    """Let this dispatch try an engine that was at its limit, and record it as the engine's one trial.
+
+    If the dispatch of an earlier trial is still at work, the engine is not at its limit any more: lift the hold instead.
+    """
     engine, trial = held.engine, held.trial
     trying = q.dispatch_by_id(tx, id=trial or "")
     if trying is not None and is_unfinished(trying):

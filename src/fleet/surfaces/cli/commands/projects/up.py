@@ -143,7 +143,7 @@ def _ask_target(fleet: Fleet, project: str) -> str | None:
 
 
 def _offered_engines(engines: dict[str, Engine]) -> dict[str, str]:
-    """Return the engines to choose from: the installed ones, or all when none is installed."""
+    """Return the summaries of the engines to choose from, by name: of the installed ones, or of all when none is installed."""
     known = {name: each for name, each in engines.items() if name not in _NOT_OFFERED}
     here = {name: each for name, each in known.items() if not each.program or shutil.which(each.program)}
     return {name: each.summary for name, each in (here or known).items()}
