@@ -104,7 +104,13 @@ class Bundle:
         """
         nothing: dict[bytes, bytes] = {}
         content = self._read(ENGINES, nothing).get(raw) if self._parts else None
-        found: dict[str, object] | None = None if content is None else marshal.loads(content)  # noqa: S302
+        if content is None:
+            return None
+        try:
+            found: dict[str, object] = marshal.loads(content)  # noqa: S302
+        except DAMAGED:
+            self.missed = True
+            return None
         return found
 
     def _read(self, part: str, otherwise: "T") -> "T":

@@ -45,8 +45,8 @@ def renew() -> None:
         return
     try:
         write()
-    except OSError:
-        return  # a folder that is not ours to write to; Python does without its .pyc files then, too
+    except (OSError, ValueError):
+        return  # the folder is not ours to write to, or an engine's file is broken; whoever needs that engine is told
 
 
 def write() -> None:
@@ -108,7 +108,8 @@ def _packed(modules: dict[str, Module]) -> bytes:
 
 def _engine_files() -> Iterator[tuple[bytes, bytes]]:
     """Yield the bytes of each built-in engine's file, and what they say."""
-    for name in sorted(os.listdir(f"{PACKAGE}{_ENGINE_FILES}")):
+    names = os.listdir(f"{PACKAGE}{_ENGINE_FILES}")
+    for name in sorted(name for name in names if name.endswith(".toml") and not name.startswith(".")):
         with open(f"{PACKAGE}{_ENGINE_FILES}/{name}", "rb") as file:
             raw = file.read()
         yield raw, marshal.dumps(tomllib.loads(raw.decode()))

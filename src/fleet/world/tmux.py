@@ -189,6 +189,7 @@ class Tmux:
         found = self.listing()
         if found.server is None:
             self._start()
+            self._silent = None  # what was silent before is no answer of the new server
             found = self.listing()
         if found.server is None:
             raise errors.TmuxRefused(what="start its server", why=found.why)
@@ -201,6 +202,7 @@ class Tmux:
         """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
+            self._silent = None
             if self.listing().server == server:
                 return server
             self._clock.wait(_BETWEEN_LOOKS)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.api.remote import lifecycle
+from fleet.api.remote.door import Door
 from fleet.errors import BadRequest
 from fleet.surfaces.daemon import run
 from fleet.surfaces.daemon.household import Household
@@ -36,6 +37,16 @@ def client():
     ours.settimeout(0)
     with ours, theirs:
         yield Connection(ours, pid=os.getpid(), is_for_agents=False)
+
+
+@pytest.fixture
+def agent():
+    """A client of the agents' socket, and its other end."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0)
+    theirs.settimeout(0)
+    with ours, theirs:
+        yield Connection(ours, pid=os.getpid(), is_for_agents=True), theirs
 
 
 class PlayedHousehold:
@@ -216,6 +227,33 @@ def test_a_request_that_cannot_be_answered_keeps_nobody_waiting():
 
     writer._finish([Waiting(list, fail), Waiting(list, lambda _done: finished.append("the second"))])
     assert (logged, finished) == (["cannot answer"], ["the second"])
+
+
+def test_a_request_that_is_longer_than_the_daemon_takes_is_refused_before_it_is_sent(tmp_path):
+    door = Door(str(tmp_path / "nobody.sock"), longest=1 << 20)
+    with pytest.raises(BadRequest, match="longer than 1 MiB"):
+        door.send("tasks.log", {"message": "x" * (1 << 20)})
+    door.close()
+
+
+@pytest.mark.req("SEC-2")
+def test_the_requests_of_all_agents_at_work_are_bounded_and_there_is_room_again_when_they_are_done(agent, monkeypatch):
+    monkeypatch.setattr(sys.modules[Server.__module__], "MOST_AT_WORK", 100)
+    connection, theirs = agent
+    server, routed = Server.__new__(Server), []
+    server._lock, server._at_work, server._taken, server._errors, server._of_agents = threading.Lock(), 0, 0, 0, 0
+    server.loop = SimpleNamespace(wake=lambda *_: None)
+    server._route = routed.append
+    long = b'{"id": 1, "method": "tasks.log", "args": {"message": "%s"}}' % (b"x" * 30)
+    server._take(connection, long)
+    server._take(connection, long)
+    assert len(routed) == 1
+    connection.flush()
+    assert b"too much at once" in theirs.recv(10_000)
+    server._send(connection, {"id": 1, "result": None})
+    assert (server._of_agents, connection.working) == (0, 0)
+    server._take(connection, long)
+    assert len(routed) == 2
 
 
 @pytest.mark.req("LOG-1")

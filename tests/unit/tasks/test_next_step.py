@@ -102,6 +102,11 @@ def test_a_retry_is_named_only_where_the_table_of_steps_has_it(status):
             "fleet task fail api -p web --reason 'its branch is lost'",
         ),
         ({"tree": "other branch"}, "git -C /home/worktrees/api checkout worker/api"),
+        (
+            {"stage": "review", "status": "failed", "is_resumable": True, "branch": "gone", "tree": "other branch"},
+            "git -C /home/worktrees/api checkout -B worker/api",
+        ),
+        ({"stage": "review", "status": "blocked", "tree": "other branch"}, "fleet review api -p web"),
         ({"tree": "no branch", "is_ahead": True}, "git -C /home/worktrees/api checkout -B worker/api"),
         ({"tree": "no branch"}, "git -C /home/worktrees/api switch --create rescued/api"),
     ],

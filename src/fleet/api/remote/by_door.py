@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fleet import errors
 from fleet.api.fleet import PARTS, Fleet, part_class
-from fleet.api.remote.door import Door, DoorClosed
+from fleet.api.remote.door import LONGEST_LINE_OF_AGENTS, Door, DoorClosed
 from fleet.api.remote.parts import arguments, caller_of, through
 from fleet.model.agents.actors import DOOR
 from fleet.model.agents.roles import ACTS
@@ -113,7 +113,7 @@ class FleetByDoor(Fleet):
     def _opened_door(self) -> Door:
         """Return the connection to the daemon; open it if there is none."""
         if self.door is None:
-            door = Door(os.environ[DOOR])
+            door = Door(os.environ[DOOR], longest=LONGEST_LINE_OF_AGENTS)
             door.open()
             self.door = door
         return self.door

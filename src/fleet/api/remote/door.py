@@ -27,6 +27,10 @@ ANSWER = 60.0
 # The variable that tells a process not to use the daemon: set in the daemon, in its children, and by people who want it.
 DIRECT = "FLEET_DIRECT"
 PROTOCOL = 1
+# The longest request, in bytes, and the same at the agents' socket. The longest that fleet's commands send there is a task's
+# description or the document of a handoff.
+LONGEST_LINE = 16 << 20
+LONGEST_LINE_OF_AGENTS = 8 << 20
 _CHUNK = 1 << 16
 
 
@@ -42,8 +46,9 @@ class DoorClosed(Exception):
 class Door:
     """One connection to the daemon's socket, which carries one request after the other."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, longest: int = LONGEST_LINE) -> None:
         self.path = path
+        self._longest = longest
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._lines: list[bytes] = []
         self._rest = bytearray()
@@ -133,11 +138,17 @@ class Door:
                 return answer
 
     def send(self, method: str, args: Json, *, key: str | None = None, caller: Json | None = None) -> int:
-        """Send a request without waiting for its answer. Returns the number of the request."""
+        """Send a request without waiting for its answer. Returns the number of the request.
+
+        Raise BadRequest for a request that is longer than the daemon takes.
+        """
         self._number += 1
         request = {"id": self._number, "method": method, "args": args, "key": key, "caller": caller, "fleet": VERSION}
+        line = json.dumps(request).encode() + b"\n"
+        if len(line) > self._longest:
+            raise errors.BadRequest(why=f"it is longer than {self._longest >> 20} MiB")
         try:
-            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            self._socket.sendall(line)
         except OSError as error:
             raise DoorClosed(str(error)) from None
         return self._number

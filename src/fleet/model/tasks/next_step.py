@@ -150,8 +150,8 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
     branch, tree = task_branch(facts.slug), facts.tree
     if facts.branch == "gone" and tree not in {"no branch", "other branch"}:
         return _step_without_branch(facts, branch)
-    if facts.stage == "review" or (facts.stage == "finisher" and facts.status != "blocked"):
-        return None  # review and merge look at the branch only
+    if _needs_no_tree(facts):
+        return None
     if tree == "no branch" and not facts.is_ahead and facts.branch == "there":
         says = f"its worktree is on no branch, with commits that {branch} does not have; this keeps them"
         return _git(facts.worktree, f"switch --create {facts.rescue or f'rescued/{facts.slug}'}", says)
@@ -159,6 +159,13 @@ def _step_of_repair(facts: TaskFacts) -> NextStep | None:
         words = f"checkout -B {branch}" if facts.is_ahead or facts.branch == "gone" else f"checkout {branch}"
         return _git(facts.worktree, words, f"its worktree is not on {branch}; this brings it back")
     return None
+
+
+def _needs_no_tree(facts: TaskFacts) -> bool:
+    """Return whether what comes next looks at the branch only: a review or a merge, and no agent that is resumed for it."""
+    if facts.stage == "review":
+        return not (facts.status == "failed" and facts.is_resumable)
+    return facts.stage == "finisher" and facts.status != "blocked"
 
 
 def _step_without_branch(facts: TaskFacts, branch: str) -> NextStep | None:

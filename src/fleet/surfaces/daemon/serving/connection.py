@@ -6,6 +6,7 @@ from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from fleet.api.remote.door import LONGEST_LINE, LONGEST_LINE_OF_AGENTS
 from fleet.fast import encode_ascii
 
 if TYPE_CHECKING:
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 
     from fleet.api.remote.wire import Json
 
-# The longest request, in bytes. A longer line does not come from a fleet client.
-LONGEST_LINE = 16 << 20
-# The same at the agents' socket: the longest that an agent sends is a text of its own, or what a tool was asked.
-LONGEST_LINE_OF_AGENTS = 1 << 20
 # The most bytes kept for a client that does not read. A subscriber with more is disconnected, and subscribes again.
 MOST_WAITING = 32 << 20
 # With more unsent bytes than this, a subscriber gets no further changes until it has read some.
@@ -43,6 +40,8 @@ class Connection:
         self.is_for_agents = is_for_agents
         self.is_open = True
         self.at_work = 0
+        # The bytes of the requests at work, and of those that were done since the connection last had none at work.
+        self.working = 0
         # The events of this connection that the loop's selector waits for.
         self.events = 0
         # When the client last began or completed a line, or read something.

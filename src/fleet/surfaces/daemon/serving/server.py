@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 
 _OWN_METHODS = frozenset({"daemon.status", "daemon.metrics", "daemon.stop", "daemon.reload"})
+# The most bytes of requests that are worked on at once for all clients of the agents' socket together.
+MOST_AT_WORK = 64 << 20
 # Seconds that requests have to finish when the daemon ends.
 DRAIN = 10.0
 
@@ -76,6 +78,8 @@ class Server:
         self.changes = Changes(household, send=self._push, tell=duties.changed, log=log)
         self._lock = Lock()
         self._at_work = 0
+        # The bytes of the requests at work from the agents' socket.
+        self._of_agents = 0
         self._taken = 0
         self._errors = 0
         self._is_draining = False
@@ -122,7 +126,12 @@ class Server:
         except errors.FleetError as error:
             connection.put({"id": None, "error": wire.error_document(error)})
             return
-        self._begin(request)
+        if connection.is_for_agents and self._of_agents + len(line) > MOST_AT_WORK:
+            connection.put(
+                request.failed(errors.BadRequest(why="agents ask for too much at once; try again in a moment"))
+            )
+            return
+        self._begin(request, len(line))
         try:
             self._route(request)
         except BaseException as error:  # noqa: BLE001 - the client is told
@@ -264,10 +273,12 @@ class Server:
         self._workers.submit(answer_and_subscribe)
 
     # answers ----------------------------------------------------------------------------------------------------------
-    def _begin(self, request: Request) -> None:
-        """Count one more request at work, for its connection and in all."""
+    def _begin(self, request: Request, size: int) -> None:
+        """Count one more request at work, of so many bytes, for its connection and in all."""
         with self._lock:
             request.connection.at_work += 1
+            request.connection.working += size
+            self._of_agents += size if request.connection.is_for_agents else 0
             self._at_work += 1
             self._taken += 1
 
@@ -276,6 +287,9 @@ class Server:
         if "push" not in answer:
             with self._lock:
                 connection.at_work -= 1
+                if not connection.at_work:
+                    self._of_agents -= connection.working if connection.is_for_agents else 0
+                    connection.working = 0
                 self._at_work -= 1
                 self._errors += "error" in answer
         self._push(connection, answer)
