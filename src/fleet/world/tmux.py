@@ -14,7 +14,8 @@ from fleet.world.home.tmux_socket import socket_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import TypeVar
 
     from fleet.model.identity import Identity
     from fleet.world.clock import Clock
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from fleet.world.process.processes import Processes
     from fleet.world.process.programs import Done, Programs
 
+    T = TypeVar("T")
+
 LIMIT = 5.0
-# Seconds after a call without answer in which no listing is asked for: one snapshot needs several, and would wait for each.
-_REMEMBERED = 3.0
 # What tmux writes at the end of a pane whose process is dead.
 _EPITAPH = re.compile(r"(\A|\n)\s*Pane is dead( \(.*\))?\s*\Z")
 # How many screens are asked for in one call: tmux takes 16 KB of commands.
@@ -157,22 +158,21 @@ class Tmux:
         self._cgroups = cgroups
         self._clock = clock
         self._fleet = fleet
-        # What is known while tmux is not asked again, and until when.
+        # Whether a listing without answer counts until the end of `asking_once`, and that listing.
+        self._asks_once = False
         self._silent: Listing | None = None
-        self._silent_until = 0.0
 
     def listing(self) -> Listing:
-        """Return all panes of the server, from one call. For a few seconds after a call without answer, ask no other."""
-        if self._silent is not None and self._clock.ticks() < self._silent_until:
+        """Return all panes of the server, from one call."""
+        if self._silent is not None:
             return self._silent
         done = self._ask(
             "list", "display-message", "-p", "server #{pid}", ";", "list-panes", "-a", "-F", "\t".join(_COLUMNS)
         )
-        self._silent = None
         if done.status is None:
-            self._silent = Listing(server=None, why=done.err.strip() or "no answer", silent=True)
-            self._silent_until = self._clock.ticks() + _REMEMBERED
-            return self._silent
+            silent = Listing(server=None, why=done.err.strip() or "no answer", silent=True)
+            self._silent = silent if self._asks_once else None
+            return silent
         first, *lines = done.out.removesuffix("\n").split("\n")
         if not first.startswith("server "):
             return Listing(server=None, why=done.err.strip() or "no answer")
@@ -184,12 +184,23 @@ class Tmux:
             return Listing(server=None, why="its process cannot be seen from here: is this a sandbox?")
         return Listing(server=server, panes=tuple(_parse_pane(line) for line in lines), home=self.home_id)
 
+    def asking_once(self, act: Callable[[], T]) -> T:
+        """Call `act` and return its result. Meanwhile a tmux that has not answered is not asked for a listing again.
+
+        What is shown to people needs several listings, and would wait for each.
+        """
+        before, self._asks_once = self._asks_once, True
+        try:
+            return act()
+        finally:
+            self._asks_once = before
+            self._silent = self._silent if before else None
+
     def ensure_server(self) -> Identity:
         """Return the identity of the home's tmux server; start one if none answers. Raise TmuxRefused when that fails."""
         found = self.listing()
         if found.server is None:
             self._start()
-            self._silent = None  # what was silent before is no answer of the new server
             found = self.listing()
         if found.server is None:
             raise errors.TmuxRefused(what="start its server", why=found.why)
@@ -202,7 +213,6 @@ class Tmux:
         """
         self._processes.signal(server, signal.SIGUSR1)
         for _ in range(_LOOKS):
-            self._silent = None
             if self.listing().server == server:
                 return server
             self._clock.wait(_BETWEEN_LOOKS)

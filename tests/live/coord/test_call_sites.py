@@ -101,8 +101,8 @@ def test_a_handoff_whose_successors_never_prove_themselves_is_given_up_until_som
         whys = [row["why"] for row in asked(fleet, "SELECT why FROM operations")]
         assert len([why for why in whys if why.startswith("withdraw the candidate")]) == 3
         assert is_alive(process_of(fleet, old).pid)
-        for agent in fleet.agents.list():
-            either.launched(fleet, agent.id)
+        # Each drain retires the withdrawn candidates, also while the old coordinator never ticks.
+        until(lambda: fleet.coord.drain("p") and [agent.id for agent in fleet.agents.list()] == [old])
         at = newest(fleet)
         assert "did not prove themselves" in fleet.coord.drain("p")[0].deferred
         assert newest(fleet) == at, "it rests"

@@ -22,6 +22,11 @@ _MOST_NAMED = 4
 
 def take_snapshot(context: Context, *, most: int = 200) -> Snapshot:
     """Return a snapshot of now. It may include changes after its number `seq`; the next change shows them again."""
+    return context.world.tmux.asking_once(lambda: _snapshot(context, most))
+
+
+def _snapshot(context: Context, most: int) -> Snapshot:
+    """Return a snapshot; `most`: how many entries each list of its page has at most."""
     seq = context.store.read(operations.newest)
     agents = agents_at_work(context)
     page = status(context, most=most, agents=agents)

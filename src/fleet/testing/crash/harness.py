@@ -29,6 +29,8 @@ _FAILED = 3
 _STOPPED = "T"
 # A running session may mark its own claim as live while the stopped tmux client still waits for its answer.
 _LAUNCHED = {"tmux_session allocating": "tmux_session live"}
+# Effects whose program belongs to the dispatch and changes nothing that a claim guards: a sweep ends it with the dead dispatch.
+_ENDED = frozenset({"verify"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +77,9 @@ class Played:
         """Return every death to try: before and after each effect, and during those that another program performs."""
         return [
             Death(number=number, way=way)
-            for number in range(len(self.effects))
+            for number, effect in enumerate(self.effects)
             for way in WAYS
-            if not way.startswith("during") or number in self.performed
+            if not way.startswith("during") or (number in self.performed and not (way == HELD and effect in _ENDED))
         ]
 
 
