@@ -1,6 +1,7 @@
 """The screen never waits for tmux, git or the store. When one of them goes away it says so, and it comes back by itself."""
 
 import os
+import re
 import signal
 import threading
 import time
@@ -89,9 +90,16 @@ def test_a_snapshot_waits_once_for_a_tmux_that_hangs(scene):
         until(lambda: not fleet.views.snapshot().tmux)
 
 
+def let_daemon(scene, wanted: str) -> None:
+    """Write into the settings whether `fleet up` starts a daemon."""
+    settings = Path(scene.home, "config.toml")
+    settings.write_text(re.sub(r"(?m)^daemon = .*$", f'daemon = "{wanted}"', settings.read_text()))
+
+
 @pytest.mark.req("TUI-5")
 def test_a_daemon_that_dies_is_said_here_and_in_status_until_one_runs_again(scene):
     line = "the daemon of this home has died"
+    let_daemon(scene, "up")
     with RunningDaemon(Path(scene.home)) as daemon, scene.fleet() as fleet:
 
         async def act(person):
@@ -101,6 +109,8 @@ def test_a_daemon_that_dies_is_said_here_and_in_status_until_one_runs_again(scen
             await person.sees(line, "`fleet daemon start`")
             assert line in scene.program("status").out
             assert line in fleet.views.status("p").daemon
+            let_daemon(scene, "never")
+            assert fleet.views.status().daemon == "", "nobody wants one, and no coordinator misses it"
             daemon.start()
             await person.until(lambda: line not in person.text, "no trouble")
 

@@ -125,7 +125,7 @@ def _check_hooks(store: Store, home: str) -> Finding:
 
 def _check_daemon(context: Context) -> Finding:
     """Return a finding that says whether a daemon serves the home. Having none is no fault: everything works without it."""
-    if context.world.has_lost_daemon():
+    if context.world.has_lost_daemon() and context.setting("daemon") != "never":
         return Finding(about="daemon", ok=False, says="it has died", advice="run `fleet daemon start`")
     process = context.world.daemon_process()
     if process is None:

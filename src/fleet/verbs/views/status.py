@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from fleet.verbs.views.at_work import Unfinished
     from fleet.world.world import World
 
-_DAEMON_LOST = (
-    "the daemon of this home has died, and with it the coordinators in it: `fleet daemon start` starts it again"
-)
 # The states in which an agent may never continue by itself.
 _STUCK_STATES = frozenset({"silent", "stopped"})
 # The states in which an agent needs a person, besides a question that it asked through its hook.
@@ -74,7 +71,7 @@ def status(
         remote_control=[name for name in controlled_projects(context) if project in {None, name}],
         in_the_way=[*find_obstacles(context, page.projects, merging), *_kept_worktrees(context, agents)],
         to_land=_to_land(context, page.projects),
-        daemon=_DAEMON_LOST if context.world.has_lost_daemon() else "",
+        daemon=_lost_daemon(context),
     )
     if project is not None:
         return whole
@@ -224,6 +221,19 @@ def _with_agents(page: Overview, agents: list[AgentView], found: Unfinished, now
             *page.working,
         ],
     )
+
+
+def _lost_daemon(context: Context) -> str:
+    """Return what to say of a daemon that has died; empty when none has, or when nobody wants one and it is not missed."""
+    if not context.world.has_lost_daemon():
+        return ""
+    from fleet.verbs.coord.daemon_duty import unheld_seats
+
+    missed = sorted(unheld_seats(context))
+    if not missed and context.setting("daemon") == "never":
+        return ""
+    also = f", and with it the coordinators of {', '.join(missed)}" if missed else ""
+    return f"the daemon of this home has died{also}: `fleet daemon start` starts it again"
 
 
 def _stored_needs(rows: Rows) -> list[NeedView]:
