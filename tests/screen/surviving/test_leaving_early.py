@@ -25,7 +25,7 @@ from fleet.testing.crash.scenarios import until
 MOMENTS = range(16)
 SCREENS = {
     "help": lambda app: HelpPage(app.keys, app.look),
-    "graph": lambda app: GraphPage("p", app.look, app.home),
+    "graph": lambda app: GraphPage("p", app.look, app.home, rows=dict),
     "timeline": lambda app: TimelinePage(app.look, app.home),
     "review": lambda app: ReviewPage(app.board, "p", "door"),
     "ask": lambda _app: Ask("End it?", [Way("y", "end")], lines=["a line"]),
@@ -109,11 +109,11 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(scene, termi
     terminal.runs("echo before; stty -a >before.txt; fleet; echo code $?; stty -a >after.txt; echo over")
     terminal.sees("coordinator", "q quit")
     terminal.presses("?")
-    terminal.sees("Everywhere")
+    terminal.sees("On the board")
     os.kill(terminal.program(), number)
     shown = terminal.sees(f"code {128 + number}", "over")
     assert "before" in shown
-    assert "Everywhere" not in shown, "the shell's screen is back"
+    assert "On the board" not in shown, "the shell's screen is back"
     assert terminal.shows("#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
     assert Path(scene.repository, "before.txt").read_text() == Path(scene.repository, "after.txt").read_text()
 
@@ -180,7 +180,7 @@ def test_a_review_shows_the_description_and_what_is_done_in_the_background(scene
         )
         assert "four" not in person.text
         await person.presses("V")
-        await person.sees("trying to merge p/door, and running its verify command …")
+        await person.sees("trying to merge p/door, and running its verify command if it has one …")
         arrives.set()
         await person.until(lambda: "trying to merge" not in person.text)
 

@@ -85,7 +85,7 @@ def test_texts_that_fail_while_the_person_is_elsewhere_are_kept_for_the_next_dia
         await asks_for(person, "First of two")
         await asks_for(person, "Second of two")
         await person.presses("?")
-        await person.sees("Everywhere")
+        await person.sees("On the board")
         arrives.set()
         await person.is_told("the store is busy\nyour text is kept: the same key shows it again")
         await person.until(lambda: not person.app.board.acts.unfinished)
