@@ -109,11 +109,11 @@ def test_a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was(scene, termi
     terminal.runs("echo before; stty -a >before.txt; fleet; echo code $?; stty -a >after.txt; echo over")
     terminal.sees("coordinator", "q quit")
     terminal.presses("?")
-    terminal.sees("Everywhere")
+    terminal.sees("On the board")
     os.kill(terminal.program(), number)
     shown = terminal.sees(f"code {128 + number}", "over")
     assert "before" in shown
-    assert "Everywhere" not in shown, "the shell's screen is back"
+    assert "On the board" not in shown, "the shell's screen is back"
     assert terminal.shows("#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
     assert Path(scene.repository, "before.txt").read_text() == Path(scene.repository, "after.txt").read_text()
 
