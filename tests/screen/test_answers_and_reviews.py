@@ -1,5 +1,6 @@
 """Questions are answered on the screen, and work is reviewed there, with comments on lines."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,9 @@ from live.merge.test_review import steady
 from screen.driving import sit_down
 
 from fleet import errors
+from fleet.api.tasks.reviews import Reviews
 from fleet.api.views.diffs import parse_diff, side_by_side
+from fleet.surfaces.tui.pages.review_lines import Spot
 
 ASKS = "ask rm -rf build\nsay went on\nhang"
 CHOOSES = "choose Which database? | SQLite | PostgreSQL\nhang"
@@ -146,6 +149,35 @@ def test_work_is_sent_back_with_comments_on_its_lines(scene):
         assert task.stage == "fix"
         verdict = fleet.reviews.work(project="p", slug="door").verdicts[-1]
         assert (verdict.verdict, verdict.comments) == ("send back", "src/door.py:1 make it blue\n    > red = 1")
+
+
+@pytest.mark.req("TUI-4")
+@pytest.mark.parametrize(("keys", "told"), [(["S", "enter"], "sent back"), (["A", "y"], "accepted")])
+def test_a_verdict_drops_only_the_comments_that_there_were_when_it_was_given(scene, monkeypatch, keys, told):
+    arrives, judge = threading.Event(), Reviews.judge
+    monkeypatch.setattr(Reviews, "judge", lambda self, **given: arrives.wait(60) and judge(self, **given))
+    before, since = Spot("src/door.py", 1, is_removed=False), Spot("src/door.py", 2, is_removed=False)
+    with scene.fleet() as fleet:
+        reported(scene, fleet)
+
+        async def act(person):
+            board = person.app.board
+            await person.goes_to("p/door")
+            await person.sees("R review")
+            board.drafts["p", "door"] = {before: "make it blue"}
+            await person.presses("R")
+            await person.sees("✎ make it blue")
+            page = person.app.screen
+            for key in keys:
+                await person.until(lambda: person.app.screen.is_current)
+                await person.presses(key)
+            await person.until(lambda: board.acts.unfinished and person.app.screen is page)
+            page.comments[since] = "and this"
+            arrives.set()
+            await person.is_told(f"p/door is {told}")
+            assert board.drafts == {("p", "door"): {since: "and this"}}
+
+        sit_down(scene.home, act)
 
 
 @pytest.mark.req("TUI-4")

@@ -226,7 +226,7 @@ def test_space_goes_from_one_that_needs_the_person_to_the_next(scene):
 
 
 @pytest.mark.req("TUI-2")
-def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
+def test_wrong_keys_are_said_by_an_open_screen_which_leaves_them_out(scene):
     settings = Path(scene.home, "config.toml")
     before = settings.read_text() if settings.exists() else ""
 
@@ -236,7 +236,7 @@ def test_wrong_keys_are_said_by_an_open_screen_which_keeps_its_own(scene):
     async def act(person):
         await person.sees("coordinator")
         spoil()
-        await person.sees("the screen keeps the keys it has", "'y' is both approve and kill")
+        await person.sees("the screen leaves out wrong keys", "'y' is both approve and kill")
         await person.presses("n")
         await person.sees("New task in p")
 

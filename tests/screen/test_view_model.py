@@ -10,7 +10,7 @@ from staging.stage import raw
 
 from fleet.api.fleet import Fleet
 from fleet.api.views.changes import PolledChanges
-from fleet.api.views.rows import GROUPS, RANKS, WANTED
+from fleet.api.views.rows import GROUPS, RANKS, WANTED, rows_of
 from fleet.api.views.sections import sections
 from fleet.model.results.views import Attempt, Snapshot
 from fleet.model.text import jsontext
@@ -175,6 +175,18 @@ def test_a_dead_agent_waits_for_nobody_and_is_resumed(few):
         assert not any(word in offered for word in ("approve", "choose", "attach", "message"))
 
     sit_down(few.home, look)
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize(
+    ("other", "resumable"), [({}, True), ({"kind": "finisher", "engine": None}, False), ({"engine": "job"}, False)]
+)
+def test_a_dead_merge_or_agent_of_a_job_is_not_offered_to_be_resumed(few, other, resumable):
+    snapshot = few.fleet.views.snapshot()
+    dead = next(row.agent for row in snapshot.rows if row.resumable)
+    agents = [agent.replaced(**other) if agent.id == dead else agent for agent in snapshot.agents]
+    row = next(row for row in rows_of(snapshot.page, agents, [], [], 0) if row.agent == dead)
+    assert (row.group, row.resumable) == ("ended", resumable)
 
 
 @pytest.mark.req("TUI-7")

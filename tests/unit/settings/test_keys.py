@@ -65,6 +65,33 @@ def test_a_key_that_is_free_is_taken_and_the_old_one_is_free():
     assert (force["kill"], force["new"]) == (("X", "ctrl+k"), ("x",))
 
 
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize("wrong", ['kill = "hyper+x"', "kill = 3", 'kil = "X"', 'merge = "j"', 'land = ""'])
+def test_a_wrong_key_leaves_out_only_itself(wrong):
+    read = document.read("config.toml", f'[keys]\napprove = "Y"\n{wrong}\n', "config.toml")["keys"]
+    assert read.wrong
+    force = keys.keys_in_force(read.value)
+    assert force["approve"] == ("Y",)
+    assert {name: force[name] for name in force if name != "approve"} == {
+        act.name: act.keys for act in keys.ACTS if act.name != "approve"
+    }
+
+
+@pytest.mark.req("TUI-2")
+@pytest.mark.parametrize("wrong", ["hyper+q", "", "1", "j", 3])
+def test_a_key_that_was_given_to_another_act_does_not_come_back_when_the_entry_of_its_own_act_is_wrong(wrong):
+    given = {"approve": wrong, "message": "y"}
+    assert {name for name, _why in keys.key_faults(given)} == {"approve"}
+    force = keys.keys_in_force(given)
+    assert (force["approve"], force["message"]) == ((), ("y",))
+
+
+@pytest.mark.req("TUI-2")
+def test_a_key_that_became_a_default_one_loses_its_entry_and_no_other():
+    force = keys.keys_in_force({"kill": ">", "new": "x", "help": "H"})
+    assert (force["scroll-right"], force["kill"], force["new"], force["help"]) == ((">",), (), ("x",), ("H",))
+
+
 def test_a_key_may_mean_one_thing_on_the_board_and_another_in_a_review():
     assert not list(keys.key_faults({"accept": "x"}))
 

@@ -60,7 +60,7 @@ def banner_of(page: Overview, kept: list[KeptThing]) -> list[str]:
 
 
 def trouble_lines(snapshot: Snapshot) -> list[str]:
-    """Return what is wrong around fleet: tmux does not answer, the daemon has died, the screen's keys cannot be used."""
+    """Return what is wrong around fleet: tmux does not answer, the daemon has died, keys of the screen are wrong."""
     tmux = f"tmux does not answer: {snapshot.tmux}; agents cannot be seen or joined until it does"
     return [
         *([tmux] if snapshot.tmux else []),
@@ -71,7 +71,7 @@ def trouble_lines(snapshot: Snapshot) -> list[str]:
 
 def _wrong_keys(snapshot: Snapshot) -> list[str]:
     """Return the line that names the wrong keys in the settings; [] when there are none."""
-    return [f"the screen keeps the keys it has: {'; '.join(snapshot.keys.splitlines())}"] if snapshot.keys else []
+    return [f"the screen leaves out wrong keys: {'; '.join(snapshot.keys.splitlines())}"] if snapshot.keys else []
 
 
 def _with_names(line: str, names: dict[str, list[str]]) -> str:

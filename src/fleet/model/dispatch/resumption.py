@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from fleet.model.results.agents import AgentView
     from fleet.store.queries import Dispatch, LeftAttempt, StepFacts, TaskState
 
+# The engine of the agents of jobs.
+_JOB = "job"
 _ENDED_ON_PURPOSE = frozenset({"kill", "superseded", "replaced"})
 _TAKEN_UP = frozenset({"done", "abandoned", "in_progress"})
 
@@ -48,7 +50,12 @@ def why_taken(journal: Dispatch, task: TaskState) -> str:
 
 
 def has_left_work(agent: AgentView) -> bool:
-    """Return whether an agent that has ended was not done with its work, and nobody ended it on purpose."""
+    """Return whether an agent that has ended was not done with its work, and nobody ended it on purpose.
+
+    A merge is run again instead of resumed, and a job continues its own agents.
+    """
+    if agent.kind == "finisher" or agent.engine == _JOB:
+        return False
     return agent.report not in {"done", "failed"} and agent.asked_for not in _ENDED_ON_PURPOSE
 
 

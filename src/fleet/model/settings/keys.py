@@ -96,9 +96,30 @@ def is_key(word: str) -> bool:
     return bare in NAMED or (len(bare) == 1 and bare.isprintable() and not bare.isspace())
 
 
-def keys_in_force(given: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the keys of every act of the screen: the keys in the settings, else the default ones."""
-    return {act.name: tuple(given[act.name].split()) if act.name in given else act.keys for act in ACTS}
+def keys_in_force(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the keys of every act of the screen: the keys in the settings, else the default ones.
+
+    Faulty entries of the settings are left out. A key that the settings give to one act is not the default key of
+    another, which may then have none.
+    """
+    faulty = {name for name, _why in key_faults(given)}
+    right = {name: keys for name, keys in given.items() if name not in faulty}
+    taken = {(_KNOWN[name].place, key) for name, keys in right.items() for key in _words(keys)}
+    force = _keys_as_given(right)
+    for act in ACTS:
+        if act.name not in right:
+            force[act.name] = tuple(key for key in act.keys if (act.place, key) not in taken)
+    return force
+
+
+def _keys_as_given(given: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the keys of every act: those in the table, faulty or not, else the default ones."""
+    return {act.name: _words(given[act.name]) if act.name in given else act.keys for act in ACTS}
+
+
+def _words(keys: object) -> tuple[str, ...]:
+    """Return the keys in the value of an act; none when it is no text."""
+    return tuple(keys.split()) if isinstance(keys, str) else ()
 
 
 def key_faults(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
@@ -111,7 +132,7 @@ def key_faults(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         else:
             for why in filter(None, (_why_not(key, _KNOWN[name]) for key in keys.split())):
                 yield name, f"{name}: {why}"
-    yield from _clashes({name: keys for name, keys in given.items() if isinstance(keys, str)})
+    yield from _clashes(given)
 
 
 def _why_not(key: str, act: Act) -> str:
@@ -123,10 +144,10 @@ def _why_not(key: str, act: Act) -> str:
     return "escape always ends the filter" if key == "escape" and act.place == "board" else ""
 
 
-def _clashes(given: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _clashes(given: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield (act in the table, why) for each key that two acts of the same place share."""
     taken: dict[tuple[str, str], str] = {}
-    for name, keys in keys_in_force(given).items():
+    for name, keys in _keys_as_given(given).items():
         for key in keys:
             other = taken.setdefault((_KNOWN[name].place, key), name)
             if other != name:

@@ -156,7 +156,7 @@ def _is_places(value: object) -> bool:
 
 
 class _Keys(Kind):
-    """The kind of the setting `keys`. A wrong key stops only the screen from using the table, and no other command."""
+    """The kind of the setting `keys`. The screen leaves out a wrong key, and takes the others."""
 
     def remarks(self, node: Node, name: str) -> Iterator[Fault]:
         """Yield a fault for each wrong key or act, at its own line."""

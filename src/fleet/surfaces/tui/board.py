@@ -277,8 +277,8 @@ class Board(Screen[None], inherit_bindings=False):
         self._bar("keys").draw(key_bar(self, self.size.width - 2))
 
     def key_of(self, name: str) -> str:
-        """Return the first key of an act as the key bar shows it, such as ⏎ for enter."""
-        key = self._keys[name][0]
+        """Return the first key of an act as the key bar shows it, such as ⏎ for enter; "–" when it has none."""
+        key = next(iter(self._keys[name]), "–")
         return _SIGNS.get(key, key)
 
     def on_resize(self, _event: events.Resize) -> None:

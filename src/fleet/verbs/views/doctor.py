@@ -140,7 +140,7 @@ def _check_keys(context: Context) -> Iterator[Finding]:
     except errors.BadSetting:
         return
     for why in wrong.splitlines():
-        yield Finding(about="keys", ok=False, says=why, advice="the screen uses its own keys until it is mended")
+        yield Finding(about="keys", ok=False, says=why, advice="the screen leaves it out and takes the others")
 
 
 def _check_notifications(context: Context) -> Finding:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fleet.model.dispatch.seat_steps import OWN_LOOP
 from fleet.surfaces.tui.acts.doing import Doing, in_project, on_agent
+from fleet.surfaces.tui.acts.texts import Enclosed
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.verbs.dispatch.plan import Wanted
@@ -128,20 +129,21 @@ class TellAnswer:
 def _message(board: Board) -> None:
     """Ask the person for a text, with the comments on the diff already in it, and send it to the selected agent."""
     row = _row(board)
-    ident, comments = row.agent or "", board.commenting.collected()
+    ident = row.agent or ""
 
     def send(fleet: Fleet, text: str) -> list[Sent]:
         return fleet.messages.send(text, agent=ident)
 
     def said(sent: list[Sent]) -> None:
-        """Forget the comments that were sent, and show whether the agent has the message."""
-        board.drafts.pop((row.project, row.slug or ""), None)
+        """Show whether the agent has the message."""
         for each in sent:
             how = f"delivered ({each.how})" if each.delivered else f"waiting: {each.how}"
             board.say(f"message to {each.agent}: {how}")
 
-    dialog = Write(f"Message to {_who(row)}", given=f"{comments}\n" if comments else "")
-    board.texts.ask(dialog, f"message {ident}", f"sending to {ident}", send, said)
+    enclosed = Enclosed(board.drafts, (row.project, row.slug or ""), board.commenting.in_words())
+    board.texts.ask(
+        Write(f"Message to {_who(row)}"), f"message {ident}", f"sending to {ident}", send, said, enclosed=enclosed
+    )
 
 
 def _hand_off(board: Board) -> None:

@@ -16,6 +16,8 @@ from fleet.surfaces.tui.dialogs.writing import Write
 from fleet.surfaces.tui.pages.review_lines import comments_as_text, spot_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual import events
 
     from fleet.api.views.diffs import FileDiff
@@ -136,12 +138,13 @@ class Commenting:
         row = self._board.row
         if spot is None or row is None:
             return
-        comments = self._board.drafts.setdefault((row.project, row.slug or ""), {})
+        place = (row.project, row.slug or "")
 
         def keep(text: str | None) -> None:
             """Keep the comment, or remove it for an empty text; do nothing when the person left the dialog."""
             if text is None:
                 return
+            comments = self._board.drafts.setdefault(place, {})  # others may have been sent since the dialog opened
             comments.pop(spot, None)
             if text:
                 comments[spot] = self._board.joined(text)
@@ -149,10 +152,8 @@ class Commenting:
             if comments:
                 self._board.say(self._how_to_send(len(comments)))
 
-        self._board.ask(
-            Write(spot.title, given=comments.get(spot, ""), hint="nothing removes it", optional=True, sends="keeps"),
-            keep,
-        )
+        given = self._comments.get(spot, "")
+        self._board.ask(Write(spot.title, given=given, hint="nothing removes it", optional=True, sends="keeps"), keep)
 
     def _how_to_send(self, count: int) -> str:
         """Return how many comments are kept, and how they are sent."""
@@ -163,9 +164,10 @@ class Commenting:
             return f"{kept}: {leaves}, then {sends} sends {'it' if count == 1 else 'them'} to the agent"
         return f"{kept} for the review of the task"
 
-    def collected(self) -> str:
-        """Return the comments on the selected row's task as text for its agent; "" when there are none."""
-        return comments_as_text(self._files, self._comments)
+    def in_words(self) -> Callable[[Comments], str]:
+        """Return the function that makes comments on the shown diff to text for the task's agent."""
+        files = self._files
+        return lambda comments: comments_as_text(files, comments)
 
 
 def _has_branch(board: Board) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.model.text.sizes import counted
 from fleet.surfaces.tui.acts.doing import Doing, always, in_project
@@ -11,6 +11,8 @@ from fleet.surfaces.tui.pages.graph import GraphPage
 from fleet.surfaces.tui.pages.timeline import TimelinePage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from fleet.surfaces.tui.board import Board
 
 _PAGE = 0.8
@@ -43,22 +45,46 @@ def _show_timeline(board: Board) -> None:
 
 
 def _leave(board: Board) -> None:
-    """Quit the TUI. Ask first while an act that the person started still runs, or comments were not sent."""
-    running, comments = board.acts.unfinished, sum(len(each) for each in board.drafts.values())
-    if not running and not comments:
+    """Quit the TUI. Ask first when an act still runs or waits, or when texts or comments were not sent."""
+    open_ends = list(_open_ends(board))
+    if not open_ends:
         board.app.exit()
         return
-    lost = f"{counted(comments, 'comment')} {'was' if comments == 1 else 'were'} not sent"
-    titles = [*(["This still runs"] if running else []), *([lost] if comments else [])]
-    means = [
-        *(["what is half done is finished by the next sweep, tick or resume"] if running else []),
-        *(["the comments are lost"] if comments else []),
-    ]
-    lines = [f"  {says}" for says in running]
+    title, means = "; ".join(each.title for each in open_ends), "; ".join(each.means for each in open_ends)
+    lines = [f"  {line}" for each in open_ends for line in each.lines]
     board.ask(
-        Ask(f"{'; '.join(titles)}. Leave?", [Way("y", "leave", "; ".join(means))], lines=lines, danger=True, no="stay"),
+        Ask(f"{title}. Leave?", [Way("y", "leave", means)], lines=lines, danger=True, no="stay"),
         lambda yes: board.app.exit() if yes else None,
     )
+
+
+class _OpenEnd(NamedTuple):
+    """Something that is not finished when the person leaves: what it is, what becomes of it, and its lines."""
+
+    title: str
+    means: str
+    lines: Sequence[str] = ()
+
+
+def _open_ends(board: Board) -> Iterator[_OpenEnd]:
+    """Yield what is not finished: acts that run, acts that have not begun, texts whose act failed, and comments."""
+    running, waiting, texts = list(board.acts.running.values()), board.acts.waiting, board.texts.unsent
+    comments = sum(len(each) for each in board.drafts.values())
+    if running:
+        yield _OpenEnd("This still runs", "what is half done is finished by the next sweep, tick or resume", running)
+    if waiting:
+        title = f"{counted(len(waiting), 'text')} {'waits' if len(waiting) == 1 else 'wait'} for it"
+        yield _OpenEnd(title, "what waits has not begun and is lost", [f"{says} (waits)" for says in waiting])
+    if texts:
+        lines = [line for text in texts for line in ("not sent:", *(f"  {line}" for line in text.splitlines()))]
+        yield _OpenEnd(_unsent(len(texts), "text"), "the texts are lost", lines)
+    if comments:
+        yield _OpenEnd(_unsent(comments, "comment"), "the comments are lost")
+
+
+def _unsent(number: int, thing: str) -> str:
+    """Return how many texts or comments were not sent, in words."""
+    return f"{counted(number, thing)} {'was' if number == 1 else 'were'} not sent"
 
 
 MOVES = {

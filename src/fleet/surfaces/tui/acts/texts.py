@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from textual.screen import ModalScreen
 
@@ -12,48 +12,136 @@ if TYPE_CHECKING:
     from fleet.api.fleet import Fleet
     from fleet.surfaces.tui.board import Board
     from fleet.surfaces.tui.dialogs.writing import Write
+    from fleet.surfaces.tui.pages.review_lines import Comments
 
     T = TypeVar("T")
 
 
+class Enclosed:
+    """The comments on a task's diff that go with a text: those that there are when its dialog opens."""
+
+    def __init__(
+        self, drafts: dict[tuple[str, str], Comments], place: tuple[str, str], in_words: Callable[[Comments], str]
+    ) -> None:
+        self._drafts = drafts
+        self._place = place
+        self._in_words = in_words
+
+    @property
+    def comments(self) -> Comments:
+        """A copy of the comments that there are now."""
+        return dict(self._drafts.get(self._place, {}))
+
+    def lines(self, *, lacking_in: Comments | None = None) -> str:
+        """Return the comments as lines of text; only those that `lacking_in` does not have in the same words."""
+        sent = lacking_in or {}
+        words = self._in_words({spot: text for spot, text in self.comments.items() if sent.get(spot) != text})
+        return f"{words}\n" if words else ""
+
+    def forget(self, sent: Comments) -> None:
+        """Drop the comments that were sent; keep those that were added or changed since."""
+        left = {spot: text for spot, text in self.comments.items() if sent.get(spot) != text}
+        if left:
+            self._drafts[self._place] = left
+        else:
+            self._drafts.pop(self._place, None)
+
+
+class Kept(NamedTuple):
+    """A text whose act failed, and the comments that are in it."""
+
+    text: str
+    comments: Comments
+
+
 class Texts:
-    """Asks the person for texts, sends them one after another, and keeps those whose act failed."""
+    """Asks the person for texts, sends them one after another, and keeps those whose act failed until they are sent."""
 
     def __init__(self, board: Board) -> None:
         self._board = board
-        # Texts whose act failed and that were not shown again, by the name of the act, the oldest first.
-        self._kept: dict[str, list[str]] = {}
+        # Texts whose act failed and that were not sent since, by the name of the act; the first is shown next.
+        self._kept: dict[str, list[Kept]] = {}
+
+    @property
+    def unsent(self) -> list[str]:
+        """The texts whose act failed and that were not sent since."""
+        return [each.text for texts in self._kept.values() for each in texts]
 
     def ask(
-        self, dialog: Write, name: str, says: str, act: Callable[[Fleet, str], T], done: Callable[[T], None]
+        self,
+        dialog: Write,
+        name: str,
+        says: str,
+        act: Callable[[Fleet, str], T],
+        done: Callable[[T], None],
+        *,
+        enclosed: Enclosed | None = None,
     ) -> None:
         """Show a dialog and run `act` with its text, after the acts of this `name` that run already.
 
         When the act fails, the dialog opens again with the text: at once when the person is where the dialog was asked
-        for, else when it is asked for again.
+        for, else when it is asked for again. The `enclosed` comments are in the text, and dropped when it was sent.
         """
         board, place = self._board, self._place
-        kept = self._kept.get(name)
+        again = next(iter(self._kept.get(name, [])), None)
+        comments = enclosed.comments if enclosed else {}
 
-        def send(text: str | None) -> None:
-            """Run the act with this text; do nothing when the person left the dialog."""
+        def answered(text: str | None) -> None:
+            """Run the act with this text. When the person left the dialog, show another kept text the next time."""
+            if again is not None:
+                self._put_back(name, again, is_sent=text is not None)
             if text is not None:
-                board.act(
-                    name, says, lambda fleet: act(fleet, text), done, failed=lambda why: fail(text, why), queue=True
-                )
+                send(text)
+
+        def send(text: str) -> None:
+            board.act(name, says, lambda fleet: act(fleet, text), sent, failed=lambda why: fail(text, why), queue=True)
+
+        def sent(result: T) -> None:
+            """Drop the comments that were sent, and show the result."""
+            if enclosed is not None:
+                enclosed.forget(comments)
+            done(result)
 
         def fail(text: str, why: str) -> None:
-            """Show why the act failed, and the dialog with the text."""
-            self._kept.setdefault(name, []).append(text)
-            if board.app.screen is place:
-                board.warn(why)
-                self.ask(dialog, name, says, act, done)
-            else:
-                board.warn(f"{why}\nyour text is kept: the same key shows it again")
+            """Keep the text and show why the act failed, with the dialog or with the way to it."""
+            is_here = board.app.screen is place
+            way_back = self._keep(name, Kept(text, comments), next_one=is_here)
+            board.warn(why if is_here else f"{why}{way_back}")
+            if is_here:
+                self.ask(dialog, name, says, act, done, enclosed=enclosed)
 
-        board.ask(dialog.anew(kept.pop(0) if kept else None), send)
+        board.ask(dialog.anew(_given(again, enclosed)), answered)
+
+    def _put_back(self, name: str, text: Kept, *, is_sent: bool) -> None:
+        """Put a kept text that was shown behind the others, so that the next is shown; remove it when it is sent."""
+        self._kept[name].remove(text)
+        if not is_sent:
+            self._kept[name].append(text)
+
+    def _keep(self, name: str, text: Kept, *, next_one: bool) -> str:
+        """Keep a text that is not empty; with `next_one`, it is shown next. Return the line that says where it is found.
+
+        The key that shows it does not apply any more when its agent or question is gone.
+        """
+        if not text.text:
+            return ""
+        kept = self._kept.setdefault(name, [])
+        kept.insert(0 if next_one else len(kept), text)
+        leaves = self._board.key_of("quit")
+        return f"\nyour text is kept: the same key shows it again where it still applies, and {leaves} before you leave"
 
     @property
     def _place(self) -> object:
         """The board, or the page that is above it: what the person sees below all dialogs."""
         return next(each for each in reversed(self._board.app.screen_stack) if not isinstance(each, ModalScreen))
+
+
+def _given(again: Kept | None, enclosed: Enclosed | None) -> str | None:
+    """Return what is in the field of a dialog at first: a kept text and the comments that it lacks, or all comments.
+
+    None is for what the dialog itself gives.
+    """
+    if again is None:
+        return enclosed.lines() if enclosed else None
+    lacking = enclosed.lines(lacking_in=again.comments) if enclosed else ""
+    return f"{again.text}\n{lacking}" if lacking else again.text

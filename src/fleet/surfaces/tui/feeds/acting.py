@@ -30,7 +30,12 @@ class Acts:
     @property
     def unfinished(self) -> list[str]:
         """What the person is told of the acts that run, and of those that wait for one."""
-        return [*self.running.values(), *(says for _name, says, _start in self._waiting)]
+        return [*self.running.values(), *self.waiting]
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the person is told of the acts that have not begun, because they wait for one of the same name."""
+        return [says for _name, says, _start in self._waiting]
 
     def start(
         self,

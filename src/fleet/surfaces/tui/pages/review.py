@@ -14,6 +14,7 @@ from fleet.api.views.sections import one_line
 from fleet.model.settings.keys import ACTS
 from fleet.model.text import escapes
 from fleet.model.text.sizes import counted
+from fleet.surfaces.tui.acts.texts import Enclosed
 from fleet.surfaces.tui.dialogs.asking import Ask, Way
 from fleet.surfaces.tui.dialogs.leaving import LEAVING, is_open, leave
 from fleet.surfaces.tui.dialogs.writing import Write
@@ -60,8 +61,6 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         self._only_new = False
         # What is done in the background, as on the board, which this page hides.
         self._doing = Bar(id="running")
-        # The comments; the board keeps them until they are sent.
-        self.comments: Comments = board.drafts.setdefault((project, slug), {})
 
     def compose(self) -> ComposeResult:
         """Yield the widgets: the head, the files beside the diff, and the keys."""
@@ -104,6 +103,11 @@ class ReviewPage(Screen[None], inherit_bindings=False):
     def view(self) -> LineView:
         """The widget that shows the diff."""
         return self.query_one(LineView)
+
+    @property
+    def comments(self) -> Comments:
+        """The comments that were not sent; the board keeps them when the page is closed."""
+        return self._board.drafts.setdefault((self._project, self._slug), {})
 
     # drawing ----------------------------------------------------------------------------------------------------------
     def _show(self, work: Work) -> None:
@@ -297,9 +301,12 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         given = self.comments.get(spot, "")
         self._board.ask(Write(spot.title, given=given, hint="nothing removes it", optional=True, sends="keeps"), keep)
 
-    def collected(self) -> str:
-        """Return all comments as lines `FILE:LINE text`, in the order of the files."""
-        return comments_as_text(parse_diff(self.work.diff) if self.work else [], self.comments)
+    @property
+    def _enclosed(self) -> Enclosed:
+        """The comments, as lines `FILE:LINE text` in the order of the files."""
+        files = parse_diff(self.work.diff) if self.work else []
+        place = (self._project, self._slug)
+        return Enclosed(self._board.drafts, place, lambda comments: comments_as_text(files, comments))
 
     def _verify(self) -> None:
         """Rehearse the merge of the task in the background, and show the result."""
@@ -327,13 +334,19 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         )
 
     def _judge_accept(self) -> None:
-        """Accept the shown commit in the background."""
+        """Accept the shown commit in the background, and drop the comments that there are now."""
         commit = self.work.commit if self.work else None
+        enclosed, dropped = self._enclosed, dict(self.comments)
+
+        def judged(view: VerdictView) -> None:
+            enclosed.forget(dropped)
+            self._judged(view)
+
         self._board.act(
             f"judge {self._name}",
             f"accepting {self._name}",
             lambda fleet: fleet.reviews.judge(project=self._project, slug=self._slug, verdict=ACCEPT, commit=commit),
-            self._judged,
+            judged,
         )
 
     def _send_back(self) -> None:
@@ -342,14 +355,13 @@ class ReviewPage(Screen[None], inherit_bindings=False):
         def send(fleet: Fleet, text: str) -> VerdictView:
             return fleet.reviews.judge(project=self._project, slug=self._slug, verdict=SEND_BACK, comments=text)
 
-        given = f"{self.collected()}\n" if self.comments else ""
         text = "An agent gets these comments, and mends the work in the same worktree."
-        dialog = Write(f"Send {self._name} back", text=text, given=given, hint="what should change")
-        self._board.texts.ask(dialog, f"judge {self._name}", f"sending {self._name} back", send, self._judged)
+        dialog = Write(f"Send {self._name} back", text=text, hint="what should change")
+        name, says = f"judge {self._name}", f"sending {self._name} back"
+        self._board.texts.ask(dialog, name, says, send, self._judged, enclosed=self._enclosed)
 
     def _judged(self, view: VerdictView) -> None:
-        """Show the recorded verdict, forget the comments, and close the page."""
-        self._board.drafts.pop((self._project, self._slug), None)
+        """Show the recorded verdict, and close the page."""
         word = (
             "accepted: the coordinator merges it, or M"
             if view.verdict == ACCEPT
