@@ -49,6 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """One server a run, owned by the controller: it starts in the background while the workers collect."""
     # A shell that starts a run in the background lets it ignore Ctrl+C, and every program that a test starts would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if (
+        signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    ):  # started by nohup: the run goes on, but its programs do not ignore it
+        signal.signal(signal.SIGHUP, lambda *_: None)
     if is_worker(config) or config.option.collectonly or config.option.quick:
         return
     if SHARED in os.environ:
