@@ -14,9 +14,10 @@ demo: ready
 test: check
 	@$(MAKE) conformance
 
-# Also what `make test` takes a part of: all tests with agents on PostgreSQL. Half an hour more.
+# Also what `make test` takes a part of: all tests with agents on PostgreSQL, and all of the command line through a daemon. An hour.
 whole: check
 	@FLEET_EVERY_TEST=1 $(MAKE) conformance
+	@FLEET_TESTS_DAEMON=1 $(BIN)/pytest --quiet tests/cli
 
 # The inner loop: no tmux, no PostgreSQL, nothing that is slow by nature (tests/plugins/quick.py has the rules). A minute or so.
 QUICK := tests/unit tests/contract tests/verbs tests/cli

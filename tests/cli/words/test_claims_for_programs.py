@@ -308,6 +308,7 @@ def line(either: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
     return either
 
 
+@pytest.mark.alone("a step lets this process look too early")
 @pytest.mark.req(
     "CLAIMS-1", "CLAIMS-2", "CLAIMS-3", "CLAIMS-4", "CLAIMS-5", "DEL-3", "EXC-3", "EXC-4", "EXC-5", "EXC-6"
 )

@@ -336,6 +336,7 @@ def pretend_systemd(place: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("XDG_CONFIG_HOME", str(place / "config"))
 
 
+@pytest.mark.alone("it installs a daemon as a service")
 @pytest.mark.req("OBS-5")
 def test_every_answer_about_the_home_has_the_keys_and_types_of_the_page(staffed, home, tmp_path, monkeypatch):
     pretend_systemd(tmp_path, monkeypatch)
