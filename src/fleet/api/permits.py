@@ -67,9 +67,10 @@ class Permits:
         self._dispatch = dispatch
 
     def check(self, act: str, *, project: str | None = None, agent: str | None = None) -> Speaker | None:
-        """Raise NotAllowed when the speaker's role may not do the act at all, in this project or to this agent.
+        """Check that the speaker may do the act: at all, in `project`, and to `agent` (a dispatch id); raise NotAllowed if not.
 
-        Returns the agent that speaks; None when a person speaks, or when the act is checked in its own transaction.
+        Returns the agent that speaks. None when a person speaks, or when the transaction of the act itself checks the
+        speaker. Raise SpeakerEnded when the speaker's dispatch has been archived.
         """
         above = marks_above(self._home)
         self._refuse_disguise(act, above)

@@ -231,10 +231,12 @@ class Tmux:
         words: Sequence[str],
         lock: int,
     ) -> Identity | None:
-        """Create a session whose pane is stamped and runs the words; return the identity of its server.
+        """Create a tmux session that runs a dispatch's command in one pane, and return the identity of the tmux server.
 
-        Never starts a server. Only this pane remains, with its exit status, after its process has ended; a pane that a
-        person opens does not. Raise TmuxRefused when the session cannot be created.
+        `about` is the window's name, `words` the command, `lock` the file descriptor of the tmux lock. The pane is
+        stamped with the dispatch and the home, and stays, with its exit status, after the command has ended. Never
+        starts a server. Returns None when the server's process cannot be identified; raises TmuxRefused when the
+        session cannot be created.
         """
         given = [part for name, value in env.items() for part in ("-e", f"{name}={value}")]
         set_option = [";", "set-option", "-p", "-t", f"={session}:"]

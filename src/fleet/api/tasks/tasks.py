@@ -166,9 +166,10 @@ class Tasks(Part):
         override: bool = False,
         key: str | None = None,
     ) -> Report:
-        """Report a task as done, with the commit that its worktree is at.
+        """Report a task as done, together with the commit that its worktree is at.
 
-        Raise UncommittedWork when an agent leaves changed files uncommitted and `leave_uncommitted` gives no reason.
+        `leave_uncommitted` is the agent's reason for leaving changed files uncommitted. Without it (None), an agent
+        whose worktree has such files gets UncommittedWork. `override` replaces an earlier report of the same attempt.
         """
         from fleet.verbs.tasks import report
 

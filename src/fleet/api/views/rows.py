@@ -245,7 +245,11 @@ def _other_rows(page: Overview, kept: list[KeptThing], agents: list[AgentView]) 
 
 
 def _obstacle_row(key: str, each: Obstacle) -> RowView:
-    """Return the row of an obstacle that keeps tasks from being started."""
+    """Return the row that shows an obstacle: a reason why no agent starts on a ready task, or why finished work is not merged.
+
+    It is in the group "no room" when a limit of agents is reached, "needs you" when the project has no coordinator, and
+    "in the way" otherwise.
+    """
     wanted = "needs you" if sections.is_uncoordinated(each) else "in the way"
     group = "no room" if sections.is_full(each) else wanted
     return RowView(

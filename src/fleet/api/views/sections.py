@@ -128,9 +128,10 @@ def hold_in_words(hold: HoldView, now: int) -> str:
 
 
 def held_in_words(until: str | None, now: int) -> str:
-    """Return how long an engine is held back, as the end of a sentence.
+    """Return until when fleet starts no agent with a limited engine, as the end of a sentence that begins with its name.
 
-    `until` is None when somebody has to log in. After the time `until`, the next agent tries the engine.
+    `until` is an ISO time; None when somebody has to log in first. `now` is in milliseconds. Once the time is past, the
+    text says that the next agent tries the engine again.
     """
     if until is None:
         return "is held back until somebody logs in"

@@ -79,9 +79,10 @@ def question(tool: str, given: object, asking: str, shell: str = "") -> Asked:
 
 
 def _text_for_person(call: dict[str, object], command: str) -> str:
-    """Return the text of a tool call for a person: its command and any other fields, else the whole input as JSON.
+    """Return the text that shows a tool call to a person who is asked to allow it.
 
-    A command that begins with a brace gets a space before it, so that it is not taken for JSON.
+    It is the command, followed by any other fields of the call as JSON; without a command (''), all fields as JSON. A
+    command that begins with a brace gets a space before it, so that nobody takes it for JSON.
     """
     if not command:
         return clean(jsontext.dumps(call), _LONGEST)

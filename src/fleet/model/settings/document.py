@@ -46,7 +46,11 @@ def _bad_setting(path: str, fault: Fault) -> errors.BadSetting:
 
 
 def _faults(given: dict[str, Node], file: str) -> Iterator[Fault]:
-    """Yield the errors in a file's settings: settings that belong in the other file first, then unknown names and wrong values."""
+    """Yield the faults in the settings of one settings file, given by their dotted names.
+
+    First the settings that belong in the other settings file, then unknown names and wrong values. `file` says which of
+    the two files it is.
+    """
     elsewhere = {setting.name: setting.file for setting in SETTINGS if setting.file != file}
     for name in [name for name in given if name in elsewhere]:
         yield given[name].fault(f"unknown setting {name!r} in this file", f"it belongs in {elsewhere[name]}")

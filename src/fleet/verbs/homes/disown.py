@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 def disown(context: Context, ident: str, reason: str) -> DisownedDispatch:
     """End a dispatch, or take over an ended dispatch or a job, because its home or machine no longer exists.
 
-    Raises NotDisowned when the dispatch lives here, is this home's own, or its home is on this machine.
+    `ident` is the id of the dispatch or of the job. Only the database is changed. Raise NotDisowned when a part of the
+    dispatch lives on this machine, when this home made it and can judge it, or when its home is on this machine.
     """
     job = context.store.read(lambda rows: q.job_by_id(rows, id=ident))
     if job is not None:

@@ -383,9 +383,10 @@ class Runner:
             self._merged.append(row.id)
 
     def _release_ended(self) -> None:
-        """Release what ended items held. It is done while the next items start: they need nothing of it.
+        """Release the worktrees and sessions of items that have passed or been merged since the last call.
 
-        If this runner dies before, the next one finds the items done and their tasks open.
+        The caller has already started the next items, which need nothing of these. If this runner dies first, the next
+        runner of the job finds the items done with their tasks still open, and releases them.
         """
         passed, self._passed = self._passed, []
         merged, self._merged = self._merged, []

@@ -59,7 +59,11 @@ def running_jobs(context: Context, project: str) -> list[str]:
 
 
 def _stop_coordinator(context: Context, project: str) -> tuple[str | None, list[str]]:
-    """Stop the project's coordinator. Returns its id if it was ended, and the reason, as a list, if it was not."""
+    """Stop the project's coordinator as a part of `fleet down`.
+
+    Returns (its id, []) when it was ended; (None, [the reason]) when it was not; (None, []) when the project has no
+    coordinator.
+    """
     try:
         ended = seat.stop(context, project, "fleet down")
     except errors.NoCoordinator:

@@ -175,7 +175,11 @@ def _describe_remedy(row: Dispatch, seen: Seen, remedy: Settle | KillRest | Pres
 
 
 def _apply_remedy(context: Context, row: Dispatch, remedy: Remedy, listing: Listing) -> Outcome:
-    """Apply a sweep's remedy and wait for the dispatch to end; then record the merge of a dead finisher."""
+    """Apply a sweep's remedy to a dispatch and wait until the dispatch has ended.
+
+    Returns an Outcome with the reason as `failure` when it does not end. When a finisher ended that had merged before
+    it died, record its merge.
+    """
     applied = apply(context, row, remedy, wait=True, listing=listing)
     if not applied.ended:
         return Outcome(failure=applied.why or "it does not answer")

@@ -34,9 +34,10 @@ def done(
     leaves: str | None = None,
     left: str = "",
 ) -> Change[Report]:
-    """Return the change that reports a task as done. `work` is the finished commit, None when it is not known.
+    """Return the change that reports a task as done; committing it writes the report.
 
-    `leaves` is the agent's reason for leaving changes uncommitted, None when it leaves none; `left` names those files.
+    `work` is the commit of the finished work, None when it is not known. `leaves` is the agent's reason for leaving
+    files uncommitted, None when it leaves none; `left` names those files, as one text. Both are added to the message.
     """
     reason = None if leaves is None else texts.text("reason", leaves)
     told = None if reason is None else f"left uncommitted{f' ({left})' if left else ''}: {reason}"

@@ -54,7 +54,11 @@ def commit_dirs(git: Git, path: str) -> tuple[str, ...]:
 
 
 def committer(git: Git, path: str) -> dict[str, str]:
-    """Return the configured committer as environment variables; empty when git has none configured."""
+    """Return the user.name and user.email of git's configuration at `path`, as variables for the environment of git.
+
+    They are GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL, GIT_COMMITTER_NAME and GIT_COMMITTER_EMAIL. {} when git has not both
+    configured.
+    """
     done = git.run_in("config", path, "config", "--get-regexp", r"^user\.(name|email)$")
     told = dict(line.partition(" ")[::2] for line in done.out.splitlines())
     if not (told.get("user.name") and told.get("user.email")):

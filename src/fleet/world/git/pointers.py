@@ -86,7 +86,11 @@ def open_regular(path: str, *, follow: bool = True) -> int:
 
 
 def _line_of_file(path: str) -> str:
-    """Return the text of a small regular file; empty for anything else."""
+    """Return the text of a regular file, without newlines at its ends, such as the one line of a `.git` file.
+
+    At most the first 8192 bytes are read. '' when the path is not a regular file, is a symbolic link, or cannot be
+    read.
+    """
     try:
         fd = open_regular(path, follow=False)
     except OSError:

@@ -95,7 +95,10 @@ class GitProofs:
         return (set(wanted) & set(done.out.split())) | (gone & set(wanted))
 
     def files_at(self, repository: str, commit: str) -> dict[str, str]:
-        """Return the files of a commit by name, each with its mode and the hash of its content."""
+        """Return all files of a commit: a dictionary from path to "MODE TYPE HASH", as `git ls-tree` prints them.
+
+        Raise GitRefused when git cannot list them.
+        """
         done = self._git.run("ls-tree", repository, "ls-tree", "-r", "-z", "--full-tree", commit)
         _refuse_failed(done, f"list the files of {commit[:12]}")
         entries = (entry.partition("\t") for entry in done.out.split("\0") if entry)

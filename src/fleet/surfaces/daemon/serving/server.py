@@ -95,10 +95,10 @@ class Server:
         self.loop.open()
 
     def drain(self, until: float) -> None:
-        """Stop listening, finish the requests that were begun, and stop the threads.
+        """Accept no more connections, finish the requests that have been begun, then stop the server's threads.
 
-        Wait until this time of the monotonic clock, and at most 10 seconds for the requests. Child processes go on by
-        themselves.
+        `until` is a time of the monotonic clock, in seconds: nothing waits longer than until then, and the requests at
+        most 10 seconds. Child processes of the daemon are not stopped.
         """
         self._is_draining = True
         self.loop.stop_listening()

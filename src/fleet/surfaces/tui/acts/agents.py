@@ -232,11 +232,11 @@ def _tell_end(board: Board) -> Callable[[Ended], None]:
 
 
 def _stop_coordinator(board: Board, row: RowView) -> None:
-    """Ask the person, then stop the coordinator of the row's project."""
+    """Ask the person whether to stop the coordinator of the row's project, and stop it when they say yes."""
     way = Way("y", "stop it", "nothing is started or merged in the project until a starts another one; agents work on")
 
     def chosen(answer: str | None) -> None:
-        """Stop the coordinator, unless the person left the dialog."""
+        """Stop the coordinator. `answer` is None when the person closed the dialog without a choice: nothing is done then."""
         if answer:
             board.act(
                 f"stop coordinator {row.project}",

@@ -137,9 +137,11 @@ class Texts:
 
 
 def _given(again: Kept | None, enclosed: Enclosed | None) -> str | None:
-    """Return what is in the field of a dialog at first: a kept text and the comments that it lacks, or all comments.
+    """Return the text that a dialog's field shows at first; None leaves the choice to the dialog.
 
-    None is for what the dialog itself gives.
+    `again` is a text that was kept when the person left the dialog or sending failed, `enclosed` the comments on a
+    diff. The kept text is shown first, followed by the comments that it does not have yet; without a kept text, all
+    comments.
     """
     if again is None:
         return enclosed.lines() if enclosed else None

@@ -63,7 +63,7 @@ class Loader(threading.Thread):
                 self._ended.wait(_TRY_AGAIN)
 
     def _follow(self, fleet: Fleet) -> None:
-        """Take snapshots as long as this `Fleet` can be read, and close its source of changes at the end."""
+        """Take snapshots of one opened `Fleet` until `stop` is called or a read raises, then close its source of changes."""
         changes = self._changes_of(fleet)
         try:
             self._take_snapshots(fleet, changes)

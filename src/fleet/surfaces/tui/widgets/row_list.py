@@ -130,7 +130,11 @@ class RowList(DrawnView):
         return _without_empty_projects(shown) if self._words else shown
 
     def _groups_of(self, groups: dict[tuple[str, str], list[RowView]]) -> list[RowView | Heading]:
-        """Return the headings and rows of these groups of one project, without those that are folded."""
+        """Return the lines to show for some groups of rows of one project: each group's heading, then its rows.
+
+        `groups` maps (project, title) to rows. A group without a title has no heading. Rows of a folded group, and
+        whole folded projects, are left out, except while the person searches.
+        """
         shown: list[RowView | Heading] = []
         for (project, title), rows in groups.items():
             if not self._unfolded.get(project, True) and not self._words:

@@ -124,7 +124,11 @@ def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
 
 
 def record_lost_senders(context: Context) -> None:
-    """Step the notices whose sender was killed on to their next state. The caller holds the gate."""
+    """Record that a notice's sender died while it was sending the notice.
+
+    Such a notice becomes due again, or `unsure` when its kind is sent only once. Only notices of this home are looked
+    at. The caller holds the gate for sending.
+    """
     sender = context.world.record.id
     lost = context.store.read(lambda rows: q.notices_of_lost_senders(rows, sender=sender))
     if not lost:

@@ -268,7 +268,11 @@ class StepRun:
         return words[0]
 
     def _new_commits(self, after: str | None) -> tuple[str, ...]:
-        """Return the commits that the checkout has gained since the step started, oldest first."""
+        """Return the commits that the item's checkout has gained since the step started, oldest first.
+
+        `after` is its commit at the end of the step, None when it is not known. () when there are none or when git
+        cannot list them.
+        """
         if self._before is None or after is None or self._before == after:
             return ()
         repository = self._context.project(self._where.project).path

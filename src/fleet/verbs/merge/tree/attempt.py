@@ -100,7 +100,10 @@ def _merge_in_new(context: Context, attempt: _Attempt, warm: Warm) -> list[Made]
 
 
 def _merge_in_scratch(context: Context, attempt: _Attempt) -> list[Made]:
-    """Merge and verify in a tree of the first order's finisher, which is removed afterwards."""
+    """Merge and verify the orders in a new worktree, and remove it afterwards.
+
+    The worktree is a claim of the first order's finisher. Returns and raises as `merge_and_verify` does.
+    """
     first = attempt.first
     claim = intent(context, KINDS["merge_tree"], first)
     context.commit(_record_intent(first, claim))
