@@ -72,7 +72,10 @@ def unclaim(*, project: str, slug: str, override: bool = False) -> Change[Unclai
 
 
 def _refuse_unclaimable(project: str, slug: str, was: TaskState, *, now: int, override: bool) -> None:
-    """Raise the error that says why a task cannot be claimed. Return when `override` may take the task from its assignee."""
+    """Raise the error that says why a task, in the state `was`, cannot be claimed.
+
+    Return without an error only when somebody works on it and `override` lets the caller take it over.
+    """
     if was.status != "in_progress":
         fence.step(project, slug, was, "claim")
         raise errors.NotReady(project=project, slug=slug, why=fence.why_not_ready(was, now=now))

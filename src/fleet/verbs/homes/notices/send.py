@@ -87,7 +87,10 @@ def record_changes(context: Context) -> Changes:
 
 
 def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
-    """Return the change that records begun and ended conditions. Its operation names no project: no coordinator has to act on it."""
+    """Return the change that records begun and ended conditions. `idents` are the ids for the new notices.
+
+    Its operation names no project, because no coordinator has to act on it.
+    """
 
     def work(tx: Tx) -> None:
         for each in found.over:
@@ -102,7 +105,7 @@ def _record_conditions(found: Changes, idents: list[str]) -> Change[None]:
 
 
 def _add_notice(tx: Tx, ident: str, condition: Condition) -> None:
-    """Add the notice of a condition: due, or lapsed at once when the condition is too old to be news."""
+    """Add the notice of a condition. Its state is `due`, or `lapsed` when the condition is too old to be news."""
     state: NoticeState = "due" if conditions.is_news(condition, tx.at) else tables.step(steps.STEPS, "due", steps.LAPSE)
     q.add_notice(
         tx,
@@ -155,7 +158,11 @@ def _send_message(context: Context, message: Message, there: tuple[NoticeChannel
 
 
 def take(message: Message, ident: str, sender: str) -> Change[list[str]]:
-    """Return the change that takes a message's notices for one sender; committing it returns the ids that nobody else took."""
+    """Return the change that takes a message's notices for one sender, so that no other sender sends them.
+
+    `ident` is the message's id, `sender` a home. Committing it returns the ids of the notices that were taken; another
+    sender may have taken the rest.
+    """
     after = tables.step(steps.STEPS, "due", steps.TAKE)
 
     def work(tx: Tx) -> list[str]:
@@ -209,7 +216,10 @@ def _record_notice(
     channels: str = "",
     told_at: int | None = None,
 ) -> None:
-    """Move a notice out of the state "sending", with the outcome of the message."""
+    """Record how sending a notice went, and move it from the state "sending" to `after`.
+
+    `trouble` is '' when nothing failed; `next_at` is when it may be sent again.
+    """
     q.record_sending(
         tx,
         id=notice.id,
