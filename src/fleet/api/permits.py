@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class Speaker:
     """The agent that makes a request.
 
-    `project` is None when the store does not know the agent, which then has the least role.
+    `autonomy` is the level that it was started with. `project` is None when the store does not know the agent, which then
+    may do what the least role may.
     """
 
     __slots__ = ("autonomy", "id", "project", "role")
@@ -90,9 +91,10 @@ class Permits:
         return speaker
 
     def _refuse_disguise(self, act: str, above: list[str]) -> None:
-        """Raise NotAllowed when an agent speaks as another dispatch, or as a person in an act about its own task.
+        """Raise NotAllowed when an agent's process does not speak as its own dispatch.
 
-        `above` are the dispatches whose processes started this one.
+        It may not speak as another dispatch, nor as a person in an act that agents do for their own task. `above` are the
+        dispatches whose processes started this one.
         """
         others = [ident for ident in above if ident != self._dispatch]
         if not others or not (self._dispatch or roles.act_of(act).own):
@@ -103,7 +105,7 @@ class Permits:
         raise _not_allowed(act, agent, rule)
 
     def _check_project(self, act: str, speaker: Speaker, project: str | None) -> None:
-        """Raise NotAllowed for an act outside the speaker's own project.
+        """Raise NotAllowed for an act in a project (None: unknown) that is not the speaker's own.
 
         Only a coordinator may hand off another agent.
         """
@@ -149,7 +151,10 @@ def refuse_forced(speaker: Speaker, act: str, *, force: bool) -> None:
 
 
 def refuse_running(speaker: Speaker | None, act: str, given: dict[str, object]) -> None:
-    """Raise NotAllowed when an agent sets the verify command or the engine of a task; `given` are the fields it sets."""
+    """Raise NotAllowed when an agent sets the verify command or the engine of a task;
+
+    `given` are the fields of the task that it sets, by name.
+    """
     fields = [name for name in roles.RUNS_SOMETHING if given.get(name) is not None]
     if speaker is None or not fields:
         return

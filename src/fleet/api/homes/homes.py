@@ -65,8 +65,8 @@ class Homes(Part):
     def install_daemon(self, *, start: bool = True) -> DaemonUnit:
         """Let the system start this home's daemon at login: with a systemd user unit, or a launchd agent on macOS.
 
-        A daemon that runs already ends after it has finished what it has begun, and the unit starts another one; without
-        `start` it runs on.
+        A daemon that runs already finishes what it has begun and ends, and the system starts another one. Without `start`,
+        it runs on, and the system starts one at the next login.
         """
         self._by.may("homes.install_daemon")
         running = lifecycle.other_than_unit(self._by) if start else None
