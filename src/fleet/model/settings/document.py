@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def read(path: str, text: str, file: str) -> dict[str, SettingValue]:
     """Return the settings in the text of a settings file; raise BadSetting for its first error.
 
-    `path` is shown in messages; `file` says which of the two settings files it is.
+    `path` is shown in messages; `file` is the name of the settings file: config.toml or fleet.toml.
     """
     try:
         given = dict(_flatten(parse(text)))
